@@ -29,6 +29,7 @@ from wire import ITERATIONS_A_RUN, whole_iteration, write_log
 from kpd.daemon import views
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
 from kpd.model import events as e
 from kpd.model.fold import fold_all
@@ -250,7 +251,7 @@ async def serve(root: Path) -> None:
         journal.emit(fact)
 
     async def on_query(what: str, args: dict[str, Any]) -> Any:
-        return await asyncio.to_thread(views.answer, what, args, views.Sources(journal.state, workspace))
+        return await asyncio.to_thread(views.answer, what, args, Sources(journal.state, workspace))
 
     async def on_command(verb: str, args: dict[str, Any], by: str) -> None:
         raise ValueError(verb)

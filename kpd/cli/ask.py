@@ -37,8 +37,9 @@ def query(ws: Workspace, what: str, **args: Any) -> Any:
 
 
 def _from_log(ws: Workspace, what: str, args: dict[str, Any]) -> Any:
+    from kpd.daemon.sources import Sources
     from kpd.daemon.store import StoreError
-    from kpd.daemon.views import Sources, answer
+    from kpd.daemon.views import answer
 
     try:
         return answer(what, args, Sources.offline(ws))

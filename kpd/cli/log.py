@@ -79,8 +79,8 @@ async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool, near:
 
 
 def _head(card: dict[str, Any]) -> tuple[str, ...]:
-    """Return the names of the columns, with the unit of the task's scores."""
-    score = cut(f"SCORE {line(labels.unit(card))}", WIDTHS[HEAD.index("SCORE")])
+    """Return the names of the columns, with the unit of the task's scores, which are each of a contest of its own."""
+    score = cut(f"{line(labels.unit(card))} THEN", WIDTHS[HEAD.index("SCORE")])
     return tuple(score if name == "SCORE" else name for name in HEAD)
 
 

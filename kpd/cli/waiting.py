@@ -8,11 +8,13 @@ from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
 from kpd.model.headline import headline
+from kpd.model.notices import BaselineCost, DoesNotHold, NotWritten, OwnBaseline
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.text.endings import iteration_ended, of_run
 from kpd.text.headlines import headline as told_headline
+from kpd.text.notices import told as notice
 from kpd.text.signs import OUTCOMES, RUN_OUTCOMES, of_iteration
 from kpd.text.waits import hold, pause, wait
 from kpd.workspace.paths import Workspace
@@ -86,3 +88,7 @@ def _narrate(fact: e.Fact, of: Run) -> None:
             found = of.iteration(number)
             sign = of_iteration(found, of) if found is not None else OUTCOMES[fact.outcome]
             narrate(f"{run}.{number}  {sign.glyph} {sign.word}  {line(iteration_ended(ended))}")
+        case e.Noticed(about=BaselineCost() | DoesNotHold() | NotWritten() | OwnBaseline() as about) if (
+            about.run == of.id
+        ):
+            narrate(line(notice(about)))

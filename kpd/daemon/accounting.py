@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from kpd.daemon.store import EventStore
@@ -11,7 +12,9 @@ from kpd.measure.judge import FINAL, BadSamples, HeldOutResult, held_out, judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued
+from kpd.model.headline import paired_score
 from kpd.model.run import Run
+from kpd.model.scores import Direction
 from kpd.model.spending import Spend
 from kpd.model.verdicts import Verdict
 from kpd.wire import DaemonError
@@ -36,9 +39,8 @@ def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
     }
 
 
-def terms(run: Run) -> dict[str, Any]:
+def terms(run: Run, direction: Direction) -> dict[str, Any]:
     """Return a run's budget and how much of it is used, and what its operator chose."""
-    best = run.best
     return {
         "run": run.id,
         "status": run.status.name,
@@ -49,7 +51,7 @@ def terms(run: Run) -> dict[str, Any]:
         "counted": len(run.counted),
         "in_vain": without_gain(run),
         "usd": run.spend.usd,
-        "score": best.score if best is not None else None,
+        "score": paired_score(run, direction),
     }
 
 
@@ -61,6 +63,8 @@ def rederived(log: EventStore | None, folder: IterationFolder, run: Run, number:
     try:
         terms = (recorded.worst_case, recorded.fewest) if recorded is not None else ()
         verdict = judge(samples_from_json(folder.read("timing.json")), least, *terms)
+        if recorded is not None and recorded.spread_pct is None:  # by an older kpd, which did not note it
+            verdict = replace(verdict, spread_pct=None)
         with suppress(FileNotFoundError):
             final = codec.decode(folder.read(FINAL), HeldOutResult)
             verdict = held_out(verdict, final, least)

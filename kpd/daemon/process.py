@@ -14,6 +14,7 @@ from kpd.daemon import alert, commands, knowledge_views, system, views
 from kpd.daemon.journal import EventJournal, Listener
 from kpd.daemon.log_tail import NOTICED, LogTail
 from kpd.daemon.server import Server
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
 from kpd.daemon.watchdog_timer import WatchdogTimer
 from kpd.daemon.watcher import Watcher, survey_tasks
@@ -122,7 +123,7 @@ class Daemon:
             return await commands.device_status(self.engine.pool, args)
         if what == "diary":
             return self.diary.answer(args)
-        return await asyncio.to_thread(views.answer, what, args, views.Sources(self.journal.state, self.workspace))
+        return await asyncio.to_thread(views.answer, what, args, Sources(self.journal.state, self.workspace))
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
         if verb == "shutdown":

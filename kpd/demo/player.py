@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from kpd import __version__
 from kpd.daemon import views
 from kpd.daemon.server import Server
+from kpd.daemon.sources import Sources
 from kpd.demo.playback_journal import PlaybackJournal
 from kpd.demo.playhead import Playhead, own_speed
 from kpd.demo.recording import Recording
@@ -155,7 +156,7 @@ class Player:
     # ── clients ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _query(self, what: str, args: dict[str, object]) -> object:
-        sources = views.Sources(self.stage.state, self.stage.workspace)
+        sources = Sources(self.stage.state, self.stage.workspace)
         return await asyncio.to_thread(views.answer, what, args, sources)
 
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:

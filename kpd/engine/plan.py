@@ -16,7 +16,7 @@ from kpd.model.causes import (
 )
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import CandidateFault
-from kpd.model.headline import headline
+from kpd.model.headline import headline, paired_score
 from kpd.model.iteration import Confirming, Iteration
 from kpd.model.kinds import Told
 from kpd.model.run import Run
@@ -177,11 +177,11 @@ def _spent(run: Run, direction: Direction) -> RunCause | None:
     """Return why the run may not go on; None when it may.
 
     An iteration and the points explored from it count as one attempt for the patience. An iteration that is measured
-    again uses up neither iterations nor patience; a gain that it shows counts as any other.
+    again uses up neither iterations nor patience; a gain that it shows counts as any other. The stop score is compared
+    with the baseline's score and the paired speed-up.
     """
     budget = run.budget
-    best = run.best
-    score, stop = best.score if best is not None else None, budget.stop_score
+    score, stop = paired_score(run, direction), budget.stop_score
     if score is not None and stop is not None and scores.reached(score, stop, direction):
         return StopScoreReached(stop, score)
     if len(run.counted) >= budget.iterations:

@@ -49,6 +49,11 @@ class BuildError(Exception):
         return f"a {self.kind} error ({MEANING[self.kind]}):\n{useful(self.log)}"
 
 
+def memory_limit(mib: int) -> str:
+    """Return shell that limits the memory of each process of a build, where the system can do that."""
+    return f"ulimit -d {mib << 10} 2>/dev/null\n"
+
+
 def readable(stderr: bytes) -> str:
     """Decode what the compiler printed; keep at most LOG_LIMIT characters."""
     text = stderr.decode(errors="replace")

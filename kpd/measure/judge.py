@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import expm1, log
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 
 from kpd.measure.interval import half_width, t_half_width
 from kpd.measure.samples import CaseSample, ProcessSample
@@ -50,7 +50,7 @@ def judge(
     accepted = found.wins and _won_before(ratios, min_gain_pct, fewest)
     verdict = Verdict(
         found.word, found.gain, len(ratios), accepted, _rule(found, accepted), min_gain_pct,
-        fewest=fewest, worst_case=worst_case,
+        fewest=fewest, worst_case=worst_case, spread_pct=100 * stdev(ratios),
     )  # fmt: skip
     if accepted and (worst := _too_slow(kept, worst_case)):
         return replace(verdict, accepted=False, rule="worst_case", before=verdict.rule, worst=worst)

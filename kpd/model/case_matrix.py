@@ -1,7 +1,8 @@
 """Computes the matrix of a run: how many times as fast as the baseline each candidate is in each case."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, fsum, log
 
 from kpd.model.headline import lineage, product
 from kpd.model.run import Run
@@ -22,6 +23,24 @@ class CaseSpeedups:
         """The iteration that is fastest in this case."""
         return max(self.speedups, key=lambda number: self.speedups[number].ratio)
 
+    def ratio(self, number: int | None) -> float:
+        """Return how many times as fast as the baseline an iteration is; 1 where it is unknown, and for itself."""
+        found = self.speedups.get(number) if number is not None else None
+        return 1.0 if found is None else found.ratio
+
+
+def dispatch(rows: Sequence[CaseSpeedups], incumbent: int | None) -> float | None:
+    """Compute how many times as fast as the incumbent a dispatch table would be, with the best candidate of each case.
+
+    It is the weighted geometric mean over the cases, and an upper limit: the best of many looks a little too good. The
+    baseline is one of them. None without cases.
+    """
+    gains = [
+        (row.weight, log(max(row.ratio(row.best), row.ratio(incumbent), 1.0) / row.ratio(incumbent))) for row in rows
+    ]
+    total = fsum(weight for weight, _ in gains)
+    return exp(fsum(weight * gain for weight, gain in gains) / total) if total else None
+
 
 def case_matrix(run: Run, timed: Mapping[int, Timed]) -> tuple[CaseSpeedups, ...]:
     """Compute a row for each case; `timed` has the times of the run's iterations by their numbers.
@@ -33,14 +52,22 @@ def case_matrix(run: Run, timed: Mapping[int, Timed]) -> tuple[CaseSpeedups, ...
     for it in run.iterations:
         if it.number not in timed or it.outcome in (None, "baseline") or it.confirms is not None:
             continue
-        line = [one.number for one in lineage(run, it.number) if one.outcome != "baseline"]
-        for case in timed[it.number].cases:
-            steps = [_speedup(timed.get(number), case.case) for number in line]
-            known = [one for one in steps if one is not None]
-            if len(known) == len(steps) and (found := product(known)) is not None:
-                row = rows.setdefault(case.case, CaseSpeedups(case.case, case.weight, {}))
-                row.speedups[it.number] = found
+        weights = {case.case: case.weight for case in timed[it.number].cases}
+        for case, found in case_speedups(run, it.number, timed).items():
+            rows.setdefault(case, CaseSpeedups(case, weights[case], {})).speedups[it.number] = found
     return tuple(rows.values())
+
+
+def case_speedups(run: Run, number: int, timed: Mapping[int, Timed]) -> dict[str, Speedup]:
+    """Chain the speed-ups of iteration `number` over the baseline, by case; without those that are not known."""
+    line = [one.number for one in lineage(run, number) if one.outcome != "baseline"]
+    chains = {}
+    for case in timed[number].cases if number in timed else ():
+        steps = [_speedup(timed.get(one), case.case) for one in line]
+        known = [one for one in steps if one is not None]
+        if len(known) == len(steps) and (found := product(known)) is not None:
+            chains[case.case] = found
+    return chains
 
 
 def _speedup(timed: Timed | None, name: str) -> Speedup | None:

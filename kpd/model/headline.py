@@ -8,6 +8,7 @@ from typing import Literal
 from kpd.model.causes import IterationCause
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
+from kpd.model.scores import Direction
 from kpd.model.verdicts import Speedup
 
 How = Literal["measured", "chained", "unconfirmed"]
@@ -52,6 +53,23 @@ def headline(run: Run, of: int | None = None) -> Headline | None:
     if speedup is None:
         return None
     return Headline(number, speedup, "unconfirmed" if last else "chained", cause=last.cause if last else None)
+
+
+def paired_score(run: Run, direction: Direction = "lower") -> float | None:
+    """Compute the incumbent's score as the baseline's contest would have shown it: the baseline's, times the headline.
+
+    None where one of the two is unknown. The score that was measured with the incumbent is of another contest, maybe on
+    a slower host, so nothing is decided by it.
+    """
+    baseline, found = run.baseline, headline(run)
+    if baseline is None or baseline.score is None:
+        return None
+    if run.incumbent == baseline.number:
+        return baseline.score
+    if found is None or found.speedup.ratio <= 0:
+        return None
+    by = found.speedup.ratio
+    return baseline.score * by if direction == "higher" else baseline.score / by
 
 
 def chained(run: Run, number: int) -> Speedup | None:

@@ -32,7 +32,7 @@ def changes(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[Me
         ):
             moved[name] = MetricChange(name, old, new)
     told = [change for name, change in moved.items() if not _said_of_all(change, moved.get(parted(name)[0]))]
-    return tuple(sorted(told, key=lambda change: (-_rank(change), change.metric)))
+    return tuple(sorted(told, key=lambda change: (-round(_rank(change), 6), change.metric)))
 
 
 def _moved(metric: Metric, old: float, new: float) -> bool:

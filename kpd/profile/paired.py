@@ -30,14 +30,20 @@ def incumbent_metrics(found: Detail, incumbent: Detail) -> dict[str, float]:
     """
     if found.timed is None or found.judged is None or found.profiled is None or incumbent.profiled is None:
         return {}
-    kept = {name: value for name, value in incumbent.profiled.metrics.items() if not _timed(name)}
     speedups = {case.case: ratio_of(case.gain_pct) for case in found.timed.cases}
     speedups[""] = found.judged.verdict.gain.speedup.ratio
-    for name, value in found.profiled.metrics.items():
-        plain, case = parted(name)
-        if (by := speedups.get(case)) is not None and plain in TIMES + RATES:
-            kept[name] = value * by if plain in TIMES else value / by
-    return kept | _on_the_device(found.timed.cases)
+    return _as_fast(found.profiled.metrics, incumbent.profiled.metrics, speedups) | _on_the_device(found.timed.cases)
+
+
+def baseline_beside(found: Detail, baseline: Detail, speedups: Mapping[str, float]) -> Detail:
+    """Return the baseline's detail with the times that it would have had in the contest of `found`.
+
+    `speedups` says how many times as fast the candidate is: by case, and "" for all. Other times are left out.
+    """
+    if found.profiled is None or baseline.profiled is None:
+        return baseline
+    metrics = _as_fast(found.profiled.metrics, baseline.profiled.metrics, speedups)
+    return replace(baseline, profiled=replace(baseline.profiled, metrics=metrics))
 
 
 def beside(found: Detail, incumbent: Detail) -> tuple[Detail, Detail]:
@@ -49,6 +55,16 @@ def beside(found: Detail, incumbent: Detail) -> tuple[Detail, Detail]:
         moved = changes(before, found.profiled.metrics)[:MOST_CHANGES]
         found = replace(found, explained=replace(found.explained, changes=moved))
     return found, replace(incumbent, profiled=replace(incumbent.profiled, metrics=before))
+
+
+def _as_fast(mine: Metrics, other: Metrics, speedups: Mapping[str, float]) -> dict[str, float]:
+    """Return the metrics of another iteration, with its times and rates computed from mine by paired speed-ups."""
+    kept = {name: value for name, value in other.items() if not _timed(name)}
+    for name, value in mine.items():
+        plain, case = parted(name)
+        if (by := speedups.get(case)) is not None and by > 0 and plain in TIMES + RATES:
+            kept[name] = value * by if plain in TIMES else value / by
+    return kept
 
 
 def _timed(name: str) -> bool:

@@ -85,6 +85,11 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (FOREIGN, "a GPU that a process of somebody else's computes on"),
     (_CHECKS["off"], "absent on the host, and nothing there needs it"),
 )
+COLUMNS = (
+    ("speed-up", "of an iteration over its incumbent, of a run over its baseline"),
+    ("then", "a score of its own contest, as measured then: compare speed-ups instead"),
+)
+"""Heads of columns, and what they mean."""
 
 
 def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:

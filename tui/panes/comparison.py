@@ -102,7 +102,8 @@ class _Layout:
     def columns(self) -> list[Column]:
         spelt = self.wide and not self.counted
         now, before = ("candidate", "incumbent") if spelt else ("cand.", "inc.")
-        third = self.sides.third_is if spelt else {"baseline": "base", "marked": "mark"}[self.sides.third_is]
+        brief = {"baseline": "base", "marked": "mark then"}[self.sides.third_is]
+        third = brief if not spelt else "marked then" if self.sides.third_is == "marked" else "baseline"
         columns = [Column("", right=False, least=LABEL if self.cases else NARROW_LABEL)]
         columns += [Column("", right=False, keep=700)] if self.bars else []
         columns += [Column(now, keep=900)]

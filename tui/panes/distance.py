@@ -7,6 +7,7 @@ from textual.content import Content
 
 from kpd.model import scores
 from kpd.model.detail import Detail
+from kpd.model.headline import paired_score
 from kpd.model.run import Run
 from tui.format.gauge import gauge
 from tui.format.numbers import figure, percent
@@ -30,13 +31,13 @@ def distance(view: View, run: Run, width: int) -> list[Content]:
                 "roofline",
                 best.roofline_pct / 100,
                 f"{share} of what the device can do, as measured then",
-                share,
+                f"{share} then",
                 width,
             )
         )
-    stop = run.budget.stop_score
-    if stop is not None:
-        found.append(_row("stop score", *_to_go(view, run, best.score, stop), width))
+    stop, score = run.budget.stop_score, paired_score(run, view.state.direction(run))
+    if stop is not None and score is not None:
+        found.append(_row("stop score", *_to_go(view, run, score, stop), width))
     return found
 
 

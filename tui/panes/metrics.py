@@ -111,7 +111,7 @@ def _header(view: View, run: Run, show: Show, sides: Sides, width: int) -> list[
     third = f", baseline {run.id}.{run.baseline.number}" if run.baseline else ""
     third = ", the baseline" if is_first else third
     if sides.third_is == "marked" and view.mark is not None:
-        third = f", marked {view.mark.ref}"
+        third = f", marked {view.mark.ref} as measured then"
     told = f"against its incumbent {run.id}.{it.parent}{third}"
     head = line((f"{run.id}.{it.number}", ".strong"), (f" {told}", ".muted"))
     return [head.truncate(width, ellipsis=True)]

@@ -49,7 +49,10 @@ def lately(view: View, run: Run, width: int, most: int) -> list[Content]:
         return []
     rows = [_row(view, run, it) for it in ended]
     widths = [max(cell_len(row[at][0]) for row in rows) for at in range(3)]
-    return [heading("Lately"), *(_line(row, widths, width) for row in rows)]
+    return [
+        heading("Lately", ("each against its incumbent; scores as measured then", ".muted")),
+        *(_line(row, widths, width) for row in rows),
+    ]
 
 
 Row = tuple[tuple[str, str], tuple[str, str], tuple[str, str], str]

@@ -12,7 +12,7 @@ from textual.content import Content
 from tui.actions.action import reason
 from tui.actions.keys import written
 from tui.actions.table import ACTIONS
-from tui.format.marks import LEGEND
+from tui.format.marks import COLUMNS, LEGEND
 from tui.format.text import BLANK, clip, fit, line, wrapped
 from tui.model.view import View
 from tui.panes.parts import heading
@@ -68,6 +68,9 @@ def help_lines(view: View, width: int) -> list[Content]:
     found += [BLANK, heading("Signs")]
     for mark, meaning in LEGEND:
         found.append(line((fit(f"{mark.glyph} {mark.word}", 22), mark.style), (clip(meaning, width - 22), ".muted")))
+    found += [BLANK, heading("Columns")]
+    for title, meaning in COLUMNS:
+        found.append(line((fit(title, 22), ".strong"), (clip(meaning, width - 22), ".muted")))
     found += [BLANK, heading("Keys of your own", ("in config.toml, by the ids above", ".muted"))]
     return [*found, line("[tui.keys]"), line('pause = "f8"')]
 

@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher
 
 from tui.format.styles import style_of
 from tui.model.view import View
-from tui.panes import bars, memo, metrics, playback
+from tui.panes import bars, memo, metrics, outline, playback
 from tui.widgets.hosts import HostsPane
 from tui.widgets.lines import Lines
 from tui.widgets.overview import OverviewPane
@@ -71,6 +71,7 @@ class Board(Vertical):
         yield Bar(bars.banner, "banner").data_bind(Board.view)
         with Horizontal(id="body"):
             with Vertical(id="left"):
+                yield Bar(outline.header, "columns").data_bind(Board.view)
                 yield Tree("tree").data_bind(Board.view)
             with Vertical(id="right"):
                 yield TabBar(bars.tabs, "tabs").data_bind(Board.view)

@@ -57,11 +57,7 @@ def start(folder: Path, new: Path, order: JobOrder) -> "RunningJob | None":
             write_new(new / name, b" " * RESERVED, 0o600)
         fds = []  # type: list[int]
         cleanup.callback(close_all, fds)
-        if order.stdin:
-            write_new(new / "stdin", order.stdin, 0o600)
-        fds.append(os.open(str(new / "stdin") if order.stdin else os.devnull, os.O_RDONLY))
-        if order.stdin:
-            (new / "stdin").unlink()  # it may hold a secret seed: only the script's descriptor leads to it
+        fds.append(os.open(os.devnull, os.O_RDONLY))
         for name in STREAMS:
             fds.append(open_stream(new / name))
         os.mkfifo(str(new / "alive"), 0o600)

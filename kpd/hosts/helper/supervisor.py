@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -40,8 +41,8 @@ class JobOrder(NamedTuple):
 class Supervisor:
     """The process that runs `cmd` in its own process group.
 
-    It enforces the limit, ends what the script leaves behind, and writes `rc`. `fds` are the script's stdin, stdout and
-    stderr, the writing end of `alive`, and with a lease `notes`.
+    It enforces the limit, ends what the script leaves behind, and writes `rc`. `fds` are the script's stdin if it has
+    no input, stdout and stderr, the writing end of `alive`, and with a lease `notes`.
     """
 
     def __init__(self, folder: Path, order: JobOrder, fds: "list[int]") -> None:
@@ -101,7 +102,13 @@ class Supervisor:
 
     def run_script(self, lease: "Lease | None") -> None:
         started = time.monotonic()
+        if self.order.stdin:
+            self.theirs, self.ours = socket.socketpair()
         script = self.children.spawn(self.become_script)
+        if self.order.stdin:
+            self.children.spawn(self.feed)
+            self.theirs.close()
+            self.ours.close()
         with contextlib.suppress(OSError):  # the script has done it itself, and may be gone already
             os.setpgid(script, script)
         settle(".pgid", "pgid", f"{script} {os.getpid()}")
@@ -133,9 +140,20 @@ class Supervisor:
         os.nice(self.order.nice)
         for standard in range(3):
             os.dup2(self.fds[standard], standard)
+        if self.order.stdin:
+            os.dup2(self.theirs.fileno(), 0)
         if self.order.sandbox is not None:
             confine(self.order.sandbox)
         os.execve("/bin/sh", ["/bin/sh", "cmd"], self.order.env)
+
+    def feed(self) -> None:
+        """Give the script its input, which may hold secret seeds.
+
+        It lies in no file, and no other process can open a socket of this one's by way of /proc.
+        """
+        self.theirs.close()
+        self.ours.sendall(self.order.stdin)
+        os._exit(0)
 
     def wait(self, script: int, deadline: float, lease: "Lease | None") -> str:
         """Wait until the script has ended, its time is over or its end was asked for; return the reason.

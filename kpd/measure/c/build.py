@@ -9,7 +9,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import layout
 from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
-from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
+from kpd.measure.compiling import BuildError, first_error, kind_of, memory_limit, readable, warnings
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
 from kpd.measure.objects.inspect import OBJECT_FILE
@@ -18,6 +18,8 @@ from kpd.measure.run_context import RunContext
 SOURCE = "kernel.c"
 ASSEMBLY = "kernel.s"
 REMARKS = "vectorization.txt"
+MEMORY_MIB = 4096
+"""The most MiB of memory of a compiler's process: cc1 needs 100 for a kernel with many unrolled loops."""
 LINKING, LAYING = 3, 4
 """The exit statuses of a build script whose link failed, and of one whose link with the functions moved failed."""
 _NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re.MULTILINE)
@@ -80,6 +82,7 @@ def script(host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[s
         laid = layout.copy_object(object, assembly, symbol)
         laid += f"{relinked} || exit {LAYING}\nrm {tried}\n"
     return (
+        f"{memory_limit(MEMORY_MIB)}"
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f"{remarks}{compile_to}"
         f"{tools.command} {given} -w -c {assembly} -o {object} || exit 1\n"

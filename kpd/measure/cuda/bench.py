@@ -25,7 +25,10 @@ COMPILED_S = 300.0
 ENGINE = ("cuda/device.cu", "cuda/clock.cu", "cuda/telemetry.c")
 ENGINE_HEADERS = ("cuda/device.h",)
 CONFINED = False
-"""Whether jobs with nvcc and on a GPU run in a sandbox. No GPU's driver and tools have been seen in one yet."""
+"""Whether jobs with nvcc and on a GPU run in a sandbox, and the driver's worker in its own (native/sandbox.c).
+
+No GPU's driver and tools have been seen in one yet.
+"""
 
 
 async def harness(
@@ -82,7 +85,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     """
     facts = await host.probe()
     tools = choose(host.name, facts, device)
-    env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"]}
+    env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"], **({} if CONFINED else {"KPD_UNCONFINED": "1"})}
     # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)

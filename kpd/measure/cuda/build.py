@@ -6,7 +6,7 @@ from dataclasses import replace
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
-from kpd.measure.compiling import BuildError, first_error, kind_of, readable, warnings
+from kpd.measure.compiling import BuildError, first_error, kind_of, memory_limit, readable, warnings
 from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
@@ -15,6 +15,8 @@ from kpd.measure.objects.inspect import OBJECT_FILE
 from kpd.measure.run_context import RunContext
 
 PTXAS = "ptxas.txt"
+MEMORY_MIB = 16384
+"""The most MiB of memory of a compiler's process: cicc may need thousands for heavy templates."""
 
 
 async def build(
@@ -59,6 +61,7 @@ def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) 
     own = ("-DKPD_CANDIDATE", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.")
     compile_ = jobs.words((tools.nvcc, *flags, *own, "-Xptxas", "-v", "-c", UNIT))
     return (
+        f"{memory_limit(MEMORY_MIB)}"
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f'{compile_} -o "$out/{OBJECT_FILE}" 2>"$out/{PTXAS}"\n'
         f'status=$?\ncat "$out/{PTXAS}" >&2\n[ $status -eq 0 ] || exit $status\n'

@@ -12,7 +12,7 @@ OBJECT = "kernel.so"
 HEADERS = ("kpd_task.h", "driver.h", "numbers.h", "report.h", "swap.h")
 SOURCES = (
     "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "numbers.c", "referee.c", "report.c",
-    "timed.c", "truth.c", "values.c", "worker.c",
+    "sandbox.c", "timed.c", "truth.c", "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 

@@ -172,12 +172,13 @@ int main(int argc, char **argv) {
         return fail("usage: bench describe | check … | time … | bounds … | run … | memcheck … | timing … (see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
+    int judging = checking || timing || measuring;
+    if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
-    int judging = checking || timing || measuring;
     if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
-    worker_start(job.views, job.shared);
+    worker_start(job.views, job.shared, (const char *const[2]){argv[2], timing ? argv[3] : NULL});
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1])); /* after the candidate's worker, which must not see it */
     uint64_t seed = 0;
     if ((checking || timing) && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");

@@ -5,7 +5,7 @@
  *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
  *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
  *   crew.c     work in several threads             worker.c           the process that runs untrusted code
- *   batches.c  how much to time, and what disturbs
+ *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -153,7 +153,7 @@ int batch_shown(const measurement *m, int number);
 
 /* worker.c: post a request, then wait for its answer, of which a timing has several. */
 void worker_use(int referee); /* which of the two is spoken to */
-void worker_start(view *views, measurement *shared);
+void worker_start(view *views, measurement *shared, const char *const objects[2]); /* that it may load */
 void worker_load(const char *const paths[2], slot first);
 void worker_call(slot which, int number, int set, int reps);
 void worker_time(int number, int quads, uint64_t seed);
@@ -170,9 +170,15 @@ void worker_stop(void);
 void worker_begun(uint64_t expected_ns);
 void worker_pause(view *v);
 
+/* sandbox.c */
+void sandbox_hide(void);
+void sandbox_enter(const char *const objects[2]);
+
 /* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */
 extern const uint64_t engine_file_bytes; /* that the worker may write to a file */
+extern const uint64_t engine_own_bytes;  /* of memory that kernels may have for themselves; 0: no limit */
 extern const size_t engine_alignment;    /* of the buffers */
+extern const int engine_uses_sockets;    /* unix sockets, to services of the device */
 void engine_start(measurement *shared, outcome *answer);
 void engine_load(const char *path, slot which, outcome *answer);
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */

@@ -27,7 +27,7 @@ void referee_start(const char *object, int limit_ms) {
     measurement *shared;
     arena_make(views, &shared);
     worker_use(1);
-    worker_start(views, shared);
+    worker_start(views, shared, (const char *const[2]){NULL, object});
     worker_use(0);
     path = object;
     limit = limit_ms;

@@ -3,7 +3,8 @@
  * It is forked before the seed is read. The driver asks it for one thing at a time over a socket pair and waits no longer
  * than a limit, so that a kernel that crashes, hangs or ends the process is an answer, not an accident.
  *
- * This is no sandbox: both kernels and the clock share the worker, and code that sets out to falsify its times there can.
+ * Its sandbox (sandbox.c) keeps the driver, other jobs and the host from it. Both kernels and the clock share the worker:
+ * that code in it does not falsify its times there, other measurements have to show.
  */
 #include "driver.h"
 
@@ -20,6 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
+#define THREAD_BYTES (16u << 20)
+#define COPIES 4             /* of a case's buffers, that a kernel may make */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
 typedef struct {
@@ -91,8 +95,22 @@ static void serve(view *cases, measurement *shared) {
 
 /* ── in the driver ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+/* Beside what the process has: room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
+static void limit_memory(void) {
+#ifdef __linux__
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    int known = file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1;
+    if (file) fclose(file);
+    if (!known || !engine_own_bytes) return;
+    uint64_t stacks = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * THREAD_BYTES;
+    rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + engine_own_bytes + stacks + COPIES * arena_bytes;
+    setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
+#endif
+}
+
 /* Fork the worker. What a kernel prints does not reach the driver's standard output, which is the report. */
-void worker_start(view *views, measurement *shared) {
+void worker_start(view *views, measurement *shared, const char *const objects[2]) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || (child = fork()) < 0) {
         perror("cannot start the worker");
@@ -105,8 +123,8 @@ void worker_start(view *views, measurement *shared) {
         return;
     }
     close(pair[0]);
-    for (int other = 0; other < 2; other++)
-        if (lines[other] >= 0) close(lines[other]);
+    for (int other = STDERR_FILENO + 1; other < MOST_FILES; other++)
+        if (other != pair[1]) close(other);
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
@@ -114,7 +132,9 @@ void worker_start(view *views, measurement *shared) {
     struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0};
     setrlimit(RLIMIT_FSIZE, &file);
     setrlimit(RLIMIT_CORE, &core);
+    limit_memory();
     line_to_driver = pair[1];
+    sandbox_enter(objects);
     serve(views, shared);
 }
 

@@ -16,8 +16,9 @@ import pytest
 
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
-from kpd.daemon.views import Sources, answer
+from kpd.daemon.views import answer
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry

@@ -18,8 +18,9 @@ from kpd.cli.main import main
 from kpd.cli.terminal_text import clean, width
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
-from kpd.daemon.views import Sources, answer
+from kpd.daemon.views import answer
 from kpd.model import codec, events as e
 from kpd.model.hosts import Check, HostCard
 from kpd.wire import DaemonError

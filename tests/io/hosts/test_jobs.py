@@ -403,3 +403,9 @@ async def test_an_idle_helper_sleeps(host: Host) -> None:
     before = process.num_ctx_switches()
     await asyncio.sleep(0.5)
     assert process.num_ctx_switches() == before  # a process that sleeps is never switched to
+
+
+@linux_only
+async def test_no_other_process_can_open_the_input(host: Host) -> None:
+    result = await host.job(spec("a", "cat /proc/$$/fd/0; read -r line; echo $line", stdin=b"secret\n"))
+    assert result.stdout == b"secret\n" and b"No such device" in result.stderr

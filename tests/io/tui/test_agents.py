@@ -32,8 +32,8 @@ from tui.model.view import View
 from tui.model.waits import folded, waits
 from tui.panes import bars, log as journal, memo, overview, rules
 from tui.panes.next_step import next_lines
+from tui.panes.outline import row_line
 from tui.widgets.pane import LogPane
-from tui.widgets.tree import row_line
 
 WIDTHS = (47, 64, 80, 140)
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]MEMO[/] [@click=app.quit]x[/] \x00\u202e\u200d \x1b]52;c;aGk=\x07end"

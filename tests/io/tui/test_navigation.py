@@ -16,8 +16,8 @@ from tests.support.tui.views import plain, view_of
 from tui.model.filtering import parsed
 from tui.model.outline import ORDERS, TreePosition, outline
 from tui.panes import bars
+from tui.panes.outline import row_line
 from tui.widgets.lines import Lines
-from tui.widgets.tree import row_line
 
 RUN = TreePosition(logs.TASK, "r1")
 

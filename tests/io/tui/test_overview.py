@@ -44,7 +44,7 @@ def test_the_stop_score_says_how_much_is_left_and_how_much_of_the_way_is_done() 
     assert "reached" in plain(distance(stopping(400.0), stopping(400.0).run or view.run, 90))
     higher = stopping(500.0, "higher")
     assert higher.run is not None
-    assert "500: 32 % more to go" in plain(distance(higher, higher.run, 90))
+    assert "500: 11 % more to go" in plain(distance(higher, higher.run, 90))
 
 
 def test_the_roofline_is_a_bar_where_there_is_room_and_always_a_number() -> None:
@@ -180,7 +180,7 @@ def test_the_newest_iterations_say_what_became_of_them_and_why() -> None:
     view = view_of(logs.running())
     assert view.run is not None
     rows = [line.plain.rstrip() for line in lately(view, view.run, 80, 3)]
-    assert rows[0] == "Lately"
+    assert rows[0].startswith("Lately")
     assert rows[1].startswith("≈ r1.5   0.3 % less time  323.5  PREFETCH=256")
     assert len(rows) == 4, "the one under way has nothing to tell yet"
 

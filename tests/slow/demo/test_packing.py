@@ -5,6 +5,7 @@ from pathlib import Path
 
 from benchmarks.demo_pack import pack, refuse_private
 from kpd.daemon import views
+from kpd.daemon.sources import Sources
 from kpd.demo.playback_journal import temporary_workspace
 from kpd.demo.player import Player
 from kpd.demo.recording import load, save
@@ -34,7 +35,7 @@ def answers(state: State, ws: Workspace) -> list[object]:
     found = []
     for what, args in QUESTIONS:
         try:
-            found.append(_bare(views.answer(what, dict(args), views.Sources(state, ws)), ws))
+            found.append(_bare(views.answer(what, dict(args), Sources(state, ws)), ws))
         except views.DaemonError as err:
             found.append((err.code, err.message))
     return found
@@ -64,5 +65,5 @@ def test_a_real_run_is_played_as_it_was(daemon: RealDaemon, workspace: Workspace
     refuse_private(recording, [str(workspace.root.parent)])
     with temporary_workspace() as scene, Player(scene, recording, clock=Clock()) as player:
         player.go_on(lambda fact: False)
-        original = views.Sources.offline(workspace).state
+        original = Sources.offline(workspace).state
         assert answers(player.stage.state, scene) == answers(original, workspace)

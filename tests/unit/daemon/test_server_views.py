@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 
 from kpd.daemon.artefacts import MOST_DIFFED, MOST_TEXT
 from kpd.daemon.journal import EventJournal
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
-from kpd.daemon.views import Sources, answer
+from kpd.daemon.views import answer
 from kpd.measure.judge import judge
 from kpd.measure.samples import CaseSample, ProcessSample, samples_to_json
 from kpd.model import events as e

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.demo_pack import refuse_private, refuse_unfit
 from kpd.cli.demo import SHIPPED
 from kpd.daemon import views
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
 from kpd.demo.playback_journal import temporary_workspace
 from kpd.demo.player import Player
@@ -120,7 +121,7 @@ def test_every_verdict_follows_from_its_samples(recording: Recording, over: Play
 
 
 def answer(state: State, workspace: Workspace, what: str, **args: object) -> Any:
-    return views.answer(what, args, views.Sources(state, workspace))
+    return views.answer(what, args, Sources(state, workspace))
 
 
 def test_every_question_is_answered_as_in_the_workspace_that_was_recorded(

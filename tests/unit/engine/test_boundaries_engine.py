@@ -48,7 +48,7 @@ def test_a_run_ends_with_its_patience_since_the_last_gain(patience: int, ends: b
 
 @pytest.mark.parametrize(("score", "lower", "higher"), [(49.9, True, False), (50.0, True, True), (50.1, False, True)])
 def test_a_run_ends_at_its_stop_score(score: float, lower: bool, higher: bool) -> None:
-    run = confirmed(run_of(BASELINE, tried(1, "accepted", score=score), budget=Budget(9, 9, stop_score=50.0)))
+    run = confirmed(run_of(replace(BASELINE, score=score), budget=Budget(9, 9, stop_score=50.0)))
     assert isinstance(next_action(run), End) is lower
     assert isinstance(next_action(run, "higher"), End) is higher
 

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+from hypothesis import given, strategies as st
+
 from kpd.engine.plan import End, Iterate, Wait, next_action, result
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
@@ -10,11 +13,18 @@ from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Iteration, Override
 from kpd.model.run import Budget, Run
 from kpd.model.status import Done, Outcome
+from kpd.model.verdicts import Gain, Verdict
 from tests.support.model.samples import confirmed, done, run_of
 
 
 def it(number: int, outcome: Outcome | None, score: float | None = None, agent: str = "sweep") -> Iteration:
     return Iteration(number, agent if number else "baseline", 0, 0.0, status=done(outcome), score=score)
+
+
+def gained(number: int, pct: float, score: float = 40.0) -> Iteration:
+    """An accepted iteration that needs `pct` percent less time than the baseline."""
+    verdict = Verdict("faster", Gain(pct, pct - 1, pct + 1), 9, True, "confirmed", 1.0)
+    return replace(it(number, "accepted", score), verdict=verdict)
 
 
 def test_the_baseline_comes_first() -> None:
@@ -53,9 +63,22 @@ def test_trouble_and_skips_cost_nothing() -> None:
 
 
 def test_stop_score_in_either_direction() -> None:
-    run = run_of(it(0, "baseline", 100.0), it(1, "accepted", 40.0), budget=Budget(9, 9, stop_score=50.0))
-    assert next_action(confirmed(run)) == End("improved", StopScoreReached(50, 40))
-    assert next_action(run, direction="higher") == Iterate(2, "sweep")
+    run = run_of(it(0, "baseline", 100.0), gained(1, 60.0), budget=Budget(9, 9, stop_score=50.0))
+    end = next_action(confirmed(run))
+    assert isinstance(end, End) and isinstance(end.cause, StopScoreReached)
+    assert end.cause == StopScoreReached(50, pytest.approx(40))  # type: ignore[arg-type]
+    assert next_action(replace(run, budget=Budget(9, 9, stop_score=300.0)), direction="higher") == Iterate(2, "sweep")
+    far = replace(run, budget=Budget(9, 9, stop_score=240.0))
+    assert isinstance(next_action(confirmed(far), direction="higher"), End)
+
+
+@given(st.floats(0.2, 5.0))
+def test_a_slower_host_neither_reaches_nor_misses_a_stop_score(slower: float) -> None:
+    """What an accepted candidate scored in its own contest says nothing: only its paired speed-up counts."""
+    reached = run_of(it(0, "baseline", 100.0), gained(1, 60.0, 40.0 * slower), budget=Budget(9, 9, stop_score=50.0))
+    assert isinstance(next_action(confirmed(reached)), End)
+    missed = run_of(it(0, "baseline", 100.0), gained(1, 40.0, 60.0 * slower), budget=Budget(9, 9, stop_score=50.0))
+    assert next_action(confirmed(missed)) == Iterate(3, "sweep")
 
 
 def test_the_operator_agent_waits_for_an_edit() -> None:

@@ -14,8 +14,9 @@ from kpd.client import DaemonError
 from kpd.daemon.accounting import least_gain
 from kpd.daemon.commands import carry_out
 from kpd.daemon.journal import EventJournal
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
-from kpd.daemon.views import Sources, answer
+from kpd.daemon.views import answer
 from kpd.engine.engine import Engine
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e

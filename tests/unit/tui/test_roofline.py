@@ -157,7 +157,7 @@ def test_the_marked_iteration_takes_the_place_of_the_baseline() -> None:
     text = metrics_of(log, 5, mark=TreePosition(logs.TASK, "r1", 3), shown=marked)
     assert "marked r1.3" in text[0]
     head = next(row for row in text if row.startswith("Speed  "))
-    assert head.split() == ["Speed", "candidate", "incumbent", "Δ", "marked"]
+    assert head.split() == ["Speed", "candidate", "incumbent", "Δ", "marked", "then"]
     assert "baseline" in metrics_of(log, 5)[0]
     parent = metrics_of(
         log, 5, mark=TreePosition(logs.TASK, "r1", 4), shown=replace(view.shown, marked=shown_of(log, 4))

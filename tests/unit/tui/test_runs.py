@@ -14,7 +14,7 @@ from tui.model.outline import TreePosition, newest
 from tui.model.view import View
 from tui.panes import bars, overview
 from tui.panes.next_step import next_lines
-from tui.widgets.tree import row_line
+from tui.panes.outline import row_line
 
 
 def header(view: View, width: int = 120) -> str:

@@ -15,7 +15,9 @@
 #define PINNED (1u << 20) /* bytes of memory that all cases share from which it pays to pin it */
 
 const uint64_t engine_file_bytes = 1u << 30; /* the GPU's driver and profilers keep files of their own */
+const uint64_t engine_own_bytes = 0;         /* the GPU's driver takes what it needs */
 const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
+const int engine_uses_sockets = 1;           /* to MPS, the fabric manager and other processes' memory */
 
 device_sets sets;
 measurement *result;
