@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.audits import AuditSummary
 from kpd.model.fact import StepFact
 from kpd.model.iteration import Expectation
 from kpd.model.profiles import Advice, CaseTime, Change, Finding
@@ -79,7 +80,10 @@ class Timed(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Judged(StepFact):
+    """A verdict; `audited` is what the audits of a gain found, None where nothing was audited."""
+
     verdict: Verdict
+    audited: AuditSummary | None = None
 
 
 @dataclass(frozen=True, slots=True)
