@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 from kpd.measure.interval import t_quantile
 from kpd.measure.judge import percent
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import ClockForged, GainNotHeld
 from kpd.model.verdicts import Gain
@@ -23,7 +23,9 @@ SHARE = 0.5
 CONFIDENCE = 0.999
 """How sure an audit must be that less than that is there, one-sided."""
 CLOCK_SHARE = 0.05
-"""The share of a case's time by which the driver's clock and the sum of the samples may differ."""
+"""The share of the time by which the driver's clock and the sum of the samples may differ."""
+FEWEST, MOST = 2, 0.75
+"""The processes whose clocks must differ: so many at least; where other work can be the cause, this share of them."""
 BETWEEN_NS = 10_000
 """The most time that passes from one batch to the next, beside that share: counters are read there."""
 _SIGMA = 1.4826
@@ -117,35 +119,50 @@ def alone_gain(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample])
 def refuse_clock(samples: Iterable[ProcessSample]) -> ClockForged | None:
     """Return the fault of a candidate whose samples the driver's own clock does not bear out; None where it does.
 
-    All batches together cannot take longer than the timing did; nor can the timing be longer than all batches that
-    were taken, but for what is between them. It counts where most processes show it, as other work can delay one.
+    All kept batches together cannot take longer than the timing did: two processes that say so are enough. Nor can the
+    timing take longer than all batches that were taken, but for what is between them; that can be other work, which the
+    system does not always tell of, so `MOST` of the processes must show it.
     """
-    kept = [sample for sample in samples if not sample.taint]
-    for name in kept[0].cases if kept else ():
-        cases = [sample.cases[name] for sample in kept if sample.cases[name].clock is not None]
-        forged = [case for case in cases if beyond(case) > 0]
-        if cases and 2 * len(forged) > len(cases):
-            worst = max(forged, key=beyond)
-            assert worst.clock is not None
-            return ClockForged(name, _summed(worst) / 1e6, worst.clock.wall_ns / 1e6, len(forged), len(cases))
+    kept = [_clocks(sample) for sample in samples if not sample.taint and has_clock(sample)]
+    longer = [clocks for clocks in kept if clocks.longer_ns > 0]
+    shorter = [clocks for clocks in kept if clocks.shorter_ns > 0]
+    if len(longer) >= FEWEST:
+        return _forged(max(longer, key=lambda clocks: clocks.longer_ns), len(longer), len(kept))
+    if len(shorter) >= max(FEWEST, MOST * len(kept)):
+        return _forged(max(shorter, key=lambda clocks: clocks.shorter_ns), len(shorter), len(kept))
     return None
 
 
-def _summed(case: CaseSample) -> float:
-    return sum(case.a_ns) + sum(case.b_ns)
+@dataclass(frozen=True, slots=True)
+class _Clocks:
+    """The clocks of a process, all its cases together; what is above 0 is more than they may differ by."""
+
+    summed_ns: float
+    wall_ns: float
+    longer_ns: float
+    shorter_ns: float
 
 
-def beyond(case: CaseSample) -> float:
-    """Return the nanoseconds by which the clocks differ more than they may; below 0 where they agree."""
-    assert case.clock is not None
-    clock = case.clock
-    allowed = CLOCK_SHARE * clock.wall_ns
-    longer = _summed(case) - clock.wall_ns - allowed
-    if not clock.spent_ns:
-        return longer
-    batches = (len(case.a_ns) + len(case.b_ns)) * clock.spent_ns / _summed(case)
-    shorter = clock.wall_ns - clock.waited_ns - clock.spent_ns - allowed - BETWEEN_NS * batches
-    return max(longer, shorter)
+def has_clock(sample: ProcessSample) -> bool:
+    """Return whether the driver's clock is known, which older samples lack."""
+    return bool(sample.cases) and all(case.clock is not None for case in sample.cases.values())
+
+
+def _clocks(sample: ProcessSample) -> _Clocks:
+    summed, wall, longer, shorter = 0.0, 0.0, 0.0, 0.0
+    for case in sample.cases.values():
+        assert case.clock is not None
+        taken, clock = float(sum(case.a_ns) + sum(case.b_ns)), case.clock
+        batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, clock.spent_ns / taken)
+        summed, wall = summed + taken, wall + clock.wall_ns
+        longer = max(longer, taken - (1 + CLOCK_SHARE) * clock.wall_ns)
+        if clock.spent_ns:
+            shorter += (1 - CLOCK_SHARE) * clock.wall_ns - clock.waited_ns - clock.spent_ns - BETWEEN_NS * batches
+    return _Clocks(summed, wall, longer, shorter)
+
+
+def _forged(clocks: _Clocks, processes: int, of: int) -> ClockForged:
+    return ClockForged(clocks.summed_ns / 1e6, clocks.wall_ns / 1e6, processes, of)
 
 
 def _level(sample: ProcessSample, side: str) -> float:

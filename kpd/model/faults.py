@@ -193,12 +193,11 @@ class GainNotHeld(Kind, frozen=True):
 
 
 class ClockForged(Kind, frozen=True):
-    """Samples of a case that took `summed_ms` together where the driver's own clock counted `wall_ms`.
+    """Samples of a process that took `summed_ms` together where the driver's own clock counted `wall_ms`.
 
-    These are of the worst process; `processes` of `of` showed it.
+    These are of the worst process; `processes` of `of` show it.
     """
 
-    case: str
     summed_ms: float
     wall_ms: float
     processes: int

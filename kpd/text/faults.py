@@ -41,7 +41,7 @@ def fault(found: f.CandidateFault) -> str:
             return f"not held: {not_held(found)}"
         case f.ClockForged():
             clocks = f"its samples take {found.summed_ms:.3g} ms, and {found.wall_ms:.3g} ms by kpd's own clock"
-            return f"clock: {found.case}: {clocks} (in {found.processes} of {found.of} processes)"
+            return f"clock: {clocks} (in {found.processes} of {found.of} processes)"
         case f.ProtectedFiles():
             return f"protected file: {', '.join(found.files)}"
         case f.ProtectedLines():
