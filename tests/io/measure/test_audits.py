@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -56,7 +57,6 @@ async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
     ("candidate", "where"),
     [
         pytest.param(f.PATCHES, "a1.so", id="the incumbent's code"),
-        pytest.param(f.REWRITES, "a1.so", id="the incumbent's file"),
         pytest.param(f.SLOWS_CLOCK, "libc", id="the clock", marks=x86_only),
         pytest.param(f.MAKES_CODE, "no file", id="code in no file"),
     ],
@@ -78,3 +78,9 @@ async def test_each_audit_says_what_it_covered(lab: Lab) -> None:
     told = audits.summary(audit, contest)
     assert told.seconds == audit.fresh_s + audit.alone_s
     assert told.calls == sum(len(case.a_ns) for case in audit.fresh.values())
+
+
+async def test_an_incumbent_whose_file_was_changed_too_is_found_where_there_is_no_sandbox(lab: Lab) -> None:
+    unconfined = replace(lab, where=replace(lab.where, env={"KPD_UNCONFINED": "1"}, confined=False))
+    with pytest.raises(CheckFailed, match=r"changed the code of a1\.so"):
+        await unconfined.time(f.SLOW, f.REWRITES)
