@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 from statistics import fmean, median
+from typing import NamedTuple
 
 from kpd.measure.interval import t_quantile
 from kpd.measure.judge import percent
-from kpd.measure.samples import ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import ClockForged, GainNotHeld
 from kpd.model.verdicts import Gain
@@ -119,28 +120,26 @@ def alone_gain(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample])
 def refuse_clock(samples: Iterable[ProcessSample]) -> ClockForged | None:
     """Return the fault of a candidate whose samples the driver's own clock does not bear out; None where it does.
 
-    All kept batches together cannot take longer than the timing did: two processes that say so are enough. Nor can the
-    timing take longer than all batches that were taken, but for what is between them; that can be other work, which the
-    system does not always tell of, so `MOST` of the processes must show it.
+    The kept batches of a case cannot take longer than its timing did: two processes that say so are enough. Nor can the
+    timing of all cases take longer than all batches that were taken, but for what is between them; that can be other
+    work, which the system does not always tell of, so `MOST` of the processes must show it.
     """
-    kept = [_clocks(sample) for sample in samples if not sample.taint and has_clock(sample)]
-    longer = [clocks for clocks in kept if clocks.longer_ns > 0]
-    shorter = [clocks for clocks in kept if clocks.shorter_ns > 0]
-    if len(longer) >= FEWEST:
-        return _forged(max(longer, key=lambda clocks: clocks.longer_ns), len(longer), len(kept))
-    if len(shorter) >= max(FEWEST, MOST * len(kept)):
-        return _forged(max(shorter, key=lambda clocks: clocks.shorter_ns), len(shorter), len(kept))
+    kept = [sample for sample in samples if not sample.taint and has_clock(sample)]
+    longer = [clocks for clocks in map(_longest, kept) if clocks.beyond_ns > 0]
+    shorter = [clocks for clocks in map(_shorter, kept) if clocks.beyond_ns > 0]
+    for forged, fewest in ((longer, FEWEST), (shorter, max(FEWEST, MOST * len(kept)))):
+        if len(forged) >= fewest:
+            worst = max(forged, key=lambda clocks: clocks.beyond_ns)
+            return ClockForged(worst.summed_ns / 1e6, worst.wall_ns / 1e6, len(forged), len(kept))
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Clocks:
-    """The clocks of a process, all its cases together; what is above 0 is more than they may differ by."""
+class _Clocks(NamedTuple):
+    """The nanoseconds by which two clocks differ beyond what they may, and what they say."""
 
+    beyond_ns: float
     summed_ns: float
     wall_ns: float
-    longer_ns: float
-    shorter_ns: float
 
 
 def has_clock(sample: ProcessSample) -> bool:
@@ -148,21 +147,27 @@ def has_clock(sample: ProcessSample) -> bool:
     return bool(sample.cases) and all(case.clock is not None for case in sample.cases.values())
 
 
-def _clocks(sample: ProcessSample) -> _Clocks:
-    summed, wall, longer, shorter = 0.0, 0.0, 0.0, 0.0
+def _longest(sample: ProcessSample) -> _Clocks:
+    """Compare the clocks of the case whose batches are the longest for its timing."""
+    pairs = [(_summed(case), case.clock.wall_ns) for case in sample.cases.values() if case.clock is not None]
+    return max(_Clocks(summed - (1 + CLOCK_SHARE) * wall, summed, wall) for summed, wall in pairs)
+
+
+def _shorter(sample: ProcessSample) -> _Clocks:
+    """Compare the clocks of all cases together; on a GPU, whose own clock times the batches, nothing is."""
+    beyond, spent, wall = 0.0, 0.0, 0.0
     for case in sample.cases.values():
-        assert case.clock is not None
-        taken, clock = float(sum(case.a_ns) + sum(case.b_ns)), case.clock
-        batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, clock.spent_ns / taken)
-        summed, wall = summed + taken, wall + clock.wall_ns
-        longer = max(longer, taken - (1 + CLOCK_SHARE) * clock.wall_ns)
-        if clock.spent_ns:
-            shorter += (1 - CLOCK_SHARE) * clock.wall_ns - clock.waited_ns - clock.spent_ns - BETWEEN_NS * batches
-    return _Clocks(summed, wall, longer, shorter)
+        clock = case.clock
+        if clock is None or not clock.spent_ns:
+            continue
+        batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, clock.spent_ns / _summed(case))
+        beyond += (1 - CLOCK_SHARE) * clock.wall_ns - clock.waited_ns - clock.spent_ns - BETWEEN_NS * batches
+        spent, wall = spent + clock.spent_ns, wall + clock.wall_ns
+    return _Clocks(beyond, spent, wall)
 
 
-def _forged(clocks: _Clocks, processes: int, of: int) -> ClockForged:
-    return ClockForged(clocks.summed_ns / 1e6, clocks.wall_ns / 1e6, processes, of)
+def _summed(case: CaseSample) -> float:
+    return float(sum(case.a_ns) + sum(case.b_ns))
 
 
 def _level(sample: ProcessSample, side: str) -> float:
