@@ -27,7 +27,7 @@ from kpd.hosts.local import Local
 from kpd.measure import audits
 from kpd.measure.bench import Bench, CheckFailed
 from kpd.measure.catalogue import prepare
-from kpd.measure.judge import judge
+from kpd.measure.judge import BadSamples, judge
 from kpd.text.faults import fault as told, wrong
 from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
@@ -100,6 +100,8 @@ class Auditor:
                 said["gain"] = told(refused)
         except CheckFailed as err:
             said["failed"] = wrong(err.wrong)
+        except BadSamples as err:
+            said["busy"] = str(err)
         said["refused"] = bool({"forged", "gain", "failed"} & said.keys())
         print(json.dumps(said), file=sys.stderr, flush=True)
         return said
@@ -148,9 +150,9 @@ async def main() -> None:
     print(json.dumps({
         "device": device.name,
         "honest_refused": sum(bool(one["refused"]) for one in results["honest"]),
-        "honest_audited": len(results["honest"]),
+        "honest_audited": sum("busy" not in one for one in results["honest"]),
         "cheats_refused": sum(bool(one["refused"]) for one in results["cheats"]),
-        "cheats_audited": len(results["cheats"]),
+        "cheats_audited": sum("busy" not in one for one in results["cheats"]),
         "seconds_median": median(seconds) if seconds else None,
         "seconds_most": max(seconds, default=None),
         "wall_s": time.perf_counter() - begun,
