@@ -8,7 +8,7 @@ from msgspec import structs
 
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
-from kpd.engine import review
+from kpd.engine import audits, review
 from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
@@ -18,12 +18,11 @@ from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.bench import BuiltObject
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS, contest
-from kpd.measure.judge import FINAL, held_out
-from kpd.measure.samples import samples_from_json, samples_to_json
+from kpd.measure.samples import ProcessSample, samples_from_json, samples_to_json
 from kpd.measure.screen import suspicious
 from kpd.model import events as e
 from kpd.model.detail import Detail
-from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed, UnusableReply
+from kpd.model.faults import Incorrect, IncorrectTimed, UnusableReply
 from kpd.model.flags import Flag
 from kpd.model.notices import BaselineCost
 from kpd.model.status import DeviceUse, StepName
@@ -153,11 +152,15 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
 
 async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine."""
-    verdict = _verdict(attempt, found)
-    if _is_confirmed(attempt, found):
-        verdict = await _confirmed(attempt, verdict)
+    verdict, audited = _verdict(attempt, found), None
+    if _is_audited(attempt, found):
+        candidate = await _object(attempt, attempt.candidate())
+        incumbent = await _object(attempt, attempt.files_of(attempt.parent))
+        winner = audits.Winner(attempt, _samples(attempt, found), candidate, incumbent)
+        verdict = await audits.all_hold(winner, verdict)
+        audited = winner.audited
     attempt.keep("verdict.json", verdict)
-    return e.Judged(*_blank(attempt), verdict, await _flags(attempt, verdict))
+    return e.Judged(*_blank(attempt), verdict, audited, await _flags(attempt, verdict))
 
 
 async def _flags(attempt: Attempt, verdict: Verdict) -> tuple[Flag, ...]:
@@ -170,47 +173,22 @@ async def _flags(attempt: Attempt, verdict: Verdict) -> tuple[Flag, ...]:
 
 def _verdict(attempt: Attempt, found: Detail) -> Verdict:
     """Compute the verdict of the samples. Raises OSError when the samples file was changed after the measurement."""
+    worst_case = attempt.task.accept.worst_case
+    return verdicts.judge(_samples(attempt, found), attempt.run.budget.min_gain_pct, worst_case)
+
+
+def _samples(attempt: Attempt, found: Detail) -> tuple[ProcessSample, ...]:
+    """Read the samples. Raises OSError when their file was changed after the measurement."""
     assert found.timed is not None
     raw = attempt.folder.read(TIMING)
     if digest(raw) != found.timed.samples:
         raise OSError(f"{attempt.folder.folder / TIMING} is not what was measured; `kpd skip` gives this iteration up")
-    worst_case = attempt.task.accept.worst_case
-    return verdicts.judge(samples_from_json(raw), attempt.run.budget.min_gain_pct, worst_case)
+    return samples_from_json(raw)
 
 
-def _is_confirmed(attempt: Attempt, found: Detail) -> bool:
-    """Return whether the task asks for more checks, and the candidate is the baseline or would be accepted.
-
-    Raises OSError.
-    """
-    wanted = attempt.task.check.sanitizer or attempt.task.final.command is not None
-    return wanted and not attempt.iteration.confirming and (attempt.is_baseline or _verdict(attempt, found).accepted)
-
-
-async def _confirmed(attempt: Attempt, verdict: Verdict) -> Verdict:
-    """Run a memcheck and the held-out cases.
-
-    They take long, so only the baseline and a candidate that would be accepted come here.
-    """
-    candidate = await _object(attempt, attempt.candidate())
-    try:
-        await attempt.bench.memcheck(candidate.job, attempt.job("memcheck"), attempt.say("job"))
-    except bench.CheckFailed as err:
-        raise CandidateFailed(Incorrect(err.wrong)) from err
-    return await _held_out(attempt, verdict, candidate)
-
-
-async def _held_out(attempt: Attempt, verdict: Verdict, candidate: BuiltObject) -> Verdict:
-    """Add the result on the cases that the task holds out, if it holds out any."""
-    incumbent = None if attempt.is_baseline else (await _object(attempt, attempt.files_of(attempt.parent))).job
-    try:
-        final = await attempt.bench.final(incumbent, candidate.job, attempt.job("final"), attempt.say("job"))
-    except bench.CheckFailed as err:
-        raise CandidateFailed(IncorrectHeldOut(err.wrong)) from err
-    if final is None:
-        return verdict
-    attempt.keep(FINAL, final)
-    return held_out(verdict, final, attempt.run.budget.min_gain_pct)
+def _is_audited(attempt: Attempt, found: Detail) -> bool:
+    """Return whether anything must hold of the candidate before it is accepted. Raises OSError."""
+    return audits.wanted(attempt, lambda: _verdict(attempt, found))
 
 
 async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
@@ -284,7 +262,7 @@ STEPS = (
     Step("build", build),
     Step("check", check, measures=lambda at, found: at.bench.checks_alone),
     Step("time", time, measures=lambda at, found: True),
-    Step("judge", judge, measures=_is_confirmed),
+    Step("judge", judge, measures=_is_audited),
     Step("profile", profile, measures=_is_counted, wanted=lambda at: not at.iteration.confirming),
     Step("explain", explain, wanted=lambda at: not at.iteration.confirming),
     Step("record", record),

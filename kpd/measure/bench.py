@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from kpd.hosts.host import JobResult
+from kpd.measure.audits import AuditSamples
 from kpd.measure.judge import HeldOutResult
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
@@ -127,6 +128,12 @@ class Bench(Protocol):
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         """Look for out-of-bounds accesses that a check cannot see, if the task asks for it. Raises CheckFailed."""
+
+    async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples | None:
+        """Time a candidate that is about to be accepted as the audits want it; None where that cannot be done.
+
+        `job` makes the id of a job on the host from a short name. Raises CheckFailed.
+        """
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
         """Measure the cases that the task holds out: None when it holds none out. Raises CheckFailed.

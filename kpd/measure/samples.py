@@ -41,6 +41,19 @@ class ClockReadings:
 
 
 @dataclass(frozen=True, slots=True)
+class DriverClock:
+    """A case's timing by the clock of the driver's own process, in nanoseconds, from its begin to its end.
+
+    In `waited_ns` of it others had the CPU. `spent_ns` is what the timed process says of all its batches, also of those
+    that were taken again; 0 on a GPU, whose own clock times them.
+    """
+
+    wall_ns: int
+    waited_ns: int
+    spent_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class CaseSample(Batches):
     """One case in one process. `device_ns` is the time of one call of A and of B on the device, without the launch.
 
@@ -54,6 +67,7 @@ class CaseSample(Batches):
     telemetry: ClockReadings | None = None
     layouts: int = 1
     weight: float = 1.0
+    clock: DriverClock | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,12 @@ class BadAccess(Kind, frozen=True):
     errors: int
 
 
+class ChangedCode(Kind, frozen=True):
+    """Code of the measuring process that is not what was loaded, or a time that cannot be; `said` is the driver's."""
+
+    said: str
+
+
 class Complaint(Kind, frozen=True):
     """A complaint in the words of its source: kpd's driver, or the task's own benchmark."""
 
@@ -101,6 +107,7 @@ Defect = (
     | LeftThreads
     | OtherCases
     | BadAccess
+    | ChangedCode
     | Complaint
     | UnknownWord
     | Unjudged
@@ -172,6 +179,31 @@ class Implausible(Kind, frozen=True):
     most: float
 
 
+class GainNotHeld(Kind, frozen=True):
+    """A gain of the contest, at least `claimed_pct`, that an audit before the acceptance did not find.
+
+    The audit `fresh` calls each kernel on inputs that are new in every call, `alone` times each in processes without
+    the other one. It found `pct`, and beyond doubt no more than `high_pct`; all in percent of time.
+    """
+
+    audit: Literal["fresh", "alone"]
+    claimed_pct: float
+    pct: float
+    high_pct: float
+
+
+class ClockForged(Kind, frozen=True):
+    """Samples of a process that took `summed_ms` together where the driver's own clock counted `wall_ms`.
+
+    These are of the worst process; `processes` of `of` show it.
+    """
+
+    summed_ms: float
+    wall_ms: float
+    processes: int
+    of: int
+
+
 class ProtectedFiles(Kind, frozen=True, tag="protected"):
     """A change of files that the candidate may not change."""
 
@@ -204,6 +236,8 @@ RepairableFault = (
     | IncorrectHeldOut
     | Impossible
     | Implausible
+    | GainNotHeld
+    | ClockForged
     | ProtectedFiles
     | ProtectedLines
     | DeclinedBy

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.audits import AuditSummary
 from kpd.model.fact import StepFact
 from kpd.model.flags import Flag
 from kpd.model.iteration import Expectation
@@ -80,9 +81,13 @@ class Timed(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Judged(StepFact):
-    """The verdict. `flags` are those of the object of a candidate that won."""
+    """A verdict; `audited` is what the audits of a gain found, None where nothing was audited.
+
+    `flags` are those of the object of a candidate that won.
+    """
 
     verdict: Verdict
+    audited: AuditSummary | None = None
     flags: tuple[Flag, ...] = ()
 
 

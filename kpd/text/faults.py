@@ -37,6 +37,11 @@ def fault(found: f.CandidateFault) -> str:
         case f.Implausible():
             found_out = f"{found.times:.0f} times as good in one step, and nothing compares its results"
             return f"implausible: {found_out}; more than {found.most:.0f} times is not believed without a check"
+        case f.GainNotHeld():
+            return f"not held: {not_held(found)}"
+        case f.ClockForged():
+            clocks = f"its samples take {found.summed_ms:.3g} ms, and {found.wall_ms:.3g} ms by kpd's own clock"
+            return f"clock: {clocks} (in {found.processes} of {found.of} processes)"
         case f.ProtectedFiles():
             return f"protected file: {', '.join(found.files)}"
         case f.ProtectedLines():
@@ -59,6 +64,16 @@ def impossible(found: f.Impossible) -> str:
         f"{found.case} in {found.us:.3g} us is faster than this machine can be: "
         f"it needs at least {found.least_us:.3g} us for {' and '.join(filter(None, needs))}"
     )
+
+
+def not_held(found: f.GainNotHeld) -> str:
+    """Say which audit did not find the gain, and what it found."""
+    where = {
+        "fresh": "when every call has new inputs",
+        "alone": "when each kernel is timed in processes without the other",
+    }[found.audit]
+    told = f"{found.pct:+.1f} % (at most {found.high_pct:+.1f} %)"
+    return f"the gain of at least {found.claimed_pct:+.1f} % is not there {where}: {told}"
 
 
 def wrong(found: f.WrongResult) -> str:
@@ -94,6 +109,8 @@ def _misdeed(what: f.Defect, whose: str) -> str:
             return f"candidate and incumbent were timed on different cases: {', '.join(what.cases)}"
         case f.BadAccess():
             return f"compute-sanitizer: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
+        case f.ChangedCode():
+            return f"{whose}{what.said}"
         case f.Complaint():
             return f"{whose}{what.text}"
         case f.UnknownWord():

@@ -13,6 +13,7 @@ from kpd.model.run import Run
 from kpd.model.status import Done, Ended, Paused, Stepping
 from kpd.model.verdicts import Verdict
 from kpd.text import signs
+from kpd.text.audits import summary as audited
 from kpd.text.changes import change
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
 from kpd.text.faults import fault
@@ -115,7 +116,7 @@ def _told(fact: e.Fact) -> Json:
         case e.Screened():
             return {**body, "flags": _flags(fact.flags)}
         case e.Judged():
-            return {**body, "verdict": judged(fact.verdict), "flags": _flags(fact.flags)}
+            return {**body, "verdict": judged(fact.verdict), "flags": _flags(fact.flags), **_audited(fact)}
         case e.Noticed():
             return {**body, "text": told(fact.about)}
         case e.Explained():
@@ -126,6 +127,8 @@ def _told(fact: e.Fact) -> Json:
 def found(steps: Detail) -> Json:
     """Return what an iteration's steps found. A fault has its `message` in words, and each change its `text`."""
     body = codec.jsonable(steps)
+    if steps.judged is not None:
+        body["judged"] |= _audited(steps.judged)
     if steps.explained is not None:
         body["explained"]["changes"] = _changes(steps.explained)
     faults = [{**told, "message": fault(one.fault)} for told, one in zip(body["faults"], steps.faults, strict=True)]
@@ -134,6 +137,11 @@ def found(steps: Detail) -> Json:
 
 def _flags(found: tuple[Flag, ...]) -> list[Json]:
     return [{**codec.jsonable(one), "text": flag(one)} for one in found]
+
+
+def _audited(fact: e.Judged) -> Json:
+    """Return the audits of a gain with their `text`, if there were any."""
+    return {} if fact.audited is None else {"audited": {**codec.jsonable(fact.audited), "text": audited(fact.audited)}}
 
 
 def _changes(fact: e.Explained) -> list[Json]:

@@ -1,7 +1,17 @@
 """Explains to a newcomer what happens in a recording, in one sentence."""
 
 from kpd.model.causes import Flagged
-from kpd.model.faults import Implausible, Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotBuilt, NotMended
+from kpd.model.faults import (
+    ClockForged,
+    GainNotHeld,
+    Implausible,
+    Impossible,
+    Incorrect,
+    IncorrectHeldOut,
+    IncorrectTimed,
+    NotBuilt,
+    NotMended,
+)
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import StepName
@@ -70,6 +80,10 @@ def _unjudged(it: Iteration) -> str:
             return "is faster than the hardware can be: rejected."
         case Implausible():
             return "is too fast to be believed without a check of its results: rejected."
+        case GainNotHeld():
+            return "was faster, but not where its gain was audited: rejected."
+        case ClockForged():
+            return "has times that the driver's own clock does not bear out: rejected."
         case Incorrect():
             return "gave wrong results: rejected before it was ever timed."
         case IncorrectTimed() | IncorrectHeldOut():

@@ -1,6 +1,6 @@
 """Prepares a task that has its own benchmark."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from statistics import median
@@ -166,6 +166,9 @@ class CommandBench:
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         """Do nothing: a task's own check may look for such accesses."""
+
+    async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> None:
+        """Return None: the calls, and their inputs, are the benchmark's own."""
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:
         spec = self.task.final

@@ -9,9 +9,10 @@ from typing import Protocol
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
+from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache
-from kpd.measure.driver import check, timing, tolerance
+from kpd.measure.driver import audits, check, timing, tolerance
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
 from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import Roofline, work
@@ -164,6 +165,17 @@ class DriverBench:
             usual = await self._inspector.flags(self.host, own.job, say)
             found = await self._inspector.flags(self.host, built, say)
         return tuple(flag for flag in found if flag not in usual)
+
+    async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples:
+        reference = await self._reference(say)
+        what = audits.Audited(
+            self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check, self._measuring,
+            self._place, reference,
+        )  # fmt: skip
+        self._made.may_be_touched()
+        async with self._made.again_if_gone(incumbent, candidate):
+            found = await audits.audit(what, job("fresh"), job("alone"), say)
+        return replace(found, alone=tuple(weighted(sample, self.task.weights) for sample in found.alone))
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         if self._sanitizer:

@@ -13,6 +13,7 @@ from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import (
     BadAccess,
+    ChangedCode,
     Complaint,
     Crashed,
     Defect,
@@ -157,6 +158,8 @@ def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
             return NoReturn()
         case "exit":
             return LeftProcess()
+        case "forged":
+            return ChangedCode(problem.message)
         case "load":
             return NotLoaded(problem.message)
         case "wrong":

@@ -11,8 +11,8 @@ OBJECT = "kernel.so"
 """The file in the `out/` folder of a build that the driver loads."""
 HEADERS = ("kpd_task.h", "driver.h", "numbers.h", "report.h", "swap.h")
 SOURCES = (
-    "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "numbers.c", "referee.c", "report.c",
-    "sandbox.c", "timed.c", "truth.c", "values.c", "worker.c",
+    "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "fresh.c", "mappings.c", "numbers.c",
+    "referee.c", "report.c", "sandbox.c", "timed.c", "truth.c", "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 

@@ -18,7 +18,7 @@ from kpd.measure.driver.check import (
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.reports import reports
 from kpd.measure.run_context import RunContext
-from kpd.measure.samples import Batches, CaseSample, ClockReadings, ProcessSample
+from kpd.measure.samples import Batches, CaseSample, ClockReadings, DriverClock, ProcessSample
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import LeftThreads, WrongResult
 from kpd.workspace.specs import BenchSpec, CheckSpec
@@ -57,12 +57,15 @@ class CaseReport:
     device_ns: tuple[float | None, float | None] | None = None
     synchronises: tuple[bool, bool] = (False, False)
     telemetry: ClockReadings | None = None
+    clock: DriverClock | None = None
 
     def sample(self) -> CaseSample:
         """Return the part of the report that is kept."""
         incumbent, candidate = self.device_ns or (None, None)
         device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
-        return CaseSample(self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry, self.layouts)
+        return CaseSample(
+            self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry, self.layouts, clock=self.clock
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ def copied(host: Host) -> PlaceObject:
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
     bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
-    place: PlaceObject | None = None, reference: str = "",
+    place: PlaceObject | None = None, reference: str = "", alone: bool = False,
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
     """Yield a sample from each of `processes` fresh processes, numbered from `first`.
 
@@ -99,11 +102,16 @@ async def time_pair(
     as soon as its process has ended; closing the generator ends the job in the background. A job that was ended early
     is read as far as it got, so there may be fewer samples. Which object is loaded first alternates with the process
     number; where stack and heap begin is drawn for each process, and so is what `place` draws (None: nothing). Raises
-    CheckFailed when an output is wrong after it was timed, and HostError.
+    CheckFailed when an output is wrong after it was timed, and HostError. With `alone`, processes of even numbers have
+    the incumbent on both sides, and those of odd numbers the candidate.
     """
     arguments = (bench.quads, CASE_LIMIT_MS)
     program = jobs.words([*harness.command(tolerance, reference), "time"])
     place = place or copied(host)
+
+    def chosen(who: str, then: str, otherwise: str, to: str, seed: str) -> str:
+        return f'if [ "$who" = {who} ]; then {place(then, to, seed)}; else {place(otherwise, to, seed)}; fi'
+
     # Each process has files of its own: the memory pages of a file can make a difference of some percent, and with one
     # file for all processes that would look like a gain in each. They are made before the last ones are removed: else
     # they would get the same pages. Both lie in one folder, under names of their own: a path is loaded only once. A
@@ -117,17 +125,18 @@ async def time_pair(
     turn = f"  {one} &\n  {wait} || exit $?\n  before=$!\n  {clear}\n" if gpu else f"  {clear}\n  {one} || exit $?\n"
     script = (
         "n=0 before=\n"
-        "while read -r seed order pad drawn_a drawn_b; do\n"
+        "while read -r seed order who pad drawn_a drawn_b; do\n"
         "  n=$((n + 1))\n"
-        f"  {place(incumbent, 'a$n.so', '$drawn_a')}\n"
-        f"  {place(candidate, 'b$n.so', '$drawn_b')}\n"
+        f"  {chosen('b', candidate, incumbent, 'a$n.so', '$drawn_a')}\n"
+        f"  {chosen('a', incumbent, candidate, 'b$n.so', '$drawn_b')}\n"
         '  pad=$(printf "%${pad}s" "")\n'
         f"{turn}"
         "done\n"
         f"{wait}\n"
     )
     numbers = range(first, first + processes)
-    lines = (f"{secrets.token_hex(8)} {'ab'[number % 2]} {drawn()}\n" for number in numbers)
+    both = "-" if not alone else ""
+    lines = (f"{secrets.token_hex(8)} {'ab'[number % 2]} {both or 'ab'[number % 2]} {drawn()}\n" for number in numbers)
     spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, "".join(lines).encode())
     problem: CheckFailure | None = None
     taken = 0

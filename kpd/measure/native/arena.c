@@ -116,6 +116,10 @@ static void compare_part(void *context, size_t from, size_t to) {
 void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution) {
     v->turns = 0;
     kpd_task.fill(v->problem, rng, distribution, v->pristine);
+    arena_show(v);
+}
+
+void arena_show(view *v) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         if (!is_read(&v->buffers[b])) continue;
         pair p = {.to = v->data[b], .from = v->pristine[b]};

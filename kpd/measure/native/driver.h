@@ -1,11 +1,12 @@
 /* Shared by the parts of the driver.
  *
- *   driver.c   modes                               check.c, timed.c   two of them
+ *   driver.c   modes                               check.c, timed.c, fresh.c   three of them
  *   report.c   the JSON, and what went wrong       values.c           kinds of inputs
  *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
  *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
  *   crew.c     work in several threads             worker.c           the process that runs untrusted code
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
+ *   mappings.c whether its code is as it was loaded
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -83,6 +84,7 @@ typedef struct {
     volatile int look;             /* the driver wants to see what the candidate writes: set by the driver */
     int first_set;                 /* of the batch that it is shown */
     int layouts;                   /* that the quads take turns on: in each, both objects lie elsewhere */
+    uint64_t spent_ns;             /* all batches, those that were not kept, too; 0 where the engine has another clock */
     uint64_t lost_ns;              /* of these batches, in which other work had the CPU */
     long steal_ticks;              /* of the CPU, taken by the hypervisor and not found as lost; 0 where that is not known */
     int threads;                   /* of the process, after the case; 0 where that is not known */
@@ -113,6 +115,7 @@ int is_read(const kpd_buffer *buffer);    /* by the kernel */
 int is_written(const kpd_buffer *buffer);
 void arena_make(view *views, measurement **shared);
 void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution);
+void arena_show(view *v); /* the inputs as they should be, to the worker */
 void arena_poison(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
@@ -159,6 +162,11 @@ void worker_call(slot which, int number, int set, int reps);
 void worker_time(int number, int quads, uint64_t seed);
 void worker_audit(slot which, int number, int first_set);
 void worker_fetch(int number, int set);
+void worker_fresh_begin(int number, uint64_t seed);
+void worker_take(int number, int set);
+void worker_fresh(slot which, int number, int calls, int layout);
+int worker_process(void);
+uint64_t worker_waited(void);
 void worker_stopwatch(int number, int calls);
 void object_path(char to[PATH_BYTES], const char *given);
 outcome worker_ready(void);
@@ -179,12 +187,16 @@ extern const uint64_t engine_file_bytes; /* that the worker may write to a file 
 extern const uint64_t engine_own_bytes;  /* of memory that kernels may have for themselves; 0: no limit */
 extern const size_t engine_alignment;    /* of the buffers */
 extern const int engine_uses_sockets;    /* unix sockets, to services of the device */
+extern const int engine_makes_code;      /* the device's driver has code in memory that belongs to no file */
 void engine_start(measurement *shared, outcome *answer);
 void engine_load(const char *path, slot which, outcome *answer);
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
 void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */
 void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
+void engine_fresh_begin(view *v, uint64_t seed, outcome *answer);               /* how many calls a batch has: reps */
+void engine_take(view *v, int set, outcome *answer);                            /* what the host memory holds, as a set */
+void engine_fresh(view *v, slot which, int calls, int layout, outcome *answer); /* on the first sets; to ns[which][0] */
 void engine_profile(view *v, int calls, outcome *answer);
 void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */

@@ -53,6 +53,7 @@ int loaded(void) {
     if (done) return 1;
     outcome o = worker_ready();
     if (o.how != DONE) give_up("the worker cannot start: ", o.message); /* no kernel has been loaded yet */
+    mappings_note(job.paths);
     worker_load(job.paths, job.first);
     return done = answered(CANDIDATE, NULL, "", "load");
 }

@@ -46,8 +46,14 @@ void bounds_measure(const char *object, const char *path);
 int bounds_read(const char *path);
 const bound *bounds_of(size_t number, kpd_distribution distribution);
 
-/* check.c, timed.c */
+/* mappings.c */
+void mappings_note(const char *const paths[2]);
+int unpatched(void);
+
+/* check.c, timed.c, fresh.c */
 void check(const char *object, int seeds, uint64_t seed);
+void await_turn(void);
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads, uint64_t seed);
+void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, uint64_t seed);
 
 #endif

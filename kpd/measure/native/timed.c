@@ -56,7 +56,15 @@ static int aftermath(int number, int set, uint64_t seed, kpd_rng *rng) {
            right_when_poisoned(INCUMBENT, number, set, reps);
 }
 
-static void print_case(const view *v) {
+/* What the candidate had written, in the middle of the timing. */
+typedef struct {
+    int set;
+    uint64_t turns; /* swaps that its inputs had seen */
+    uint64_t wall_ns; /* of the timing by the driver's clock, without the stop for this */
+    uint64_t waited_ns; /* of that, while others had the CPU */
+} glimpse;
+
+static void print_case(const view *v, const glimpse *seen) {
     const measurement *m = job.shared;
     static int printed;
     printf("%s\"%s\":{\"reps\":%d,", printed++ ? "," : "", v->problem->name, m->reps);
@@ -65,13 +73,14 @@ static void print_case(const view *v) {
     print_batches("b_ns", m->ns[CANDIDATE], 2 * m->quads);
     printf(",\"layouts\":%d,\"lost_ns\":%" PRIu64, m->layouts, m->lost_ns);
     printf(",\"steal_ticks\":%ld,\"threads\":%d", m->steal_ticks, m->threads);
+    printf(",\"clock\":{\"wall_ns\":%" PRIu64 ",\"waited_ns\":%" PRIu64 ",\"spent_ns\":%" PRIu64 "}", seen->wall_ns, seen->waited_ns, m->spent_ns);
     engine_report(m);
     printf("}");
 }
 
 /* Processes that follow one another begin early, so that starting up costs no time, and wait for their turn here. It ends with
  * the process; the worker was forked before and does not hold on to it. */
-static void await_turn(void) {
+void await_turn(void) {
     static int file = -1;
     if (file >= 0) return;
     file = open("turn", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -82,21 +91,19 @@ static void await_turn(void) {
     }
 }
 
-/* What the candidate had written, in the middle of the timing. */
-typedef struct {
-    int set;
-    uint64_t turns; /* swaps that its inputs had seen */
-} glimpse;
-
 /* Let the worker time a case. At a moment that only the driver knows it stops after a batch of the candidate's, and one set by
  * chance of that batch's outputs is put aside; that is quick, so that the device does not come to rest. */
 static int timed(int number, int quads, uint64_t seed, kpd_rng *rng, glimpse *seen) {
     view *v = &job.views[number];
     const measurement *m = job.shared;
+    uint64_t begun = 0, waited = 0;
     worker_time(number, quads, seed);
     outcome o = worker_wait(job.limit_ms, 0);
     if (o.how == BEGUN) {
         uint64_t ns = o.code > 0 ? (uint64_t)o.code * 1000u : 1;
+        waited = worker_waited();
+        begun = now_ns();
+        worker_resume();
         worker_look_at(&job.shared->look, now_ns() + kpd_random(rng) % ns);
         o = worker_wait(job.limit_ms, 1);
     }
@@ -104,14 +111,19 @@ static int timed(int number, int quads, uint64_t seed, kpd_rng *rng, glimpse *se
         if (well(o, CANDIDATE, v, timed_name(), "timing")) unbelieved(v);
         return 0;
     }
+    uint64_t paused = now_ns();
     if (!sound(v, quads)) return 0;
     seen->turns = m->swaps;
     seen->set = (m->first_set + one_of(rng, m->reps < m->sets ? m->reps : m->sets)) % m->sets;
     worker_fetch(number, seen->set);
     if (!answered(CANDIDATE, v, timed_name(), "timing")) return 0;
     arena_keep(v);
+    uint64_t resumed = now_ns();
     worker_resume();
-    return well(worker_wait(job.limit_ms, 1), CANDIDATE, v, timed_name(), "timing") && sound(v, quads);
+    if (!well(worker_wait(job.limit_ms, 1), CANDIDATE, v, timed_name(), "timing") || !sound(v, quads)) return 0;
+    seen->wall_ns = now_ns() - begun - (resumed - paused);
+    seen->waited_ns = worker_waited() - waited;
+    return 1;
 }
 
 static int time_one(int number, int quads, kpd_rng *rng) {
@@ -132,7 +144,7 @@ static int time_one(int number, int quads, kpd_rng *rng) {
     deviation found = truth_compare(v, v->kept, &job.how, bounds_of((size_t)number, job.timed));
     arena_replay(v, seed, (uint64_t)seen.set, job.shared->swaps);
     if (!unharmed(CANDIDATE, v, timed_name(), "timing")) return 0;
-    print_case(v);
+    print_case(v, &seen);
     return near(found, CANDIDATE, v, "timed outputs") && aftermath(number, seen.set, seed, rng);
 }
 
@@ -145,6 +157,7 @@ void time_pair(const char *incumbent, const char *candidate, slot first, int qua
     printf("{\"cases\":{");
     for (size_t c = 0; c < kpd_task.case_count && going; c++)
         if (kpd_task.cases[c].use != KPD_CHECK_ONLY) going = time_one((int)c, quads, &rng);
+    if (going) unpatched();
     printf("},");
     print_problem();
     printf("}\n");

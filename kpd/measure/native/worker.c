@@ -27,7 +27,7 @@
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
 typedef struct {
-    enum { LOAD, CALL, TIME, AUDIT, FETCH, STOPWATCH, RESUME } what;
+    enum { LOAD, CALL, TIME, AUDIT, FETCH, STOPWATCH, RESUME, FRESH_BEGIN, TAKE, FRESH } what;
     slot which;
     int number, set, amount;
     uint64_t seed;
@@ -61,7 +61,11 @@ static request next_request(void) {
     return asked;
 }
 
-void worker_begun(uint64_t expected_ns) { tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)}); }
+/* The driver starts its own clock before it lets the timing go on. */
+void worker_begun(uint64_t expected_ns) {
+    tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)});
+    next_request();
+}
 
 void worker_pause(view *v) {
     tell(&(outcome){.how = PAUSED});
@@ -88,6 +92,9 @@ static void serve(view *cases, measurement *shared) {
         case AUDIT: engine_audit(v, asked.which, asked.set, &answer); break;
         case FETCH: engine_fetch(v, asked.set, &answer); break;
         case STOPWATCH: engine_stopwatch(v, asked.amount, &answer); break;
+        case FRESH_BEGIN: engine_fresh_begin(v, asked.seed, &answer); break;
+        case TAKE: engine_take(v, asked.set, &answer); break;
+        case FRESH: engine_fresh(v, asked.which, asked.amount, asked.set, &answer); break;
         case RESUME: break;
         }
     }
@@ -232,6 +239,27 @@ void worker_audit(slot which, int number, int first_set) {
 }
 
 void worker_fetch(int number, int set) { post(&(request){.what = FETCH, .number = number, .set = set}); }
+
+void worker_fresh_begin(int number, uint64_t seed) { post(&(request){.what = FRESH_BEGIN, .number = number, .seed = seed}); }
+
+void worker_take(int number, int set) { post(&(request){.what = TAKE, .number = number, .set = set}); }
+
+void worker_fresh(slot which, int number, int calls, int layout) {
+    post(&(request){.what = FRESH, .which = which, .number = number, .amount = calls, .set = layout});
+}
+
+int worker_process(void) { return (int)child; }
+
+/* Nanoseconds in which the worker could have run, but others had its CPU; 0 where the system does not tell. */
+uint64_t worker_waited(void) {
+    char path[64];
+    unsigned long long ran = 0, waited = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child);
+    FILE *file = fopen(path, "r");
+    if (file && fscanf(file, "%llu %llu", &ran, &waited) != 2) waited = 0;
+    if (file) fclose(file);
+    return waited;
+}
 
 void worker_resume(void) { post(&(request){.what = RESUME}); }
 

@@ -24,6 +24,8 @@ ADDED = (",-fno-gnu-unique",)
 """What kpd has come to add to its own flags since the first cassettes were recorded: a build is known without it."""
 TIME, BOUNDS = "time", "bounds"
 """The driver's mode whose answers differ each time, and the one that makes a file: see kpd/measure/driver."""
+FRESH = "fresh"
+"""The mode of the audit on fresh inputs."""
 JUDGED = ("check", TIME)
 """The driver's modes that had rtol and atol before their last argument when the first cassettes were recorded."""
 USUAL = {"inputs": "normal,constant,heavy_tail,denormal,large", "compare": "elementwise"}
@@ -84,6 +86,8 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
             tolerances = [settings.pop(name) for name in ("rtol", "atol") if name in settings]
             arguments = [*arguments[:-1], *tolerances, arguments[-1]]
         made = arguments.pop(2) if mode == BOUNDS else ""
+        if mode == FRESH:
+            del arguments[3]  # which object is loaded first is drawn
         given = [f"{name}={_plain(value, scrub)}" for name, value in settings.items() if USUAL.get(name) != value]
         parts = ["@" + maker(program), *given, *(_plain(argument, scrub) for argument in arguments)]
         if mode == TIME:

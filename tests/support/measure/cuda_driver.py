@@ -14,7 +14,10 @@ from tests.support import cuda_standin
 
 NATIVE = ROOT / "kpd" / "measure" / "native"
 NVCC = str(cuda_standin.BIN / "nvcc")
-PARTS = "driver report check timed values arena truth crew worker batches bounds numbers referee sandbox cuda/telemetry"
+PARTS = (
+    "driver report check timed fresh mappings values arena truth crew worker batches bounds numbers referee sandbox "
+    "cuda/telemetry"
+)
 SEED = "123456789abcdef0\n"
 
 # y = 2 x + k and u = k + 7; g and v are copies: inputs and outputs of every type but double, and a length that is odd.

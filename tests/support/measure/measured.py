@@ -8,11 +8,13 @@ from pathlib import Path, PurePosixPath
 
 from kpd.hosts.host import Host, LeaseRequest
 from kpd.hosts.local import Local
+from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import BuiltObject, CheckPassed
 from kpd.measure.c import layout
 from kpd.measure.c.bench import harness
 from kpd.measure.c.build import build
 from kpd.measure.c.toolchain import CToolchain, choose
+from kpd.measure.driver.audits import Audited, audit
 from kpd.measure.driver.check import check
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import time_pair
@@ -103,6 +105,17 @@ class Lab:
             place=layout.placed(self.host, self.tools),
         )
         return tuple([sample async for sample in samples])
+
+    async def audit(self, incumbent: str, candidate: str) -> tuple[AuditSamples, tuple[ProcessSample, ...]]:
+        """What the audits measure, and the contest before them."""
+        contest = await self.time(incumbent, candidate, processes=5)
+        a, b = [await self.build(source) for source in (incumbent, candidate)]
+        what = Audited(
+            self.host, self.harness, a.job, b.job, FEW, replace(QUICK, limit_s=4.0), replace(self.where, lease=CPU),
+            layout.placed(self.host, self.tools),
+        )  # fmt: skip
+        number = next(_numbers)
+        return await audit(what, f"fresh{number}", f"alone{number}"), contest
 
 
 @contextlib.asynccontextmanager

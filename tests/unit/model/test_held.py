@@ -28,7 +28,7 @@ WON = (
     e.IterationStarted("r1", 1, "claude", 0),
     e.Screened("r1", 1, 0, 0, (InSource("kernel.py:1", "prints"),)),
     e.Timed("r1", 1, 0, 0, 1.0, 7, ()),
-    e.Judged("r1", 1, 0, 0, VERDICT, (CLOCK,)),
+    e.Judged("r1", 1, 0, 0, VERDICT, flags=(CLOCK,)),
     e.IterationEnded("r1", 1, "held", Flagged(VERDICT, (CLOCK,))),
 )
 

@@ -22,6 +22,7 @@
 #define STRAY_MORE_NS 3000u   /* the same for the candidate, beyond the incumbent's wait */
 #define STRAY_MORE_SHARE 100
 #define MOST_SETS 16384
+#define SWEEPERS 1024         /* blocks that read the cache empty */
 
 static uint64_t swap_seed;
 static int reps;      /* of a batch */
@@ -275,6 +276,41 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
     int whole = time_cold(v, answer) && all_counted(answer) && time_warm(v, answer);
     int trials = result->quads < quads ? 1 : HELD_TRIALS; /* where calls take long, once is enough */
     if (whole && time_device(v, INCUMBENT, trials, answer)) time_device(v, CANDIDATE, trials, answer);
+}
+
+/* Reads so much that the cache holds nothing else: what was copied to the device would be in it. */
+static __global__ void sweep(const uint4 *memory, size_t count, unsigned *sum) {
+    unsigned seen = 0;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) seen += memory[i].x;
+    if (seen == 0xA5A5A5A5u) *sum = seen;
+}
+
+static int swept(outcome *answer) {
+    static uint4 *memory;
+    static size_t count;
+    int cache = 0;
+    if (!memory) {
+        if (!fine(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0), answer)) return 0;
+        count = 2 * (size_t)cache / sizeof *memory + 1;
+        if (!fine(cudaMalloc((void **)&memory, count * sizeof *memory), answer)) return 0;
+        if (!fine(cudaMemset(memory, 0, count * sizeof *memory), answer)) return 0;
+    }
+    sweep<<<SWEEPERS, 256>>>(memory, count, &memory[0].x);
+    return fine(cudaDeviceSynchronize(), answer);
+}
+
+void engine_fresh_begin(view *v, uint64_t seed, outcome *answer) {
+    memset(result, 0, sizeof *result);
+    swap_seed = seed;
+    if (ready(answer)) calibrate(v, answer);
+}
+
+void engine_fresh(view *v, slot which, int calls, int layout, outcome *answer) {
+    (void)layout;
+    result->ns[which][0] = 0;
+    if (calls < 1 || calls > sets.count || !sets_restore(answer) || !swept(answer)) return;
+    if (launch_timed(v, which, calls, 0, 1, answer)) result->ns[which][0] = elapsed(answer);
+    fine(cudaDeviceSynchronize(), answer);
 }
 
 void engine_audit(view *v, slot which, int first_set, outcome *answer) {

@@ -18,6 +18,7 @@ const uint64_t engine_file_bytes = 1u << 30; /* the GPU's driver and profilers k
 const uint64_t engine_own_bytes = 0;         /* the GPU's driver takes what it needs */
 const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
 const int engine_uses_sockets = 1;           /* to MPS, the fabric manager and other processes' memory */
+const int engine_makes_code = 1;
 
 device_sets sets;
 measurement *result;
@@ -153,6 +154,15 @@ void engine_fetch(view *v, int set, outcome *answer) {
         return;
     }
     fine(cudaMemcpy(v->base, sets.memory + (size_t)set * sets.stride, v->bytes, cudaMemcpyDeviceToHost), answer);
+}
+
+void engine_take(view *v, int set, outcome *answer) {
+    if (sets.of != v || set < 0 || set >= sets.count) {
+        answer->how = FAILED;
+        snprintf(answer->message, sizeof answer->message, "there is no set %d of this case on the device", set);
+        return;
+    }
+    fine(cudaMemcpy(sets_inputs() + (size_t)set * sets.stride, v->base, v->bytes, cudaMemcpyHostToDevice), answer);
 }
 
 static int called(view *v, slot which, int set, int reps, outcome *answer) {

@@ -1,0 +1,103 @@
+"""Decides what must hold of a candidate after its verdict says "accepted", and before it is accepted.
+
+`HOLDS` is the list, in order. Each entry takes the candidate and the verdict so far; it raises CandidateFailed, or
+returns the verdict, which it may have changed. An ordinary loser comes to none of them. The contest of the incumbent
+against the baseline at a run's end does not either: it accepts nobody, and each gain on the way to it was audited. The
+baseline has no gain to audit, but what the task itself asks for holds for it, too.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from kpd.engine.attempt import Attempt, CandidateFailed
+from kpd.measure import audits, bench
+from kpd.measure.bench import BuiltObject
+from kpd.measure.judge import FINAL, held_out
+from kpd.measure.samples import ProcessSample
+from kpd.model.audits import AuditSummary
+from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed
+from kpd.model.verdicts import Verdict
+
+AUDIT = "audit.json"
+
+
+@dataclass(slots=True)
+class Winner:
+    """A candidate that would be accepted, or the baseline: its samples, its object, and the incumbent's.
+
+    `audited` is set by the audits of its gain.
+    """
+
+    attempt: Attempt
+    samples: tuple[ProcessSample, ...]
+    candidate: BuiltObject
+    incumbent: BuiltObject
+    audited: AuditSummary | None = None
+
+
+def wanted(attempt: Attempt, verdict: Callable[[], Verdict]) -> bool:
+    """Return whether anything must hold: for a candidate that would be accepted, and for a baseline that is checked."""
+    if attempt.iteration.confirming:
+        return False
+    if attempt.is_baseline:
+        return attempt.task.check.sanitizer or attempt.task.final.command is not None
+    return verdict().accepted
+
+
+async def all_hold(winner: Winner, verdict: Verdict) -> Verdict:
+    """Take the list in order. Raises CandidateFailed and HostError."""
+    for holds in HOLDS:
+        verdict = await holds(winner, verdict)
+    return verdict
+
+
+async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
+    """Compare the samples with the driver's own clock. It costs nothing."""
+    if forged := audits.refuse_clock(winner.samples):
+        raise CandidateFailed(forged, final=True)
+    return verdict
+
+
+async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
+    """Look for the gain on fresh inputs, and between processes that time one kernel only."""
+    attempt = winner.attempt
+    if attempt.is_baseline:
+        return verdict
+    try:
+        found = await attempt.bench.audit(winner.incumbent.job, winner.candidate.job, attempt.job, attempt.say("job"))
+    except bench.CheckFailed as err:
+        raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
+    if found is None:
+        return verdict
+    winner.audited = audits.summary(found, winner.samples)
+    attempt.keep(AUDIT, {"summary": winner.audited, "samples": found})
+    if refused := audits.refuse_gain(winner.audited, verdict.gain):
+        raise CandidateFailed(refused, final=True)
+    return verdict
+
+
+async def _memcheck(winner: Winner, verdict: Verdict) -> Verdict:
+    """Look for accesses out of bounds, if the task asks for it."""
+    attempt = winner.attempt
+    try:
+        await attempt.bench.memcheck(winner.candidate.job, attempt.job("memcheck"), attempt.say("job"))
+    except bench.CheckFailed as err:
+        raise CandidateFailed(Incorrect(err.wrong)) from err
+    return verdict
+
+
+async def _held_out(winner: Winner, verdict: Verdict) -> Verdict:
+    """Add the result on the cases that the task holds out, if it holds out any."""
+    attempt = winner.attempt
+    incumbent = None if attempt.is_baseline else winner.incumbent.job
+    try:
+        final = await attempt.bench.final(incumbent, winner.candidate.job, attempt.job("final"), attempt.say("job"))
+    except bench.CheckFailed as err:
+        raise CandidateFailed(IncorrectHeldOut(err.wrong)) from err
+    if final is None:
+        return verdict
+    attempt.keep(FINAL, final)
+    return held_out(verdict, final, attempt.run.budget.min_gain_pct)
+
+
+HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (_clock, _gain, _memcheck, _held_out)

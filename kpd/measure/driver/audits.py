@@ -1,0 +1,99 @@
+"""Measures for the audits of a gain: each call on fresh inputs, and each kernel in processes without the other."""
+
+import secrets
+import time
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.audits import AuditSamples, FreshCase
+from kpd.measure.bench import CheckFailed, Say
+from kpd.measure.driver.check import CheckFailure, refuse_device_trouble, refuse_driver_trouble, wrong
+from kpd.measure.driver.harness import Harness
+from kpd.measure.driver.timing import CASE_LIMIT_MS, PlaceObject, copied, drawn, time_pair
+from kpd.measure.run_context import RunContext
+from kpd.measure.samples import ProcessSample
+from kpd.model.codec import CodecError, decode
+from kpd.workspace.specs import BenchSpec, CheckSpec
+
+FRESH_MS = (800, 1600)
+"""Milliseconds of calls on fresh inputs, all cases together: on a CPU, on a GPU."""
+ALONE = (8, 6)
+"""Processes that time one kernel only: on a CPU, on a GPU."""
+ALONE_QUADS = 6
+"""The most quads of a case in such a process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What both audits use: a harness on a host, the objects of two build jobs, and how they are timed."""
+
+    host: Host
+    harness: Harness
+    incumbent: str
+    candidate: str
+    bench: BenchSpec
+    tolerance: CheckSpec
+    where: RunContext
+    place: PlaceObject | None = None
+    reference: str = ""
+
+    @property
+    def gpu(self) -> bool:
+        return self.where.lease is not None and self.where.lease.gpu
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    cases: dict[str, FreshCase]
+    problem: CheckFailure | None
+
+
+async def audit(what: Audited, fresh_job: str, alone_job: str, say: Say | None = None) -> AuditSamples:
+    """Measure for both audits.
+
+    Raises CheckFailed when an output is wrong, or the measuring process is not what it was; and HostError.
+    """
+    begun = time.monotonic()
+    cases = await fresh(what, fresh_job, say)
+    between = time.monotonic()
+    samples = await alone(what, alone_job, say)
+    return AuditSamples(cases, samples, between - begun, time.monotonic() - between)
+
+
+async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, FreshCase]:
+    """Time both kernels in one process, each call on inputs of its own. Raises CheckFailed and HostError."""
+    place = what.place or copied(what.host)
+    program = jobs.words([*what.harness.command(what.tolerance, what.reference), "fresh"])
+    order = "ab"[secrets.randbelow(2)]
+    arguments = jobs.words(["a.so", "b.so", order, str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS)])
+    script = (
+        "read -r seed pad drawn_a drawn_b\n"
+        f"{place(what.incumbent, 'a.so', '$drawn_a')}\n"
+        f"{place(what.candidate, 'b.so', '$drawn_b')}\n"
+        'pad=$(printf "%${pad}s" "")\n'
+        f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" {program} {arguments}\n'
+    )
+    secret = f"{secrets.token_hex(8)} {drawn()}\n".encode()
+    result = await jobs.run(what.host, what.where.spec(job, script, what.bench.limit_s, secret), say)
+    await refuse_driver_trouble(what.host, result, "audit", what.bench.limit_s)
+    try:
+        report = decode(result.stdout, _Report)
+    except CodecError as err:
+        raise await jobs.unreported(what.host, result, str(err)) from err
+    if report.problem is not None:
+        await refuse_device_trouble(what.host, result, report.problem)
+        raise CheckFailed(wrong(report.problem, stderr=result.stderr))
+    return report.cases
+
+
+async def alone(what: Audited, job: str, say: Say | None = None) -> tuple[ProcessSample, ...]:
+    """Time either kernel in processes that load no other. Raises CheckFailed and HostError."""
+    bench = replace(what.bench, quads=min(what.bench.quads, ALONE_QUADS))
+    taken = time_pair(
+        what.host, what.harness, what.incumbent, what.candidate, job, 0, ALONE[what.gpu], bench, what.tolerance,
+        what.where, say, what.place, what.reference, alone=True,
+    )  # fmt: skip
+    async with aclosing(taken):
+        return tuple([sample async for sample in taken])

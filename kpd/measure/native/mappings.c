@@ -1,0 +1,160 @@
+/* Whether the worker's code is what was loaded: read by the driver, whose memory no kernel can reach.
+ *
+ * What was there when the worker was forked must still be what the driver has in the same place: the driver's own code, the
+ * system's libraries with their tables of addresses, the vdso with the clock. What was loaded later is compared with its file;
+ * of the two objects the driver keeps a copy from before they were loaded, as a kernel may be able to write to their files.
+ */
+#include "report.h"
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE 65536u
+#define MOST_MAPPINGS 4096
+
+typedef struct {
+    unsigned long from, to, offset;
+    char rights[5], path[PATH_BYTES];
+} mapping;
+
+typedef struct {
+    char path[PATH_BYTES];
+    char *bytes;
+    size_t size;
+} object;
+
+static object objects[2];
+static int readable; /* the worker's memory, before any kernel was loaded */
+
+static int next_mapping(FILE *maps, mapping *m) {
+    char line[PATH_BYTES + 128];
+    if (!fgets(line, sizeof line, maps)) return 0;
+    m->path[0] = 0;
+    sscanf(line, "%lx-%lx %4s %lx %*s %*s %1023[^\n]", &m->from, &m->to, m->rights, &m->offset, m->path);
+    return 1;
+}
+
+static FILE *open_maps(pid_t process) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)process);
+    return fopen(path, "r");
+}
+
+static int open_memory(pid_t process) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)process);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void keep(object *o, const char *path) {
+    struct stat about;
+    int file = realpath(path, o->path) ? open(o->path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) return;
+    if (!fstat(file, &about) && (o->bytes = malloc((size_t)about.st_size + 1)) != NULL) {
+        ssize_t got = pread(file, o->bytes, (size_t)about.st_size, 0);
+        o->size = got > 0 ? (size_t)got : 0;
+    }
+    close(file);
+}
+
+void mappings_note(const char *const paths[2]) {
+    char byte;
+    for (int i = 0; i < 2; i++)
+        if (paths[i]) keep(&objects[i], paths[i]);
+    int memory = open_memory(worker_process());
+    readable = memory >= 0 && pread(memory, &byte, 1, (off_t)(uintptr_t)&engine_alignment) == 1;
+    if (memory >= 0) close(memory);
+}
+
+/* Whether the worker has these bytes at that address. */
+static int same(int memory, unsigned long at, const char *bytes, size_t size) {
+    static char piece[PIECE];
+    for (size_t done = 0; done < size;) {
+        size_t wanted = size - done < PIECE ? size - done : PIECE;
+        ssize_t got = pread(memory, piece, wanted, (off_t)(at + done));
+        if (got <= 0 || memcmp(piece, bytes + done, (size_t)got)) return 0;
+        done += (size_t)got;
+    }
+    return 1;
+}
+
+static int same_as_file(int memory, const mapping *m) {
+    static char piece[PIECE];
+    int file = open(m->path, O_RDONLY | O_CLOEXEC), equal = file >= 0;
+    for (size_t done = 0; equal && done < m->to - m->from;) {
+        size_t left = m->to - m->from - done;
+        ssize_t got = pread(file, piece, left < PIECE ? left : PIECE, (off_t)(m->offset + done));
+        if (got <= 0) break; /* the rest of the last page is past the file's end */
+        equal = same(memory, m->from + done, piece, (size_t)got);
+        done += (size_t)got;
+    }
+    if (file >= 0) close(file);
+    return equal;
+}
+
+static const object *object_at(const char *path) {
+    for (int i = 0; i < 2; i++)
+        if (objects[i].bytes && !strcmp(objects[i].path, path)) return &objects[i];
+    return NULL;
+}
+
+/* Code that came after the fork. Code that belongs to no file is a kernel's own, unless the engine's driver makes some. */
+static int later(int memory, const mapping *m) {
+    const object *o = object_at(m->path);
+    if (!m->path[0] || m->path[0] == '[') return engine_makes_code;
+    if (strncmp(m->path, "/dev/", 5) == 0 || strstr(m->path, "memfd:")) return engine_makes_code;
+    if (!o) return same_as_file(memory, m);
+    size_t length = m->to - m->from;
+    if (m->offset >= o->size) return 0;
+    return same(memory, m->from, o->bytes + m->offset, o->size - m->offset < length ? o->size - m->offset : length);
+}
+
+static mapping own[MOST_MAPPINGS];
+
+static int own_mappings(void) {
+    FILE *maps = open_maps(getpid());
+    int count = 0;
+    while (maps && count < MOST_MAPPINGS && next_mapping(maps, &own[count])) {
+        const mapping *m = &own[count];
+        int code = m->path[0] == '/' || !strcmp(m->path, "[vdso]");
+        if (code && m->rights[0] == 'r' && m->rights[1] == '-') count++;
+    }
+    if (maps) fclose(maps);
+    return count;
+}
+
+static int changed(const char *path) {
+    blame("forged", CANDIDATE, NULL, timed_name(), "timing");
+    const char *name = strrchr(path, '/');
+    snprintf(problem.message, sizeof problem.message, "changed the code of %s in the measuring process",
+        *path ? name ? name + 1 : path : "no file");
+    return 0;
+}
+
+/* 1 when all code of the worker is what it was; otherwise the problem is noted. */
+int unpatched(void) {
+    int memory = readable ? open_memory(worker_process()) : -1, count = own_mappings(), whole = 1;
+    FILE *maps = open_maps(worker_process());
+    mapping m;
+    if (readable && (memory < 0 || !maps)) whole = changed("the worker, which hides its memory");
+    for (int i = 0; readable && whole && i < count; i++)
+        if (!same(memory, own[i].from, (const char *)own[i].from, own[i].to - own[i].from)) whole = changed(own[i].path);
+    while (readable && whole && next_mapping(maps, &m)) {
+        int known = m.rights[2] != 'x' || !strcmp(m.path, "[vsyscall]");
+        for (int i = 0; !known && i < count; i++) known = own[i].from <= m.from && m.to <= own[i].to;
+        if (!known && !later(memory, &m)) whole = changed(m.path);
+    }
+    if (memory >= 0) close(memory);
+    if (maps) fclose(maps);
+    return whole;
+}
+
+#else
+void mappings_note(const char *const paths[2]) { (void)paths; }
+
+int unpatched(void) { return 1; }
+#endif

@@ -1,0 +1,25 @@
+"""Defines what is told of the audits that a candidate passes before it is accepted."""
+
+import msgspec
+
+
+class AuditedGain(msgspec.Struct, frozen=True):
+    """A gain in percent of time as an audit found it, and the ends of its interval."""
+
+    pct: float
+    low: float
+    high: float
+
+
+class AuditSummary(msgspec.Struct, frozen=True):
+    """The gain on fresh inputs, the gain between processes that time one kernel only, and what that cost.
+
+    `calls` is the number of calls of either kernel on inputs of their own. Of the candidate's batches of such calls
+    `compared` were compared with the truth.
+    """
+
+    fresh: AuditedGain
+    alone: AuditedGain
+    calls: int
+    compared: int
+    seconds: float

@@ -1,0 +1,13 @@
+"""Renders what the audits before an acceptance found."""
+
+from kpd.model.audits import AuditedGain, AuditSummary
+
+
+def summary(found: AuditSummary) -> str:
+    """Say on one line what the gain was in each audit, on how many calls, and what that took."""
+    calls = f"{found.calls} calls of each kernel on fresh inputs, {found.compared} compared"
+    return f"{_gain(found.fresh)} over {calls}; {_gain(found.alone)} one kernel at a time; {found.seconds:.1f} s"
+
+
+def _gain(found: AuditedGain) -> str:
+    return f"{found.pct:+.1f} % [{found.low:+.1f}, {found.high:+.1f}]"

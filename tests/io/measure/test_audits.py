@@ -1,0 +1,86 @@
+"""The audits before an acceptance: kernels that forge a gain are found, honest ones of many styles are not."""
+
+import platform
+import sys
+from dataclasses import replace
+
+import pytest
+
+from kpd.measure import audits
+from kpd.measure.bench import CheckFailed
+from kpd.measure.judge import judge
+from kpd.model.faults import ClockForged, GainNotHeld
+from tests.support.measure import forgeries as f
+from tests.support.measure.measured import Lab, lab
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc"),
+]
+x86_only = pytest.mark.skipif(platform.machine() != "x86_64", reason="has machine code of x86-64")
+
+
+@pytest.fixture(scope="module", name="lab")
+async def _lab(tmp_path_factory):
+    async with lab(tmp_path_factory.mktemp("audits")) as ready:
+        yield ready
+
+
+async def refused(lab: Lab, candidate: str) -> ClockForged | GainNotHeld | None:
+    audit, contest = await lab.audit(f.SLOW, candidate)
+    gain = judge(contest, 1.0).gain
+    assert gain.low > 10, "the contest believes it"
+    return audits.refuse_clock(contest) or audits.refuse_gain(audits.summary(audit, contest), gain)
+
+
+@pytest.mark.parametrize("candidate", [pytest.param(text, id=name) for name, text in f.HONEST.items()])
+async def test_an_honest_kernel_passes(lab: Lab, candidate: str) -> None:
+    assert await refused(lab, candidate) is None
+
+
+async def test_a_kernel_that_computes_only_what_has_changed_has_no_gain_on_fresh_inputs(lab: Lab) -> None:
+    found = await refused(lab, f.KEEPS)
+    assert isinstance(found, GainNotHeld)
+    assert found.audit == "fresh"
+
+
+async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
+    audit, contest = await lab.audit(f.SLOW, f.STRETCHES)
+    forged = audits.refuse_clock(contest)
+    assert forged is not None
+    assert forged.summed_ms > forged.wall_ms
+    found = audits.refuse_gain(audits.summary(audit, contest), judge(contest, 1.0).gain)
+    assert found is not None, "nor are they there alone, nor on fresh inputs"
+
+
+@pytest.mark.parametrize(
+    ("candidate", "where"),
+    [
+        pytest.param(f.PATCHES, "a1.so", id="the incumbent's code"),
+        pytest.param(f.SLOWS_CLOCK, "libc", id="the clock", marks=x86_only),
+        pytest.param(f.MAKES_CODE, "no file", id="code in no file"),
+    ],
+)
+async def test_changed_code_is_found_in_each_process_that_is_timed(lab: Lab, candidate: str, where: str) -> None:
+    with pytest.raises(CheckFailed, match=f"changed the code of {where}"):
+        await lab.time(f.SLOW, candidate)
+
+
+async def test_each_audit_says_what_it_covered(lab: Lab) -> None:
+    audit, contest = await lab.audit(f.SLOW, f.HALF)
+    assert audit.fresh.keys() == {"4096", "1003"}
+    for case in audit.fresh.values():
+        assert case.reps == 1
+        assert len(case.a_ns) == len(case.b_ns) >= 4
+        assert case.compared >= 1
+        assert case.anew
+    assert [sample.process % 2 for sample in audit.alone] == [0, 1] * 4
+    told = audits.summary(audit, contest)
+    assert told.seconds == audit.fresh_s + audit.alone_s
+    assert told.calls == sum(len(case.a_ns) for case in audit.fresh.values())
+
+
+async def test_an_incumbent_whose_file_was_changed_too_is_found_where_there_is_no_sandbox(lab: Lab) -> None:
+    unconfined = replace(lab, where=replace(lab.where, env={"KPD_UNCONFINED": "1"}, confined=False))
+    with pytest.raises(CheckFailed, match=r"changed the code of a1\.so"):
+        await unconfined.time(f.SLOW, f.REWRITES)

@@ -1,0 +1,39 @@
+"""The audits of a cassette that was recorded before there were any: made of the timings of its contests."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.support.cassette.answers import Answer, Answers
+
+_PAIR = re.compile(r"\.asked-([0-9a-f]{64})\Z")
+_AUDIT = re.compile(r"-(fresh|alone)\Z")
+
+
+def made(answers: Answers, job: Path, number: int) -> Answer | None:
+    """The answer to an audit's call, the `number`th of its job; None if this job is none, or no contest came before."""
+    found = _AUDIT.search(job.name)
+    pairs = [
+        match[1]
+        for path in sorted(job.parent.glob(f"{_AUDIT.sub('', job.name)}-time*/.asked-*"))
+        if (match := _PAIR.search(path.name))
+    ]
+    timed = answers.find(pairs[0]) if found and pairs else []
+    if not found or not timed:
+        return None
+    report = json.loads(answers.text(timed[number % len(timed)]["stdout"]))
+    cases = report["cases"]
+    made = _fresh(cases) if found[1] == "fresh" else _alone(cases, "b_ns" if number % 2 == 0 else "a_ns")
+    return {"stdout": json.dumps({**report, "cases": made}) + "\n", "stderr": "", "status": 0, "report": ""}
+
+
+def _fresh(cases: dict[str, Any]) -> dict[str, Any]:
+    def case(one: dict[str, Any]) -> dict[str, Any]:
+        return {"reps": one["reps"], "compared": 1, "anew": True, "a_ns": one["a_ns"], "b_ns": one["b_ns"]}
+
+    return {name: case(one) for name, one in cases.items()}
+
+
+def _alone(cases: dict[str, Any], side: str) -> dict[str, Any]:
+    return {name: {**one, "a_ns": one[side], "b_ns": one[side]} for name, one in cases.items()}

@@ -1,0 +1,140 @@
+"""Kernels of the task in `measured` that forge their gain, and honest ones of many styles."""
+
+from tests.support.measure.measured import LOOP, RIGHT, kernel
+
+WORK = "for (volatile int r = 0; r < 50; r++)"
+SLOW = kernel(f"{WORK} {{ {LOOP} }}")
+"""The incumbent of all of them: fifty times the work."""
+HALF = kernel(f"for (volatile int r = 0; r < 25; r++) {{ {LOOP} }}")
+
+KEEPS = kernel(
+    "static struct { float x[4096], y[4096]; double s[4096], t[4096]; } kept[2];"
+    "int at = n == 4096;"
+    "for (long i = 0; i < n; i++) {"
+    "  if (kept[at].x[i] == x[i] && kept[at].s[i] == s[i]) { y[i] = kept[at].y[i]; t[i] = kept[at].t[i]; continue; }"
+    f"  {WORK} {{ y[i] = 2.0f * x[i] + 1.0f; t[i] = x[i] * s[i]; }}"
+    "  kept[at].x[i] = x[i]; kept[at].s[i] = s[i]; kept[at].y[i] = y[i]; kept[at].t[i] = t[i]; }"
+)
+"""Keeps the last inputs and outputs, and computes only what has changed."""
+
+_MAPS = """
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static char *find(const char *what, const char *rights, size_t *length) {
+    char line[1200], seen[8];
+    unsigned long from, to;
+    char *found = NULL;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && !found && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, seen) == 3 && !strcmp(seen, rights) && strstr(line, what)) {
+            found = (char *)from;
+            *length = to - from;
+        }
+    if (maps) fclose(maps);
+    return found;
+}
+"""
+
+
+def forging(how: str) -> str:
+    """The incumbent's own work, after what `how` defines as `forge`."""
+    return kernel(f"forge(); {WORK} {{ {LOOP} }}", _MAPS + how)
+
+
+STRETCHES = forging("""
+static void forge(void) {
+    static uint64_t *record, last[512];
+    size_t length;
+    if (!record) record = (uint64_t *)find("/dev/zero", "rw-s", &length);
+    for (int i = 0; record && i < 512; i++) { /* after reps, quads, sets and swaps: the incumbent's times */
+        uint64_t *ns = record + 3 + i;
+        if (!*ns || *ns > 1000000000u) last[i] = *ns;
+        if (*ns == last[i]) continue;
+        last[i] = *ns += *ns / 3;
+    }
+}
+""")
+"""Stretches the incumbent's times in the shared record."""
+PATCHES = forging("""
+static void forge(void) {
+    static int done;
+    size_t length;
+    char *code = done++ ? NULL : find("/a1.so", "r-xp", &length);
+    if (!code || mprotect(code, length, PROT_READ | PROT_WRITE | PROT_EXEC)) return;
+    code[length - 1] = 0x5A;
+    mprotect(code, length, PROT_READ | PROT_EXEC);
+}
+""")
+"""Changes a byte of the incumbent's code."""
+REWRITES = forging("""
+static void forge(void) {
+    FILE *file = fopen("a1.so", "r+b");
+    size_t length;
+    char *code = find("/a1.so", "r-xp", &length);
+    if (!file || !code) return;
+    fseek(file, 0x1FF0, SEEK_SET);
+    fputc(0x5A, file);
+    fclose(file);
+}
+""")
+"""Changes the incumbent's code by its file, so that both stay the same."""
+SLOWS_CLOCK = forging("""
+static int slow(clockid_t id, struct timespec *t) {
+    long status = syscall(SYS_clock_gettime, id, t);
+    t->tv_sec = t->tv_sec * 3 / 4;
+    t->tv_nsec = t->tv_nsec * 3 / 4;
+    return (int)status;
+}
+static void forge(void) {
+    static int done;
+    unsigned char jump[12] = {0x48, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xE0};
+    void *to = (void *)slow;
+    memcpy(jump + 2, &to, 8);
+    char *at = (char *)clock_gettime, *page = (char *)((uintptr_t)at & ~4095ul);
+    if (done++ || mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC)) return;
+    memcpy(at, jump, sizeof jump);
+    mprotect(page, 8192, PROT_READ | PROT_EXEC);
+}
+""")
+"""Patches the clock of libc. For x86-64 only."""
+MAKES_CODE = forging("""
+static void forge(void) {
+    static char *code;
+    if (code) return;
+    code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (code != MAP_FAILED) code[0] = (char)0xC3;
+}
+""")
+"""Makes code that is in no file."""
+
+SCRATCH = kernel(
+    f"static float held[4096]; for (volatile int r = 0; r < 20; r++) {{ {LOOP} }}"
+    "for (long i = 0; i < n; i++) held[i] = y[i]; for (long i = 0; i < n; i++) y[i] = held[i];"
+)
+TABLE = kernel(
+    "static float *table; if (!table) { table = malloc(4096 * sizeof *table);"
+    "for (long i = 0; i < 4096; i++) table[i] = 2.0f; }"
+    f"for (volatile int r = 0; r < 20; r++) {{ {LOOP} }} for (long i = 0; i < n; i++) y[i] = table[i] * x[i] + 1.0f;"
+)
+PREFETCH = kernel(
+    "for (volatile int r = 0; r < 20; r++) for (long i = 0; i < n; i++) {"
+    "__builtin_prefetch(x + i + 64); y[i] = 2.0f * x[i] + 1.0f; t[i] = x[i] * s[i]; }"
+)
+STREAMED = kernel(
+    f"for (volatile int r = 0; r < 8; r++) {{ {LOOP} }}"
+    "for (long i = 0; i < n; i++) { float f = 2.0f * x[i] + 1.0f; int bits; __builtin_memcpy(&bits, &f, 4);"
+    "  _mm_stream_si32((int *)(void *)(y + i), bits); } _mm_sfence();",
+    "#include <emmintrin.h>",
+)
+HONEST = {
+    "half the work": HALF,
+    "no waste": RIGHT,
+    "static scratch": SCRATCH,
+    "a table that is made at the first call": TABLE,
+    "prefetch": PREFETCH,
+    "stores past the caches": STREAMED,
+}
