@@ -14,7 +14,7 @@ from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
 from kpd.text.gains import speedup
 from kpd.text.headlines import HOW, unconfirmed
-from kpd.text.verdicts import UNCHECKED, verdict
+from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED, verdict
 from tui.format import marks, money
 from tui.format.numbers import figure
 from tui.format.scores import unit
@@ -149,12 +149,17 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
         (it.memo, "", 4 if wide else 2),
         (reason, ".muted", 2),
         (f"! {UNCHECKED}" if run.unchecked else "", ".warn", 2),
+        (f"truth: {BASELINE_IS_TRUTH}" if _by_the_baseline(detail) else "", ".muted", 2),
     ):
         head += wrapped(text, width, style, most=most) if text else []
     head += _given_back(it, detail, width)
     head += _bottleneck(it, detail, width)
     head += [line((f"! {clean(flag)}", ".warn")).truncate(width, ellipsis=True) for flag in it.flags[:3]]
     return head
+
+
+def _by_the_baseline(detail: Detail) -> bool:
+    return detail.checked is not None and detail.checked.truth == "baseline"
 
 
 def _given_back(it: Iteration, detail: Detail, width: int) -> list[Content]:
