@@ -1,6 +1,7 @@
 """How often is the verdict wrong? Null candidates of several kinds and planted gains, through the real bench.
 
-    python benchmarks/nulls.py [--task transpose_cpu] [--each 40] [--planted 50] [--gain 2.0] [--seconds 540]
+    python benchmarks/nulls.py [--task transpose_cpu] [--each 40] [--planted 50] [--gain 2.0] [--searches 15,30,60]
+        [--seconds 540]
 
 The incumbent is the task's kernel as two functions, of which one calls the other. A null candidate does the same work:
 another comment, dead code of N bytes before or after it, the two functions in another order, other names, macros
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from statistics import fmean, median, stdev
@@ -43,8 +45,6 @@ from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
 
 MIN_GAIN_PCT = 1.0
-SEARCHES = (15, 30, 60)
-"""Processes of each measurement while the waste is sought; the last one says what the gain is in truth."""
 BUSY_S = 10.0
 
 
@@ -104,12 +104,12 @@ def spread_pct(samples: tuple[ProcessSample, ...]) -> float:
 
 
 async def planted(
-    work: Workbench, way: str, first: float, source: str, kernel: Kernel, gain: float
+    work: Workbench, way: str, first: float, source: str, kernel: Kernel, gain: float, searches: Sequence[int]
 ) -> tuple[str, str, Verdict]:
     """Two built kernels, of which the second saves about `gain` percent, and what it saves in truth."""
     quick = await work.built(wasteful(way, source, kernel, 0.0))
     waste = first
-    for processes in SEARCHES:
+    for processes in searches:
         slow = await work.built(wasteful(way, source, kernel, waste))
         found = await work.true_gain(f"{way} of {waste:.6f}", slow, quick, processes)
         if found.gain.pct <= 0:
@@ -125,9 +125,14 @@ async def main() -> None:
     parser.add_argument("--each", type=int, default=40, help="null candidates of each kind")
     parser.add_argument("--planted", type=int, default=50, help="candidates with a gain, of each way")
     parser.add_argument("--gain", type=float, default=2.0, help="percent of time that a planted candidate saves")
+    parser.add_argument(
+        "--searches", default="15,30,60",
+        help="processes of each measurement while the waste is sought; the last one says what the gain is in truth",
+    )  # fmt: skip
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after this time")
     args = parser.parse_args()
     until = time.perf_counter() + args.seconds
+    searches = [int(processes) for processes in args.searches.split(",")]
     task = load_task(shipped("tasks") / args.task)
     kernel = KERNELS[task.name]
     files = read_files(task.folder, task.editable)
@@ -143,7 +148,7 @@ async def main() -> None:
             if args.planted:
                 pairs = {}
                 for way, first in zip(WAYS, kernel.first, strict=True):
-                    slow, quick, truth = await planted(work, way, first, source, kernel, args.gain)
+                    slow, quick, truth = await planted(work, way, first, source, kernel, args.gain, searches)
                     pairs[way], gains[way] = (slow, quick), (truth, [])
                     print(f"{way}: a true gain of {truth.gain.pct:+.2f} %", file=sys.stderr, flush=True)
             original = await work.built(incumbent(source, kernel))

@@ -8,7 +8,7 @@ from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
 from kpd.model.verdicts import Speedup
-from kpd.text.gains import column
+from kpd.text.gains import column, times
 
 HEAD = ("CASE", "WEIGHT", "INCUMBENT", "BEST", "OF")
 
@@ -29,6 +29,8 @@ def execute(args: Namespace) -> int:
     rows = [_row(case, answer["incumbent"]) for case in clean(answer["cases"])]
     out(*table(HEAD, rows, columns(), right="WEIGHT"))
     narrate(f"speed-ups over the baseline of {answer['run']}, the slowest case of the incumbent first")
+    if answer["dispatch"] is not None:
+        narrate(f"with the best candidate of each case, at most {times(answer['dispatch'])} the incumbent's speed")
     return OK
 
 

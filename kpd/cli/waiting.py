@@ -88,7 +88,13 @@ def _narrate(fact: e.Fact, of: Run) -> None:
             found = of.iteration(number)
             sign = of_iteration(found, of) if found is not None else OUTCOMES[fact.outcome]
             narrate(f"{run}.{number}  {sign.glyph} {sign.word}  {line(iteration_ended(ended))}")
-        case e.Noticed(about=BaselineCost() | DoesNotHold() | NotWritten() | OwnBaseline() as about) if (
-            about.run == of.id
+        case e.GaveWay(run=run, iteration=number, unheld=unheld) if run == of.id:
+            narrate(
+                f"{run}.{unheld} is no faster than the baseline, measured once more: {run}.{number} is the incumbent"
+            )
+        case e.Noticed(about=BaselineCost(run=run) | NotWritten(run=run) | OwnBaseline(run=run) as about) if (
+            run == of.id
         ):
+            narrate(line(notice(about)))
+        case e.Noticed(about=DoesNotHold(run=run, instead=None) as about) if run == of.id:
             narrate(line(notice(about)))

@@ -64,7 +64,7 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | En
 
     First comes an unfinished iteration, then the baseline, then what the operator asked for (an edit, or to measure
     something again), then, within the budget, the next agent's turn. Before the end the incumbent is measured against
-    the baseline.
+    the baseline. A run that had ended and was reopened measures what was asked for, and ends again.
     """
     if (current := run.current) is not None:
         return Iterate(current.number, current.agent, resumed=True)
@@ -73,11 +73,14 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | En
         if any(it.agent == BASELINE and it.outcome in ("failed", "rejected") for it in run.iterations):
             return End("failed", BaselineFaulty(_fault_of(run.iterations[-1])))
         return Iterate(number, BASELINE)
-    if run.pending_edit:
+    if run.pending_edit and run.reopened is None:
         return Iterate(number, EDIT)
     if run.again:
         wish = run.again[0]
         return Iterate(number, AGAIN, of=wish.of, thorough=wish.thorough, confirming=wish.confirming)
+    if run.reopened is not None:
+        before = run.reopened
+        return End(before.outcome if before.outcome == "stopped" else result(run), before.cause)
     if (cause := _spent(run, direction)) is not None:
         return _confirmed(run, number, cause)
     if run.waits_for_edits:

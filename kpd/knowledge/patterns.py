@@ -96,7 +96,8 @@ def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
 def _word(entry: MemoryEntry, decided: str) -> str:
     """Return what became of the iteration; empty if nothing can be learned from it.
 
-    It was skipped, interrupted or lost to the infrastructure, or its gain could not be told apart from code layout.
+    It was skipped, interrupted or lost to the infrastructure, or its gain could not be told apart from code layout. Nor
+    can anything be learned from a success whose results nothing checks.
     """
     if decided:
         return "rolled back" if decided == "rolled back" else "accepted by hand"
@@ -104,6 +105,8 @@ def _word(entry: MemoryEntry, decided: str) -> str:
     if by_hand:
         return "accepted by hand"
     if word == "rejected" and entry.lesson in UNDECIDED:
+        return ""
+    if word == "accepted" and entry.line("unchecked"):
         return ""
     if word == "rejected":
         return "failed" if entry.gain is None else "near miss" if entry.lesson == "near_miss" else "no gain"

@@ -8,6 +8,7 @@ from kpd.model.iteration import Confirming, PersonsAnswer, Remeasure
 from kpd.model.reducers import on_iteration, on_run, reduces
 from kpd.model.run import Budget, RuleSetting, Steering
 from kpd.model.state import State
+from kpd.model.status import Ended, Queued
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,10 @@ class RuleSet(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class AgainAsked(RunFact):
-    """A request to measure iteration `of` once more; the fields are those of `Remeasure`."""
+    """A request to measure iteration `of` once more; the fields are those of `Remeasure`.
+
+    A run that has ended is queued again, only for this.
+    """
 
     of: int
     thorough: bool = False
@@ -224,6 +228,8 @@ def _again_asked(state: State, at: float, fact: AgainAsked) -> State:
     if fact.confirming:  # only the incumbent's number is asked for, whatever it was when somebody decided before
         waiting = tuple(wish for wish in waiting if not wish.confirming)
     again = (*waiting, Remeasure(fact.of, fact.thorough, fact.by, fact.confirming))
+    if run is not None and isinstance(run.status, Ended):  # it goes on for this one contest
+        return on_run(state, fact.run, again=again, status=Queued(), reopened=run.status)
     return on_run(state, fact.run, again=again)
 
 

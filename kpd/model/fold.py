@@ -130,7 +130,7 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     if run is None:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
-    return on_run(state, fact.run, status=Running(), started=at, **place)
+    return on_run(state, fact.run, status=Running(), started=at if run.started is None else run.started, **place)
 
 
 @reduces(e.RunWaits)
@@ -155,7 +155,7 @@ def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
 
 @reduces(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
-    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at))
+    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), reopened=None)
 
 
 def _waiting(state: State, run_id: str) -> Wait | None:

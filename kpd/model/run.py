@@ -55,7 +55,8 @@ class Run:
     `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
     are iterations to be measured once more, the next one first. `traits` are the traits of its agents, former ones too,
     by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
-    the queue, the lowest first. `unchecked`: nothing compares the results of its candidates.
+    the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
+    had ended: it goes on only to measure what a person brought back.
     """
 
     id: str
@@ -88,6 +89,7 @@ class Run:
     turn: int = 0
     started: float | None = None
     unchecked: bool = False
+    reopened: Ended | None = None
 
     @property
     def begun(self) -> bool:

@@ -16,7 +16,7 @@ from kpd.text.faults import fault
 from kpd.text.flags import flag
 from kpd.text.gains import speedup
 from kpd.text.headlines import HOW, unconfirmed
-from kpd.text.verdicts import UNCHECKED, verdict
+from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED, verdict
 from tui.actions.table import key
 from tui.format import marks, money
 from tui.format.numbers import figure
@@ -153,6 +153,7 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
         (it.memo, "", 4 if wide else 2),
         (reason, ".muted", 2),
         (f"! {UNCHECKED}" if run.unchecked else "", ".warn", 2),
+        (f"truth: {BASELINE_IS_TRUTH}" if _by_the_baseline(detail) else "", ".muted", 2),
     ):
         head += wrapped(text, width, style, most=most) if text else []
     head += _given_back(it, detail, width)
@@ -162,6 +163,10 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
         keys = f"{key(view, 'accept')} accepts it, {key(view, 'decline')} declines it"
         head += wrapped(f"⚑ it waits for you: {key(view, 'tab_diff')} shows its diff, {keys}", width, ".warn")
     return head
+
+
+def _by_the_baseline(detail: Detail) -> bool:
+    return detail.checked is not None and detail.checked.truth == "baseline"
 
 
 def _given_back(it: Iteration, detail: Detail, width: int) -> list[Content]:

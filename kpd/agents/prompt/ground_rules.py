@@ -52,6 +52,7 @@ def limits(task: Task, kind: Kind) -> str:
     return LIMITS.format(fair=FAIR[kind if task.bench.command is None else "own"])
 
 
+UNCHECKED = "Nothing checks the results of this task, so a wrong candidate would not be noticed: change no result"
 _MEAN = "geometric mean over the timed cases"
 
 
@@ -59,8 +60,9 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
     least = f"{run.budget.min_gain_pct:g} %"
     if task.bench.command is not None:
         held_out = ", then on held-out cases" if task.final.command is not None else ""
+        passes = UNCHECKED if task.check.unchecked else "It must pass the task's own check"
         return (
-            f"It must pass the task's own check; `{task.bench.score}`, the score of the task's own benchmark"
+            f"{passes}; `{task.bench.score}`, the score of the task's own benchmark"
             f" ({task.bench.direction} is better), is measured in turns with the incumbent's{held_out}. It is kept if"
             f" that is better by at least {least}, with 99 % confidence{_floor(task)}."
         )
@@ -68,8 +70,9 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
     inputs = ", ".join(task.check.distributions).replace("heavy_tail", "heavy-tailed")
     named = ", ".join(f"{plain(name)} {weight:g}" for name, weight in task.weights.items())
     mean = f"geometric mean over the timed cases, by weight ({named}, others 1)," if named else _MEAN
+    truth = "the baseline's outputs" if task.check.truth == "baseline" else "a double-precision oracle"
     return (
-        f"In every shape it is compared {_near(task.check)} with a double-precision oracle, on secret inputs"
+        f"In every shape it is compared {_near(task.check)} with {truth}, on secret inputs"
         f" ({inputs}), then timed in turns with the incumbent{cold}. It is kept if the {mean} is at least"
         f" {least} faster, with 99 % confidence{_floor(task)}."
     )

@@ -59,9 +59,15 @@ def _go_back(engine: Engine, run: Run, it: Iteration, force: bool, by: str, undo
     engine.journal.emit(e.RolledBack(run.id, it.number, edits.hashes(files), by, undo))
     edits.show_incumbent(engine.workspace, engine.journal, run.id, files)
     _remember(engine, run, it, f"{'undone ' if undo else ''}by {by}")
-    if run.begun and it.outcome != "baseline":  # its number is measured anew; an ended run has no device any more
+    if it.outcome != "baseline" and _measurable(engine, run):
         engine.journal.emit(e.AgainAsked(run.id, it.number, by=by, confirming="decision"))
     engine.wake()
+
+
+def _measurable(engine: Engine, run: Run) -> bool:
+    """Return whether the number of what came back can be measured anew: the run goes on, or its host is there."""
+    card = engine.journal.state.hosts.get(run.host)
+    return run.begun or run.reopened is not None or (run.over and card is not None and card.link != "down")
 
 
 def _remember(engine: Engine, run: Run, it: Iteration, reason: str) -> None:

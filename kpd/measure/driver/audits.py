@@ -19,8 +19,8 @@ from kpd.workspace.specs import BenchSpec, CheckSpec
 
 FRESH_MS = (800, 1600)
 """Milliseconds of calls on fresh inputs, all cases together: on a CPU, on a GPU."""
-ALONE = (8, 6)
-"""Processes that time one kernel only: on a CPU, on a GPU."""
+ALONE = 6
+"""Processes that time one kernel only, half of them either."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 
@@ -92,7 +92,7 @@ async def alone(what: Audited, job: str, say: Say | None = None) -> tuple[Proces
     """Time either kernel in processes that load no other. Raises CheckFailed and HostError."""
     bench = replace(what.bench, quads=min(what.bench.quads, ALONE_QUADS))
     taken = time_pair(
-        what.host, what.harness, what.incumbent, what.candidate, job, 0, ALONE[what.gpu], bench, what.tolerance,
+        what.host, what.harness, what.incumbent, what.candidate, job, 0, ALONE, bench, what.tolerance,
         what.where, say, what.place, what.reference, alone=True,
     )  # fmt: skip
     async with aclosing(taken):

@@ -41,3 +41,26 @@ def test_what_is_rolled_back_to_is_measured_in_the_background(daemon: RealDaemon
     found = daemon.query("status")["runs"]["r1"]
     assert (found["headline"]["how"], found["headline"]["of"], found["best"]["number"]) == ("measured", 1, 1)
     assert found["counted"] == 2
+
+
+def test_what_is_rolled_back_to_after_the_end_is_measured_too(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start()
+    daemon.command("run", task="scale", agent="operator", iterations=2)
+    daemon.until_event("folder_known")
+    for number, (old, new) in enumerate((("8", "4"), ("4", "1")), start=1):
+        save(kernel(workspace), kernel(workspace).read_text().replace(f"REPEAT {old}", f"REPEAT {new}"))
+        daemon.until_event("iteration_ended", iteration=number, outcome="accepted")
+    before = daemon.until_event("run_ended")["body"]
+    daemon.command("rollback", iteration="r1.1")
+    assert daemon.until_event("iteration_started", iteration=4)["body"]["confirming"] == "decision"
+    daemon.kill()
+    daemon.start()
+    daemon.command("resume")
+    daemon.until(lambda: len(daemon.events("run_ended")) == 2, "the run to end again")
+    assert daemon.events("run_ended")[-1]["body"] == before, "as it had ended"
+    found = daemon.query("status")["runs"]["r1"]
+    assert (found["headline"]["how"], found["headline"]["of"], found["headline"]["by"]) == ("measured", 1, 4)
+    daemon.command("undo", run="r1")
+    daemon.until(lambda: len(daemon.events("run_ended")) == 3, "the run to end once more")
+    headline = daemon.query("status")["runs"]["r1"]["headline"]
+    assert (headline["of"], headline["by"]) == (2, 5)

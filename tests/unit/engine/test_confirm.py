@@ -7,12 +7,12 @@ import pytest
 
 from kpd.engine.plan import End, Iterate, next_action, result
 from kpd.model import events as e
-from kpd.model.causes import Skipped, TooBusy
+from kpd.model.causes import IterationsUsed, Skipped, Stopped, TooBusy
 from kpd.model.fold import fold_all
 from kpd.model.headline import headline
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.run import Budget, Run
-from kpd.model.status import Outcome
+from kpd.model.status import Ended, Outcome, Queued
 from kpd.model.verdicts import Gain, Verdict
 from tests.support.model.samples import done, run_of
 
@@ -106,3 +106,17 @@ def test_only_the_last_decision_waits_to_be_measured() -> None:
 def test_giving_way_is_nobodys_decision() -> None:
     run = folded(e.RolledBack("r1", 1, {"k": "1"}, "me"), e.GaveWay("r1", 0, {"k": "0"}, 1))
     assert (run.incumbent, run.files, run.before) == (0, {"k": "0"}, None)
+
+
+def test_a_run_that_has_ended_goes_on_for_one_contest_and_ends_as_before() -> None:
+    over = e.RunEnded("r1", "improved", IterationsUsed(2))
+    run = folded(e.RunStarted("r1", "cpu"), over, e.AgainAsked("r1", 0, by="me", confirming="decision"))
+    assert isinstance(run.status, Queued) and run.reopened is not None
+    wish = Remeasure(1, False, "me", "decision")
+    going = replace(ended(incumbent=1), reopened=run.reopened, again=(wish,), budget=Budget(9, 9))
+    assert next_action(going) == Iterate(3, "again", of=1, confirming="decision")
+    edited = replace(going, again=(), pending_edit={"k": "1"})
+    assert next_action(edited) == End("improved", IterationsUsed(2)), "an edit belongs to the next run"
+    stopped = replace(edited, reopened=Ended("stopped", Stopped("me"), 1.0))
+    assert next_action(stopped) == End("stopped", Stopped("me"))
+    assert folded(over, e.AgainAsked("r1", 0, confirming="decision"), over).reopened is None

@@ -172,3 +172,9 @@ def test_nothing_is_lost_and_severity_comes_first(found: Sequence[Finding], know
     places = [("high", "medium", "low").index(one.severity) for one in ordered]
     assert places == sorted(places)
     assert by_efficacy(found, {}) == tuple(sorted(found, key=lambda one: ("high", "medium", "low").index(one.severity)))
+
+
+def test_where_nothing_checks_the_results_nothing_is_a_success() -> None:
+    run = run_of(attempt(1, 20.0, "poor_coalescing", outcome="accepted"))
+    assert efficacy([replace(run, unchecked=True)]) == {}
+    assert efficacy([run])["poor_coalescing"].accepted == 1

@@ -28,7 +28,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def remember(
     workspace: Workspace, number: int, outcome: Outcome, gain: float | None, *aims: str,
-    task: str = "transpose", arch: str = "sm_90", memo: str = "",
+    task: str = "transpose", arch: str = "sm_90", memo: str = "", unchecked: bool = False,
 ) -> Run:  # fmt: skip
     verdict = (
         None
@@ -40,13 +40,19 @@ def remember(
         verdict=verdict,
     )  # fmt: skip
     run = Run("r3", task, "claude", "box", Budget(), NOON, device="NVIDIA H100 80GB HBM3", started=NOON)
-    run = replace(run, iterations=(PARENT, iteration), incumbent=number)
+    run = replace(run, iterations=(PARENT, iteration), incumbent=number, unchecked=unchecked)
     memory.append(workspace, run, iteration, outcome, Told("a reason"), arch=arch)
     return run
 
 
 def written(workspace: Workspace) -> str:
     return (workspace.memory / "PATTERNS.md").read_text()
+
+
+def test_a_success_whose_results_nothing_checks_is_no_pattern(workspace: Workspace) -> None:
+    remember(workspace, 1, "accepted", 20.0, "poor_coalescing", unchecked=True)
+    remember(workspace, 2, "failed", None, "poor_coalescing", unchecked=True)
+    assert [one.word for one in tried(workspace, "transpose")] == ["failed"]
 
 
 def test_by_rule_and_architecture_with_what_became_of_it(workspace: Workspace) -> None:

@@ -4,12 +4,13 @@ import math
 
 import pytest
 
-from kpd.model.case_matrix import case_matrix
+from kpd.model.case_matrix import CaseSpeedups, case_matrix, dispatch
 from kpd.model.iteration import Iteration
 from kpd.model.profiles import CaseTime
 from kpd.model.run import Budget, Run
 from kpd.model.status import Outcome
 from kpd.model.steps import Timed
+from kpd.model.verdicts import Speedup
 from tests.support.model.samples import done
 
 
@@ -60,3 +61,14 @@ def test_a_case_without_an_interval_is_left_out_and_so_is_what_was_not_timed() -
 
 def test_without_the_times_of_its_incumbent_a_candidate_has_no_speedup() -> None:
     assert [set(row.speedups) for row in case_matrix(RUN, {2: TIMED[2]})] == []
+
+
+def test_what_a_dispatch_table_would_gain_at_most() -> None:
+    def row(case: str, weight: float, *ratios: float) -> CaseSpeedups:
+        return CaseSpeedups(case, weight, {n: Speedup(one, one, one) for n, one in enumerate(ratios, 1)})
+
+    rows = (row("a", 1.0, 2.0, 4.0), row("b", 3.0, 2.0, 1.0))
+    assert dispatch(rows, 1) == pytest.approx(2 ** (1 / 4)), "only case a has a better one"
+    assert dispatch(rows, 0) == pytest.approx((4 * 2**3) ** (1 / 4)), "against the baseline"
+    assert dispatch((row("a", 1.0, 0.5),), 1) == pytest.approx(2.0), "the baseline is one of the candidates"
+    assert dispatch((), 1) is None
