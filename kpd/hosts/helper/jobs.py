@@ -58,7 +58,7 @@ class Jobs:
                 raise RequestRefused("refused", f"not all of the CPUs {cpus} are available")
             terms = None if lease is None else self.terms(**lease)
             environ = environment(folder, env)
-            confined = None if sandbox is None else self.sandbox(folder, body[:script], environ["PATH"], **sandbox)
+            confined = None if sandbox is None else self.sandbox(folder, body[:script], environ, **sandbox)
             order = JobOrder(body[:script], body[script:], limit_s, environ, pinned, terms, nice, confined)
             self.watch(job, start(folder, self.store.fresh(), order))
             self.touch(order.script)
@@ -99,12 +99,19 @@ class Jobs:
         return [self.store.root / kind.decode() / name.decode() for kind, name in found]
 
     def sandbox(
-        self, folder: Path, script: bytes, path: str, reads: "list[str]", writes: "list[str]", capable: bool
+        self,
+        folder: Path,
+        script: bytes,
+        environ: "dict[str, str]",
+        reads: "list[str]",
+        writes: "list[str]",
+        capable: bool,
     ) -> Sandbox:
         """Return what the job of this folder may read and write. Of another job it reads the results."""
         named = [place / "out" if place.parent.name == "jobs" else place for place in self.named(script)]
         readable, writable = ([str(Path(one).expanduser()) for one in given] for given in (reads, writes))
-        return Sandbox((*map(str, named), *toolchains(path), *readable), (str(folder), *writable), capable)
+        tools, gpu = toolchains(environ["PATH"]), "CUDA_VISIBLE_DEVICES" in environ
+        return Sandbox((*map(str, named), *tools, *readable), (str(folder), *writable), gpu, capable)
 
     def look(self, job: str) -> "RunningJob | None":
         """Return the job if it runs, whichever helper started it; else None."""

@@ -47,6 +47,9 @@ class Sandbox(NamedTuple):
 
     reads: Tuple[str, ...] = ()  # noqa: UP006
     writes: Tuple[str, ...] = ()  # noqa: UP006
+    gpu: bool = (
+        False  # CUDA names its threads, and so writes in /proc; what runs a candidate there narrows that to itself
+    )
     capable: bool = False  # for profilers: it keeps its capabilities, and may open TCP connections and shared memory
 
 
@@ -88,7 +91,8 @@ def confine(sandbox: Sandbox) -> None:
     if ruleset < 0:
         raise OSError("Landlock: no ruleset can be made")
     writes = (*sandbox.writes, "/dev/shm") if sandbox.capable else sandbox.writes
-    for given, paths in ((READ, (*SYSTEM, *sandbox.reads)), (DEVICE, DEVICES), (rights, writes)):
+    proc = ("/proc",) if sandbox.gpu else ()
+    for given, paths in ((READ, (*SYSTEM, *sandbox.reads)), (DEVICE, DEVICES), (rights, writes), (WRITE_FILE, proc)):
         for path in [found for pattern in paths for found in glob.glob(pattern)]:  # noqa: PTH207 - the patterns are absolute
             allow(ruleset, path, given & rights)
     if not prctl(NO_NEW_PRIVS, 1) or call(RESTRICT_SELF, ruleset, 0, 0) < 0:

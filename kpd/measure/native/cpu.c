@@ -14,7 +14,7 @@
 const uint64_t engine_file_bytes = 1u << 20;
 const uint64_t engine_own_bytes = 1u << 30;
 const size_t engine_alignment = 64; /* a line of the cache */
-const int engine_uses_sockets = 0;
+const int engine_uses_device = 0;
 const int engine_makes_code = 0;
 
 static measurement *result;

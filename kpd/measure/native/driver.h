@@ -181,12 +181,13 @@ void worker_pause(view *v);
 /* sandbox.c */
 void sandbox_hide(void);
 void sandbox_enter(const char *const objects[2]);
+void sandbox_narrow(void);
 
 /* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */
 extern const uint64_t engine_file_bytes; /* that the worker may write to a file */
 extern const uint64_t engine_own_bytes;  /* of memory that kernels may have for themselves; 0: no limit */
 extern const size_t engine_alignment;    /* of the buffers */
-extern const int engine_uses_sockets;    /* unix sockets, to services of the device */
+extern const int engine_uses_device;     /* then it needs unix sockets, and writes in /proc/self */
 extern const int engine_makes_code;      /* the device's driver has code in memory that belongs to no file */
 void engine_start(measurement *shared, outcome *answer);
 void engine_load(const char *path, slot which, outcome *answer);

@@ -36,6 +36,8 @@
 #define READS_FILE 0x5u
 #define USES 0x800Eu        /* of a device: write, read, read a folder, ioctl */
 #define USES_FILE 0x8006u
+#define WRITE_FILE 0x2u
+#define CHANGES 0x7FF2u      /* write, remove, make, refer, truncate */
 #define TCP 3u              /* since version 4 */
 #define OUTSIDE 3u          /* abstract sockets and signals to processes outside, since version 6 */
 
@@ -74,6 +76,7 @@ static void landlock(const char *const objects[2]) {
     if (ruleset < 0) return;
     for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) allow(ruleset, readable[i], READS, READS_FILE);
     for (size_t i = 0; i < sizeof usable / sizeof *usable; i++) allow(ruleset, usable[i], USES & files, USES_FILE & files);
+    if (engine_uses_device) allow(ruleset, "/proc/self", READS | WRITE_FILE, 0);
     for (int i = 0; i < 2; i++) {
         char path[PATH_BYTES];
         if (!objects[i]) continue;
@@ -148,7 +151,7 @@ static void filter(void) {
     forbid_if(SYS_kill, 0, BPF_JEQ, self, 0);
     forbid_if(SYS_tgkill, 0, BPF_JEQ, self, 0);
     forbid_if(SYS_prlimit64, 0, BPF_JEQ, 0, 0);
-    if (engine_uses_sockets) forbid_if(SYS_socket, 0, BPF_JEQ, AF_UNIX, 0);
+    if (engine_uses_device) forbid_if(SYS_socket, 0, BPF_JEQ, AF_UNIX, 0);
     else {
         step(SKIP_IF(BPF_JEQ, SYS_socket, 0, 1));
         step(END(NO(EPERM)));
@@ -182,8 +185,24 @@ void sandbox_enter(const char *const objects[2]) {
     landlock(objects);
     filter();
 }
+
+/* Under a profiler or a sanitizer, which works in this process: it writes only in the job's folder, to devices and to itself.
+ * The job of a kernel on a GPU can write all of /proc, and root's could change the system's settings there. */
+void sandbox_narrow(void) {
+    static const char *const writable[] = {".", "/dev", "/proc/self"};
+    long version = syscall(CREATE_RULESET, NULL, 0, 1);
+    uint64_t changes = CHANGES & (ALL_FILES | (version >= 2 ? REFER : 0) | (version >= 3 ? TRUNCATE : 0));
+    if (version < 1 || getenv(OPEN) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return;
+    int ruleset = (int)syscall(CREATE_RULESET, &changes, sizeof changes, 0);
+    if (ruleset < 0) return;
+    for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) allow(ruleset, writable[i], changes, 0);
+    syscall(RESTRICT_SELF, ruleset, 0, 0);
+    close(ruleset);
+}
 #else
 void sandbox_hide(void) {}
+
+void sandbox_narrow(void) {}
 
 void sandbox_enter(const char *const objects[2]) { (void)objects; }
 #endif

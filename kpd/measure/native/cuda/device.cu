@@ -17,7 +17,7 @@
 const uint64_t engine_file_bytes = 1u << 30; /* the GPU's driver and profilers keep files of their own */
 const uint64_t engine_own_bytes = 0;         /* the GPU's driver takes what it needs */
 const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
-const int engine_uses_sockets = 1;           /* to MPS, the fabric manager and other processes' memory */
+const int engine_uses_device = 1;           /* its driver names its threads in /proc/self, and asks services */
 const int engine_makes_code = 1;
 
 device_sets sets;
