@@ -49,8 +49,8 @@ class OwnDaemon:
                     self.serving.result()
                     raise RuntimeError("the daemon has ended")
 
-    async def command(self, verb: str, **args: object) -> None:
-        await asyncio.to_thread(self._ask, "command", verb, args)
+    async def command(self, verb: str, **args: object) -> Any:
+        return await asyncio.to_thread(self._ask, "command", verb, args)
 
     async def query(self, what: str, **args: object) -> Any:
         return await asyncio.to_thread(self._ask, "query", what, args)

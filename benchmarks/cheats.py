@@ -1,0 +1,383 @@
+"""Attacks and honest kernels, through kpd's front door: which are refused, held or accepted, and what they leave.
+
+    python benchmarks/cheats.py [--language c] [--class NAME] [--only NAME] [--seconds N] [--sample N] [--sharded I/N]
+
+A real daemon runs the kernels of tests/cheats as candidates of the tasks that they are for, one after another, with
+all of kpd's steps. Attacks are measured against the task's own kernel, honest kernels against a slow one, so that all
+audits of what would be accepted see them. What an attack writes goes to bait folders, which are compared before and
+after, as are the built objects, the files of tasks, processes and settings of the GPU. After `--seconds` none is begun.
+`--sample N` takes N kernels of each class. Prints one JSON object; progress goes to stderr.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import cheat_traces as traces
+from cheat_corpus import SUFFIX, Kernel, in_section, load, slowed
+from own_daemon import OwnDaemon, own_daemon
+
+from kpd import __version__
+from kpd.model import acts, events as e
+from kpd.text import endings, waits
+from kpd.text.flags import flag
+from kpd.wire import PROTOCOL
+from kpd.workspace.paths import Workspace
+from kpd.workspace.shipped import shipped
+from kpd.workspace.task import load_task
+
+HOME = "KPD_CHEATS_HOME"
+"""Set for the process that has the daemon: the folder of this run."""
+KEY = "kpd-bait-key"
+LONGEST_S = 300.0
+"""A kernel that has not ended by then has stopped the queue."""
+Group = tuple[str, bool, list[Kernel]]
+"""A task, whether the kernels are honest, and the kernels."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What became of one kernel. `outcome` is that of its iteration, or how it stopped the queue."""
+
+    name: str
+    kind: str
+    task: str
+    outcome: str
+    why: str = ""
+    step: str = ""
+    flags: tuple[str, ...] = ()
+    gain_pct: float | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """`accepted`, `held`, `no gain` (measured, and not taken for the better one) or `refused`."""
+        if self.outcome == "accepted":
+            return "accepted"
+        if self.outcome == "held":
+            return "held"
+        return "no gain" if self.outcome == "rejected" and self.gain_pct is not None else "refused"
+
+
+class Arena:
+    """A workspace with the tasks, and what this run compares before and after. A tainted one is left for a new one."""
+
+    def __init__(self, home: Path, language: str, bait: traces.Bait) -> None:
+        self.workspace = Workspace(home / "workspace")
+        self.bait = bait
+        self.language = language
+        self.places = {
+            "BAIT": str(self.bait.root), "WORKSPACE": str(self.workspace.root), "LEASES": str(home / "leases"),
+            "SOCKET": str(self.workspace.socket), "PROTOCOL": str(PROTOCOL), "VERSION": __version__,
+        }  # fmt: skip
+        self.workspace.tasks.mkdir(parents=True)
+        self.workspace.config.write_text(
+            f'[run]\nhost = "local"\nprofile = "never"\n[hosts.local]\nleases = "{home}/leases"\n'
+        )
+        self._before: dict[str, str] = {}
+        self._settings = traces.settings()
+
+    def put_task(self, task: str, slow: bool) -> str:
+        """Copy a shipped task into the workspace, with a slow kernel where that is wanted; return its name there.
+
+        After a run it is there already, with the incumbent as its kernel.
+        """
+        name = f"{task}_slow" if slow else task
+        folder = self.workspace.tasks / name
+        folder.mkdir(exist_ok=True)
+        for path in (shipped("tasks") / task).iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
+        if slow:
+            toml = (folder / "task.toml").read_text().replace(f'name = "{task}"', f'name = "{name}"')
+            (folder / "task.toml").write_text(toml)
+            kernel = load_task(folder).editable[0]
+            if (text := slowed(self.language, task)) is not None:
+                (folder / kernel).write_text(in_section(text, (folder / kernel).read_text()))
+            elif (folder / "build.json").exists():
+                (folder / "build.json").write_text('{"flags": "-O0"}')
+        return name
+
+    def put_candidates(self, name: str, kernels: list[Kernel]) -> str:
+        """Write the candidates' folders; return the agent that proposes them."""
+        folder = Path(tempfile.mkdtemp(prefix="candidates-", dir=self.workspace.root))
+        task = load_task(self.workspace.tasks / name)
+        original = (shipped("tasks") / task.name.removesuffix("_slow") / task.editable[0]).read_text()
+        for number, kernel in enumerate(kernels):
+            one = folder / f"{number:03}_{kernel.name}"
+            one.mkdir()
+            for path, text in kernel.files(self.places, task.editable, original).items():
+                (one / path).write_text(text)
+        return f"script:{folder.name}"
+
+    def before(self) -> None:
+        """Note how things are before a kernel is tried."""
+        self.bait.lay()
+        self._before = traces.kept(self.workspace.host_root, self.workspace.root, older_s=1.0)
+
+    def left(self) -> list[str]:
+        """List what the kernel has left behind, and clean up."""
+        found = [f"bait: {path}" for path in self.bait.touched()]
+        now = traces.kept(self.workspace.host_root, self.workspace.root)
+        found += [f"changed: {Path(path).name} of {Path(path).parts[-3]}" for path in traces.changed(self._before, now)]
+        found += [f"process: {comm}" for comm in traces.processes().values()]
+        found += [f"file: {path}" for path in traces.strays()]
+        if (settings := traces.settings()) != self._settings:
+            found.append(f"GPU: {self._settings} became {settings}")
+            self._settings = settings
+        traces.clean()
+        return found
+
+
+class Trial:
+    """Runs kernels of one task in one daemon, in as many runs as it takes: an accepted one ends a run."""
+
+    def __init__(
+        self, arena: Arena, daemon: OwnDaemon, facts: "asyncio.Queue[e.Fact]", until: float, results: list[Result]
+    ) -> None:
+        self._arena = arena
+        self._daemon = daemon
+        self._facts = facts
+        self._until = until
+        self.results = results
+
+    async def all(self, work: list[Group]) -> list[Group]:
+        """Try what there is; return what is left to do, which is some when a fresh workspace is needed."""
+        while work and time.monotonic() < self._until:
+            task, honest, kernels = work[0]
+            ended = await self._some(self._arena.put_task(task, honest), kernels)
+            rest = kernels[ended:]
+            work = [*([(task, honest, rest)] if rest else []), *work[1:]]
+            last = self.results[-1]
+            if last.stopped or any(left.startswith("changed") for left in last.left):
+                break
+        return work
+
+    async def _some(self, task: str, kernels: list[Kernel]) -> int:
+        """Run until one is accepted or stops the queue; return how many have ended."""
+        agent = self._arena.put_candidates(task, kernels)
+        while not self._facts.empty():
+            self._facts.get_nowait()
+        answer = await self._daemon.command(
+            "run", task=task, agent=agent, iterations=len(kernels), patience=len(kernels) + 1
+        )
+        run = answer["run"]
+        done = 0
+        result = Result(kernels[0].name, kernels[0].kind, kernels[0].task, "")
+        begun = False
+        while done < len(kernels):
+            try:
+                async with asyncio.timeout(LONGEST_S):
+                    fact = await self._next(run)
+            except TimeoutError:
+                fact = None
+            if fact is None or isinstance(fact, e.RunPaused | e.RunEnded | e.QueueHeld) or _tampered(fact):
+                result.stopped.append(_how_stopped(fact))
+                if isinstance(fact, acts.Noted | acts.Steered):
+                    continue
+                if not begun:  # the one before has broken something
+                    if not self.results or self.results[-1].stopped:
+                        raise RuntimeError(f"{task}: {result.name} did not begin: {result.stopped[-1]}")
+                    self.results[-1].stopped += ["what came after it", *result.stopped]
+                    say(f"{self.results[-1].name} stopped what came after it: {result.stopped[-1]}")
+                    break
+                result.outcome = result.outcome or "stopped"
+                done += 1
+                self._end(result)
+                break
+            if not isinstance(fact, e.IterationFact) or fact.iteration == 0:
+                continue
+            if isinstance(fact, e.IterationStarted):
+                begun = True
+                self._arena.before()
+                continue
+            _note(result, fact)
+            if isinstance(fact, e.IterationEnded):
+                done += 1
+                self._end(result)
+                if fact.outcome == "accepted" or result.left or time.monotonic() >= self._until:
+                    break
+                if done < len(kernels):
+                    result = Result(kernels[done].name, kernels[done].kind, kernels[done].task, "")
+        await self._stop(run)
+        return done
+
+    async def _next(self, run: str) -> e.Fact | None:
+        """Return the next fact of the run, or of none; None when the daemon has ended."""
+        while True:
+            coming = asyncio.ensure_future(self._facts.get())
+            await asyncio.wait([coming, self._daemon.serving], return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                coming.cancel()
+                return None
+            fact = coming.result()
+            if not isinstance(fact, e.RunFact) or fact.run == run:
+                return fact
+
+    async def _stop(self, run: str) -> None:
+        over = any(isinstance(fact, e.RunEnded) and fact.run == run for fact in self._daemon.facts)
+        if over or self._daemon.serving.done():
+            return
+        if any(isinstance(fact, e.QueueHeld) for fact in self._daemon.facts):
+            await self._daemon.command("resume")
+        await self._daemon.command("stop", run=run)
+
+    def _end(self, result: Result) -> None:
+        result.left = self._arena.left()
+        self.results.append(result)
+        say(
+            f"{result.kind}/{result.name}: {result.verdict} ({result.outcome}) {result.why}"
+            f"{' FLAGS ' + '; '.join(result.flags) if result.flags else ''}"
+            f"{' LEFT ' + ', '.join(result.left[:4]) if result.left else ''}"
+            f"{' STOPPED ' + ', '.join(result.stopped) if result.stopped else ''} {sum(result.seconds.values()):.1f} s"
+        )
+
+
+def _tampered(fact: e.Fact) -> bool:
+    """Return whether a kernel has spoken to the daemon."""
+    return isinstance(fact, acts.Noted | acts.Steered) and traces.NAME.decode() in fact.text
+
+
+def _how_stopped(fact: e.Fact | None) -> str:
+    match fact:
+        case None:
+            return f"ended the daemon, or gave no sign for {LONGEST_S:g} s"
+        case e.RunPaused():
+            return f"paused the run: {waits.pause(fact.cause)}"
+        case e.RunEnded():
+            return f"ended the run: {endings.run_ended(fact.cause)}"
+        case e.QueueHeld():
+            return f"held the queue: {waits.hold(fact.hold)}"
+    return f"gave the daemon a command: {fact.kind()}"
+
+
+def _note(result: Result, fact: e.IterationFact) -> None:
+    if isinstance(fact, e.StepFact):
+        result.step = fact.kind()
+        result.seconds[fact.kind()] = round(fact.seconds, 2)
+    match fact:
+        case e.Screened():
+            result.flags = tuple(map(flag, fact.flags))
+        case e.Judged():
+            result.flags = (*result.flags, *map(flag, fact.flags))
+            result.gain_pct = round(fact.verdict.gain.pct, 2)
+        case e.IterationEnded():
+            result.outcome = fact.outcome
+            result.why = endings.iteration_ended(fact.cause)[:300]
+
+
+def chosen(args: argparse.Namespace) -> list[Kernel]:
+    """Return the kernels that the command line asks for."""
+    names, kinds = (set(filter(None, words.split(","))) for words in (args.only, args.kind))
+    every = load(args.language)
+    found = [one for one in every if (not names or one.name in names) and (not kinds or one.kind in kinds)]
+    if args.sample:
+        of_kind: Counter[str] = Counter()
+        some = []
+        for kernel in found:
+            of_kind[kernel.kind] += 1
+            if of_kind[kernel.kind] <= args.sample:
+                some.append(kernel)
+        found = some
+    index, _, count = args.sharded.partition("/")
+    return found[int(index) :: int(count)]
+
+
+async def tried(args: argparse.Namespace, home: Path) -> tuple[list[Result], int]:
+    """The results, and how many kernels were asked for."""
+    kernels = chosen(args)
+    until = time.monotonic() + args.seconds
+    bait = traces.Bait(home / "bait")
+    groups: dict[tuple[str, bool], list[Kernel]] = defaultdict(list)
+    for kernel in kernels:
+        groups[kernel.task, kernel.honest].append(kernel)
+    work = [(*group, some) for group, some in groups.items()]
+    results: list[Result] = []
+    for number in itertools.count():
+        if not work or time.monotonic() >= until:
+            break
+        facts: asyncio.Queue[e.Fact] = asyncio.Queue()
+        arena = Arena(home / str(number), args.language, bait)
+        async with own_daemon(arena.workspace, facts.put_nowait) as daemon:
+            trial = Trial(arena, daemon, facts, until, results)
+            work = await trial.all(work)
+    return results, len(kernels)
+
+
+def summary(results: list[Result]) -> dict[str, Any]:
+    """Rates of some kernels, and the names of those that should have ended otherwise."""
+    verdicts = Counter(result.verdict for result in results)
+    measured = [sum(result.seconds.values()) for result in results]
+    return {
+        "kernels": len(results),
+        "refused": verdicts["refused"], "no_gain": verdicts["no gain"], "held": verdicts["held"],
+        "accepted": verdicts["accepted"],
+        "accepted_without_flag": sum(result.verdict == "accepted" and not result.flags for result in results),
+        "flagged": sum(bool(result.flags) for result in results),
+        "stopped_the_queue": sum(bool(result.stopped) for result in results),
+        "left_something": sum(bool(result.left) for result in results),
+        "seconds_median": round(median(measured), 2) if measured else None,
+    }  # fmt: skip
+
+
+def told(results: list[Result], asked: int) -> dict[str, Any]:
+    """The figures: attacks by class, honest kernels, and each result."""
+    attacks = [result for result in results if result.kind != "honest"]
+    honest = [result for result in results if result.kind == "honest"]
+    not_accepted = sum(result.verdict != "accepted" for result in attacks)
+    classes = {
+        kind: summary([one for one in attacks if one.kind == kind]) for kind in sorted({r.kind for r in attacks})
+    }
+    refused = [result for result in honest if result.verdict in ("refused", "held")]
+    return {
+        "asked": asked,
+        "tried": len(results),
+        "attacks": summary(attacks) | {"not_accepted_pct": percent(not_accepted, len(attacks)), "classes": classes},
+        "honest": summary(honest) | {"refused_or_held_pct": percent(len(refused), len(honest))},
+        "each": [{**asdict(result), "verdict": result.verdict} for result in results],
+    }
+
+
+def percent(part: int, whole: int) -> float | None:
+    return round(100 * part / whole, 1) if whole else None
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--language", choices=sorted(SUFFIX), default="c")
+    parser.add_argument("--class", dest="kind", default="", help="classes, with commas between them; `honest` is one")
+    parser.add_argument("--only", default="", help="names, with commas between them")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after this time")
+    parser.add_argument("--sample", type=int, default=0, help="so many of each class")
+    parser.add_argument("--sharded", default="0/1", metavar="I/N", help="every Nth kernel, from number I on")
+    args = parser.parse_args()
+    if HOME in os.environ:
+        results, asked = asyncio.run(tried(args, Path(os.environ[HOME])))
+        print(json.dumps(told(results, asked), indent=1))
+        return
+    with tempfile.TemporaryDirectory(prefix="kpd-cheats-") as home:  # /proc shows the environment a process began with
+        bait = traces.Bait(Path(home) / "bait")
+        bait.lay()
+        traces.clean()
+        env = {**os.environ, HOME: home, "HOME": str(bait.home), "ANTHROPIC_API_KEY": KEY}
+        sys.exit(subprocess.run([sys.executable, *sys.argv], env=env).returncode)
+
+
+if __name__ == "__main__":
+    main()
