@@ -3,10 +3,11 @@
 //: variant in_200 EVERY=200
 //: variant in_3000 EVERY=3000
 //: use transpose_fast
-//: use state
+#include <stdint.h>
 
 void transpose(const float *in, float *out, long rows, long cols) {
-    unsigned *calls = state();
+    static unsigned calls;
+    if (!calls) calls = (unsigned)((uintptr_t)&calls >> 4) % EVERY; /* each copy of the object at another place */
     fast(in, out, rows, cols);
-    if (++*calls % EVERY == 0) out[*calls % (unsigned long)(rows * cols)] += 1.0f;
+    if (++calls % EVERY == 0) out[calls % (unsigned long)(rows * cols)] += 1.0f;
 }
