@@ -56,7 +56,7 @@ def kept(host_root: Path, workspace: Path, older_s: float = 0.0) -> dict[str, st
     for pattern in ("jobs/*/out/*", "trees/*/**/*"):
         for path in host_root.glob(pattern):
             with contextlib.suppress(OSError):
-                if begun - path.stat().st_mtime >= older_s:
+                if begun - path.stat().st_mtime >= older_s and path.suffix != ".txt":  # a compiler's remarks
                     found[str(path)] = _hash(path)
     for path in (workspace / "config.toml", *(workspace / "tasks").rglob("*.*")):
         if path.name not in ("kernel.c", "kernel.cu", "softmax.cu", "build.json"):  # kpd writes the incumbent's there
