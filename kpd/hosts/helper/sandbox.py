@@ -29,6 +29,7 @@ TCP = 3  # to bind and to connect, from version 4 on
 OUTSIDE = 3  # abstract unix sockets and signals to processes outside the sandbox, from version 6 on
 
 READ = EXECUTE | READ_FILE | READ_DIR
+REWRITE = WRITE_FILE | TRUNCATE  # opens a file as C's "w" does
 DEVICE = WRITE_FILE | READ_FILE | READ_DIR | IOCTL_DEVICE
 SYSTEM = (
     "/usr", "/lib*", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc", "/sys", "/etc/ld.so.*",
@@ -92,7 +93,10 @@ def confine(sandbox: Sandbox) -> None:
         raise OSError("Landlock: no ruleset can be made")
     writes = (*sandbox.writes, "/dev/shm") if sandbox.capable else sandbox.writes
     proc = ("/proc",) if sandbox.gpu else ()
-    for given, paths in ((READ, (*SYSTEM, *sandbox.reads)), (DEVICE, DEVICES), (rights, writes), (WRITE_FILE, proc)):
+    rules = (
+        (READ, (*SYSTEM, *sandbox.reads)), (READ_DIR, ("/dev",)), (DEVICE, DEVICES), (rights, writes), (REWRITE, proc),
+    )  # fmt: skip
+    for given, paths in rules:
         for path in [found for pattern in paths for found in glob.glob(pattern)]:  # noqa: PTH207 - the patterns are absolute
             allow(ruleset, path, given & rights)
     if not prctl(NO_NEW_PRIVS, 1) or call(RESTRICT_SELF, ruleset, 0, 0) < 0:

@@ -27,7 +27,7 @@ ENGINE_HEADERS = ("cuda/device.h",)
 CONFINED = False
 """Whether jobs with nvcc and on a GPU run in a sandbox, and the driver's worker in its own (native/sandbox.c).
 
-No GPU's driver and tools have been seen in one yet.
+Off: of a contest in the sandbox no end has been seen on a GPU yet; building, checking, memcheck and profile work there.
 """
 
 

@@ -188,7 +188,7 @@ extern const uint64_t engine_file_bytes; /* that the worker may write to a file 
 extern const uint64_t engine_own_bytes;  /* of memory that kernels may have for themselves; 0: no limit */
 extern const size_t engine_alignment;    /* of the buffers */
 extern const int engine_uses_device;     /* then it needs unix sockets, and writes in /proc/self */
-extern const int engine_makes_code;      /* the device's driver has code in memory that belongs to no file */
+extern const int engine_makes_code;      /* the device's driver has code in no file, and changes its own */
 void engine_start(measurement *shared, outcome *answer);
 void engine_load(const char *path, slot which, outcome *answer);
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */

@@ -2,8 +2,8 @@
  *
  * Landlock: it reads the system's programs, libraries and devices and the objects that it is to load, writes nothing, and can
  * neither signal nor look into a process outside. A filter of system calls: it starts no process, opens no connection, and
- * cannot ask for another process's memory, files or limits. On a system that has neither, both do nothing; `kpd doctor` says
- * so. The numbers of Landlock's calls and rights are the same on every architecture, and older headers lack them.
+ * cannot ask for another process's memory, files or limits. On a system that has neither, both do nothing.
+ * The numbers of Landlock's calls and rights are the same on every architecture, and older headers lack them.
  */
 #include "driver.h"
 
@@ -41,9 +41,10 @@
 #define TCP 3u              /* since version 4 */
 #define OUTSIDE 3u          /* abstract sockets and signals to processes outside, since version 6 */
 
+/* A pattern is looked up in its folder, and the job's own sandbox lets no folder be listed but these and /dev. */
 static const char *const readable[] = {
-    "/usr", "/lib*", "/bin", "/opt", "/nix/store", "/gnu/store", "/proc", "/sys", "/etc/ld.so.*", "/etc/alternatives",
-    "/etc/localtime", "/etc/nvidia*", "/run/nvidia*"};
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/opt", "/nix/store", "/gnu/store", "/proc", "/sys", "/etc/ld.so.cache",
+    "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives", "/etc/localtime", "/etc/nvidia", "/run/nvidia"};
 static const char *const usable[] = {
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/nvidia*", "/dev/nvhost*", "/dev/nvmap", "/dev/dxg"};
 
@@ -76,7 +77,7 @@ static void landlock(const char *const objects[2]) {
     if (ruleset < 0) return;
     for (size_t i = 0; i < sizeof readable / sizeof *readable; i++) allow(ruleset, readable[i], READS, READS_FILE);
     for (size_t i = 0; i < sizeof usable / sizeof *usable; i++) allow(ruleset, usable[i], USES & files, USES_FILE & files);
-    if (engine_uses_device) allow(ruleset, "/proc/self", READS | WRITE_FILE, 0);
+    if (engine_uses_device) allow(ruleset, "/proc/self", (READS | WRITE_FILE | TRUNCATE) & files, 0);
     for (int i = 0; i < 2; i++) {
         char path[PATH_BYTES];
         if (!objects[i]) continue;

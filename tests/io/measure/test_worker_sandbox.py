@@ -16,7 +16,7 @@ from tests.support.measure.measured import LOOP, QUICK, RIGHT, Lab, kernel, lab
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(sandbox.version() < 6, reason="this kernel's Landlock is too old: kpd doctor says so"),
+    pytest.mark.skipif(sandbox.version() < 6, reason="this kernel's Landlock is too old"),
 ]
 
 INCLUDES = """#include <dirent.h>

@@ -22,6 +22,10 @@ NOT_LINKED = {
 }  # fmt: skip
 ADDED = (",-fno-gnu-unique",)
 """What kpd has come to add to its own flags since the first cassettes were recorded: a build is known without it."""
+CANDIDATE, LATER = "-DKPD_CANDIDATE", "-DNVTX_DISABLE"
+"""A flag of all builds of candidates, and one that has come since."""
+LINKED = ("-shared", "-Xlinker", "-z,defs")
+"""The flags of the first kpd that recorded, which compiled and linked a candidate in one call: so is a build known."""
 TIME, BOUNDS = "time", "bounds"
 """The driver's mode whose answers differ each time, and the one that makes a file: see kpd/measure/driver."""
 FRESH = "fresh"
@@ -40,7 +44,10 @@ _DIRECTORIES = re.compile(r"((?:^|(?<==)|(?<=^-I)|(?<=^-L))/)(?:[^/]*/)*")
 
 
 class Call(NamedTuple):
-    """`words` say for people what is asked for. `makes` is empty, "object", "program" or "report", at `target`.
+    """`words` say for people what is asked for.
+
+    `makes` is empty, "object", "linked", "program" or "report", at `target`. What is linked has the key of the call
+    that made the object that it is linked from, and no answer of its own.
 
     What is `ordered` is answered in the order in which it was recorded, everything else as it was last. A job numbers
     its ordered calls from 1, some of which may be under way together; `number` is 0 where it does not.
@@ -97,7 +104,10 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
         words = f"`{' '.join([Path(program).name, mode])}` of these files"
         return Call(_hash(parts), words, "report" if made else "", Path(made))
     if program == "nvcc" and any(map(named, arguments)):
-        return _build(arguments, scrub)
+        made = next(filter(None, map(maker, arguments)), "")
+        if made and not any(argument.endswith(SOURCES) for argument in arguments):
+            return Call(made, "a link of this object", "linked", Path(_after(arguments, "-o")))
+        return _build(_in_one_call(arguments), scrub)
     launched = next((at for at, argument in enumerate(arguments) if maker(argument)), None)
     if program == "ncu" and launched is not None:
         return _profile(arguments[:launched], [_plain(argument, scrub) for argument in arguments[launched:]])
@@ -127,6 +137,15 @@ def _build(arguments: list[str], scrub: Scrub) -> Call:
     names = ", ".join(file.partition(" ")[0] for file in files)
     made = "object" if NOT_LINKED.intersection(arguments) else "program"
     return Call(_hash(parts + files), f"a build of this code ({names})", made, Path(target))
+
+
+def _in_one_call(arguments: list[str]) -> list[str]:
+    """How the first kpd that recorded would have built this candidate; other builds are as they ever were."""
+    if CANDIDATE not in arguments or "-c" not in arguments:
+        return arguments
+    words = [argument for argument in arguments if argument not in {"-c", LATER, "-Xptxas", "-v"}]
+    after, source = words.index(CANDIDATE) + 1, words.index("-I.") + 1
+    return [*words[:after], "-Xptxas", "-v", *words[after:source], *LINKED, *words[source:]]
 
 
 def _as_ever(argument: str) -> str:

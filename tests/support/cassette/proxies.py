@@ -105,6 +105,9 @@ class Proxy:
                 report = self.scrub.binary(asked.target.read_bytes())
             elif asked.target.is_file() and asked.makes and done.returncode == 0:
                 self._mark(asked)
+            if asked.makes == "linked":
+                _say(done.stdout, done.stderr)
+                return done.returncode
             texts = self.scrub.text(done.stdout), self.scrub.text(done.stderr)
             contest = _contest(Path.cwd()) if asked.ordered else ""
             self.answers.add(asked.key, asked.words, done.returncode, *texts, report, contest)
@@ -116,6 +119,9 @@ class Proxy:
 
     def replay(self, asked: Call, program: str) -> int:
         """The recorded answer; UNANSWERED, and why, when there is none. Raises OSError."""
+        if asked.makes == "linked":
+            asked.target.write_bytes(mark(asked.key))
+            return 0
         try:
             answer = self._answer(asked)
             stdout, stderr = self.answers.text(answer["stdout"]), self.answers.text(answer["stderr"])
@@ -161,7 +167,7 @@ class Proxy:
 
     def _mark(self, made: Call) -> None:
         """What follows the end of an object is passed over by all who load it."""
-        if made.makes == "object":
+        if made.makes in ("object", "linked"):
             with made.target.open("ab") as file:
                 file.write(mark(made.key))
             return
