@@ -21,7 +21,7 @@ def flag(found: f.Flag) -> str:
         case f.Executes():
             return f"has the instruction {found.instruction}, which {_DOES[found.purpose]}"
         case f.RunsAtLoad():
-            return f"runs {found.function} when it is loaded"
+            return f"runs code when it is loaded: {found.function}"
         case f.HasSection():
             return f"has the section {found.section}, which no kernel needs"
         case f.NotInspected():

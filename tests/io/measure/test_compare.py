@@ -50,7 +50,7 @@ async def test_one_element_that_is_very_wrong_does_not_cancel(lab: Lab, compare:
         "float sum = 0; for (long k = 0; k < n; k++) sum += a[k] * x[k]; return sum;", "if (i == 5) y[i] = 0;"
     )
     with pytest.raises(CheckFailed) as caught:
-        await checked(lab, wrong, compare, rtol=1e-3)
+        await checked(lab, wrong, compare, rtol=1e-3, distributions=("constant",))
     assert re.search(r"y\[5\] is 0, should be", str(caught.value))
     assert "cancellation" not in str(caught.value)
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -102,7 +103,7 @@ async def _lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
         yield Lab(ready.host, ready.tools, made, ready.where)
 
 
-async def checked(lab: Lab, source: str, compare: str, own: str = PLAIN, **spec: float) -> CheckPassed:
+async def checked(lab: Lab, source: str, compare: str, own: str = PLAIN, **spec: Any) -> CheckPassed:
     """Check a kernel of a task whose own one is `own`; with a tolerance in `spec` that one does not matter."""
     how = replace(NATIVE, compare=compare, **spec)
     reference, built = await lab.build(own, "-O2"), await lab.build(source, "-O2", "-mfma")

@@ -105,7 +105,7 @@ CAUSE = Flagged(VERDICT, ())
         (CLOCK, "calls clock_gettime, which no kernel needs"),
         (Replaces("memcpy"), "replaces memcpy for other code"),
         (Executes("rdtsc", "clock"), "has the instruction rdtsc, which reads a clock"),
-        (RunsAtLoad("early"), "runs early when it is loaded"),
+        (RunsAtLoad("early"), "runs code when it is loaded: early"),
         (HasSection(".mine"), "has the section .mine, which no kernel needs"),
         (NotInspected("no objdump"), "could not be inspected: no objdump"),
         (InSource("kernel.py:3", "prints"), "kernel.py:3 prints"),
