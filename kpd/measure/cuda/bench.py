@@ -46,7 +46,7 @@ async def harness(
         '"$out/bench" describe\n'
     )
     id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or RunContext()).spec(id, script, COMPILED_S), say)
+    result = await jobs.run(host, (where or RunContext(confined=CONFINED)).spec(id, script, COMPILED_S), say)
     log = readable(result.stderr)
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)

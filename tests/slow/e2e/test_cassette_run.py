@@ -27,8 +27,8 @@ COMPARED = (
     "iteration_started", "proposed", "screened", "built", "checked", "timed", "judged", "profiled", "explained",
     "accepted", "iteration_ended",
 )  # fmt: skip
-ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached")
-"""What of an event is of the machine, of the moment, or of who proposed."""
+ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached", "flags")
+"""What of an event is of the machine, of the moment, of who proposed, or of an object, which a replay does not have."""
 
 
 def loops(number: int) -> str:
@@ -58,6 +58,8 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     task = task_folder(root)
     (task / "kernel.cu").write_text(loops(20))
     (task / "harness.cu").write_text((task / "harness.cu").read_text().replace("20011", "4099"))
+    toml = task / "task.toml"  # what is replayed is no object that could be inspected
+    toml.write_text(toml.read_text().replace("[check]\n", '[check]\nflagged = "note"\n'))
     given = {name: {"kernel.cu": text} for name, text in CANDIDATES.items()}
     said = gpu_machine.record(task, root / "cassette", root / "machine", given)
     return Made(task, root / "cassette", log_of(Workspace(root / "machine" / "kept" / "workspace")), said)

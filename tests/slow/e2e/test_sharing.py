@@ -54,14 +54,18 @@ def its_verdict_holds(daemon: RealDaemon, outcome: str = "improved") -> None:
 
 
 def one_at_a_time(daemon: RealDaemon) -> None:
-    """By the log: when a step that measures has ended, no other one measures, or it waits."""
+    """By the log: when a step that measures has ended, no other one measures, or it waits.
+
+    `judge` takes the device for audits only, so that it may run beside another run's timing.
+    """
     measuring: set[str] = set()
     waiting: set[str] = set()
     for event in daemon.events():
         run = event["body"].get("run")
         match event["kind"]:
             case "step_started":
-                measuring = measuring | {run} if event["body"]["use"] == "measures" else measuring - {run}
+                measures = event["body"]["use"] == "measures" and event["body"]["step"] != "judge"
+                measuring = measuring | {run} if measures else measuring - {run}
             case "run_waits":
                 waiting = waiting | {run} if event["body"]["wait"] else waiting - {run}
             case "checked" | "timed" | "judged" | "profiled" if run in measuring:

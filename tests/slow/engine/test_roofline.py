@@ -37,7 +37,9 @@ def test_before_a_kernel_is_impossible_the_machine_is_measured_again(
     gcc.write_text(GCC.format(home=tmp_path, then=then, gcc=shutil.which("gcc")))
     gcc.chmod(0o755)
     monkeypatch.setenv("PATH", str(gcc.parent), prepend=":")
-    workspace.config.write_text(f'[hosts.local]\ntransport = "local"\nroot = "{tmp_path}/host"\n')
+    workspace.config.write_text(
+        f'[hosts.local]\ntransport = "local"\nroot = "{tmp_path}/host"\nwrites = ["{tmp_path}"]\n'
+    )
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
     ended = daemon.until_event("iteration_ended")["body"]

@@ -35,7 +35,7 @@ async def test_builds_leave_the_cpu_alone_that_is_timed_on(tmp_path: Path, monke
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     task = load_task(DATA / "tasks" / "scale")
-    async with host_at(tmp_path / "host") as host:
+    async with host_at(tmp_path / "host", writes=(str(tmp_path),)) as host:
         facts = await host.probe()
         spare = spare_cpus(facts)
         if not spare:

@@ -64,9 +64,9 @@ def processes_of(root: PurePosixPath) -> list[psutil.Process]:
 
 
 @contextlib.asynccontextmanager
-async def host_at(root: Path, transport: Transport | None = None) -> AsyncIterator[Host]:
+async def host_at(root: Path, transport: Transport | None = None, writes: tuple[str, ...] = ()) -> AsyncIterator[Host]:
     """A connected host; at the end nothing of it may still run."""
-    host = Host("local", PurePosixPath(root), transport or Local())
+    host = Host("local", PurePosixPath(root), transport or Local(), writes=writes)
     await host.connect()
     try:
         yield host

@@ -27,6 +27,7 @@ def _free(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = driver.folder / "free"
     path.write_text(PLENTY)
     monkeypatch.setenv("KPD_STANDIN_FREE", str(path))
+    monkeypatch.setenv("KPD_UNCONFINED", "1")  # the stand-in reads that file where a GPU would know
     return path
 
 
