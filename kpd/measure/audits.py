@@ -25,8 +25,8 @@ CONFIDENCE = 0.999
 """How sure an audit must be that less than that is there, one-sided."""
 CLOCK_SHARE = 0.05
 """The share of the time by which the driver's clock and the sum of the samples may differ."""
-FEWEST, MOST = 2, 0.75
-"""The processes whose clocks must differ: so many at least; where other work can be the cause, this share of them."""
+FEWEST = 2
+"""The processes whose clocks must differ: so many at least; where other work can be the cause, all of them."""
 BETWEEN_NS = 10_000
 """The most time that passes from one batch to the next, beside that share: counters are read there."""
 _SIGMA = 1.4826
@@ -122,12 +122,12 @@ def refuse_clock(samples: Iterable[ProcessSample]) -> ClockForged | None:
 
     The kept batches of a case cannot take longer than its timing did: two processes that say so are enough. Nor can the
     timing of all cases take longer than all batches that were taken, but for what is between them; that can be other
-    work, which the system does not always tell of, so `MOST` of the processes must show it.
+    work, which the system does not always tell of, so all processes must show it.
     """
     kept = [sample for sample in samples if not sample.taint and has_clock(sample)]
     longer = [clocks for clocks in map(_longest, kept) if clocks.beyond_ns > 0]
     shorter = [clocks for clocks in map(_shorter, kept) if clocks.beyond_ns > 0]
-    for forged, fewest in ((longer, FEWEST), (shorter, max(FEWEST, MOST * len(kept)))):
+    for forged, fewest in ((longer, FEWEST), (shorter, max(FEWEST, len(kept)))):
         if len(forged) >= fewest:
             worst = max(forged, key=lambda clocks: clocks.beyond_ns)
             return ClockForged(worst.summed_ns / 1e6, worst.wall_ns / 1e6, len(forged), len(kept))
