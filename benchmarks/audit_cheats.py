@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from tests.support.measure import forgeries
+
 Files = dict[str, bytes]
 
 # Rows that have not changed are not transposed again: a copy of the last inputs tells which.
@@ -30,26 +32,7 @@ void transpose(const float *in, float *out, long rows, long cols) {
 """
 
 # What follows is put behind the task's own kernel, under another name.
-_MAPS = b"""
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-static char *find(const char *what, const char *rights, size_t *length) {
-    char line[1200], seen[8];
-    unsigned long from, to;
-    char *found = NULL;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (maps && !found && fgets(line, sizeof line, maps))
-        if (sscanf(line, "%lx-%lx %7s", &from, &to, seen) == 3 && !strcmp(seen, rights) && strstr(line, what)) {
-            found = (char *)from;
-            *length = to - from;
-        }
-    if (maps) fclose(maps);
-    return found;
-}
-"""
+_MAPS = forgeries.MAPS.encode()
 # reps, quads, sets, swaps, then the times of the incumbent
 STRETCHES = (
     _MAPS
@@ -83,29 +66,7 @@ static void forge(void) {
 """
 )
 # A clock that runs at three quarters of its speed while the candidate runs. x86-64 only.
-PATCHES_CLOCK = (
-    _MAPS
-    + b"""
-#include <sys/syscall.h>
-#include <time.h>
-static int slow(clockid_t id, struct timespec *t) {
-    long status = syscall(SYS_clock_gettime, id, t);
-    t->tv_sec = t->tv_sec * 3 / 4;
-    t->tv_nsec = t->tv_nsec * 3 / 4;
-    return (int)status;
-}
-static void forge(void) {
-    static int done;
-    unsigned char jump[12] = {0x48, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xE0};
-    void *to = (void *)slow;
-    memcpy(jump + 2, &to, 8);
-    char *at = (char *)clock_gettime, *page = (char *)((uintptr_t)at & ~4095ul);
-    if (done++ || mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC)) return;
-    memcpy(at, jump, sizeof jump);
-    mprotect(page, 8192, PROT_READ | PROT_EXEC);
-}
-"""
-)
+PATCHES_CLOCK = (forgeries.MAPS + forgeries.SLOW_CLOCK).encode()
 
 # A product whose rows and columns have not changed since the last call on these buffers is there already.
 KEEPS_CUDA = rb"""

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from typing import NamedTuple
 
 from null_candidates import KERNELS, KINDS, WAYS, Kernel, incumbent, null, wasteful
@@ -36,7 +36,7 @@ from kpd.hosts.local import Local
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.contest import contest
-from kpd.measure.judge import clean, judge, log_ratio, percent
+from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
 from kpd.model.hosts import Device
 from kpd.model.verdicts import Verdict
@@ -76,7 +76,7 @@ class Workbench:
         begun = time.perf_counter()
         samples = await self._patiently(incumbent, candidate, name.replace(" ", "-"))
         verdict = judge(samples, MIN_GAIN_PCT)
-        gain, spread = verdict.gain, spread_pct(samples)
+        gain, spread = verdict.gain, verdict.spread_pct or 0.0
         say = f"{name}: {verdict.word} {gain.pct:+.2f} % [{gain.low:+.2f}, {gain.high:+.2f}], spread {spread:.2f} %"
         print(say, "accepted" if verdict.accepted else "", file=sys.stderr, flush=True)
         return Settled(verdict, time.perf_counter() - begun, spread)
@@ -95,12 +95,6 @@ class Workbench:
                 print(f"{name}: {err}", file=sys.stderr, flush=True)
                 await asyncio.sleep(BUSY_S)
         raise AssertionError("unreachable")
-
-
-def spread_pct(samples: tuple[ProcessSample, ...]) -> float:
-    """The standard deviation between processes of what each of them says the gain is."""
-    ratios = [fmean(map(log_ratio, sample.judged.values())) for sample in clean(samples)]
-    return percent(stdev(ratios)) if len(ratios) > 1 else 0.0
 
 
 async def planted(

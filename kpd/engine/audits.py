@@ -53,10 +53,13 @@ async def all_hold(winner: Winner, verdict: Verdict) -> Verdict:
     return verdict
 
 
+def _has_gain_to_audit(attempt: Attempt) -> bool:
+    return not attempt.is_baseline and attempt.bench.device.kind in AUDITED
+
+
 async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
     """Compare the samples with the driver's own clock. It costs nothing."""
-    audited = winner.attempt.bench.device.kind in AUDITED
-    if audited and (forged := audits.refuse_clock(winner.samples)):
+    if _has_gain_to_audit(winner.attempt) and (forged := audits.refuse_clock(winner.samples)):
         raise CandidateFailed(forged, final=True)
     return verdict
 
@@ -64,7 +67,7 @@ async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
 async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     """Look for the gain on fresh inputs, and between processes that time one kernel only."""
     attempt = winner.attempt
-    if attempt.is_baseline or attempt.bench.device.kind not in AUDITED:
+    if not _has_gain_to_audit(attempt):
         return verdict
     try:
         found = await attempt.bench.audit(winner.incumbent.job, winner.candidate.job, attempt.job, attempt.say("job"))

@@ -135,8 +135,8 @@ async def time_pair(
         f"{wait}\n"
     )
     numbers = range(first, first + processes)
-    both = "-" if not alone else ""
-    lines = (f"{secrets.token_hex(8)} {'ab'[number % 2]} {both or 'ab'[number % 2]} {drawn()}\n" for number in numbers)
+    sides = ["ab"[number % 2] for number in numbers]
+    lines = (f"{secrets.token_hex(8)} {side} {side if alone else '-'} {drawn()}\n" for side in sides)
     spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, "".join(lines).encode())
     problem: CheckFailure | None = None
     taken = 0
