@@ -6,7 +6,7 @@ TASK   ?= rmsnorm_silu_cpu
 # Two test files at a time: more would disturb what is measured.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: start demo quick test lint slow mutants snapshots clean
+.PHONY: start demo quick test lint slow again mutants snapshots clean
 
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
@@ -30,6 +30,10 @@ lint: $(VENV)/.installed-dev
 # What takes longer than a few seconds a test.
 slow: $(VENV)/.installed-dev
 	$(PYTEST) tests/slow
+
+# What failed last, alone and one after the other.
+again: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 0 -x --last-failed --last-failed-no-failures none tests
 
 # Which change of a number or a comparison no unit test notices; for a file: make mutants OF=kpd/measure/judge.py
 OF      ?= kpd/measure kpd/model

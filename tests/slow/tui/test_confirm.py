@@ -11,11 +11,11 @@ from tests.support.tui.feed import CannedFeed, app_on, settled
 async def test_an_answer_goes_once_news_came_and_stays_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.app.SAID_S", 0.3)
     feed = CannedFeed(logs.running())
-    app = app_on(feed)
+    app = app_on(feed, low_bandwidth=True)  # else the clock of the overview ticks meanwhile
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         app.say("r1 is paused")
-        await pilot.pause(0.6)
+        await pilot.pause(1.5)
         assert app.view.said is not None, "nothing has happened since"
         app.say("r1 is paused")
         feed.play([e.Noticed("info", Said("something else"))])
