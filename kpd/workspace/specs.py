@@ -49,6 +49,9 @@ class CheckSpec:
     `fast_math` allows compiler flags that change results. With `truth` = "baseline" the outputs of the task's own
     kernel take the place of the oracle's; what they differ by from call to call is tolerated besides.
 
+    With `sizes` = "any" secret sizes that no case has are checked, too, where the task's own kernel is right. With
+    `nonfinite` = "propagate" a NaN or an infinity in an input must be found in the outputs where the oracle has it.
+
     A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
     last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
     compute-sanitizer before it is accepted. `good` are further texts by which a task's own commands say
@@ -63,6 +66,8 @@ class CheckSpec:
     atol: NotNegative | None = None
     distributions: tuple[Distribution, ...] = DISTRIBUTIONS
     fast_math: bool = False
+    sizes: Literal["any", "listed"] = "listed"
+    nonfinite: Literal["propagate", "any"] = "any"
     truth: Literal["oracle", "baseline"] = "oracle"
     limit_s: Seconds = 60.0
     command: Text | None = None
@@ -232,6 +237,12 @@ def refuse_check(document: Document, spec: CheckSpec) -> None:
         if spec.is_bitwise and getattr(spec, key) is not None:
             message = f'{key!r} in [check], but compare = "{spec.compare}" has no tolerance'
             raise document.error(message, "remove one of them", "check", key)
+    if spec.sizes == "any" and spec.truth == "baseline":
+        message = 'sizes = "any" in [check], but truth = "baseline" cannot say at which other sizes that kernel is right'
+        raise document.error(message, 'write sizes = "listed"', "check", "sizes")
+    if spec.nonfinite == "propagate" and spec.fast_math:
+        message = "nonfinite = \"propagate\" in [check], but fast_math allows flags that take all values to be finite"
+        raise document.error(message, "remove one of them", "check", "nonfinite")
     if not spec.distributions or len(set(spec.distributions)) < len(spec.distributions):
         remedy = "name each kind of inputs that a kernel must be right for once"
         raise document.error("'distributions' in [check] is empty, or has one twice", remedy, "check", "distributions")

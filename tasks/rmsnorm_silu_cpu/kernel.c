@@ -11,6 +11,7 @@
 #define PREFETCH 0  /* bytes to fetch ahead; 0 leaves it to the hardware */
 
 #define STEP (VEC * UNROLL)
+#define PART 1024 /* squares that are summed up at a time */
 
 #if VEC == 1
 typedef float vec;
@@ -74,7 +75,7 @@ static inline vec exponential(vec v) {
 
 #endif
 
-static inline float mean_square(const float *x, long cols) {
+static inline float sum_of_squares(const float *x, long cols) {
     vec sums[UNROLL] = {0};
     long c = 0;
     for (; c + STEP <= cols; c += STEP) {
@@ -94,6 +95,13 @@ static inline float mean_square(const float *x, long cols) {
     float lanes[VEC], sum = 0.0f;
     memcpy(lanes, &all, sizeof lanes);
     for (int k = 0; k < VEC; k++) sum += lanes[k];
+    return sum;
+}
+
+/* In parts: one float that takes up many thousands of squares in turn would lose the last of them. */
+static inline float mean_square(const float *x, long cols) {
+    float sum = 0.0f;
+    for (long from = 0; from < cols; from += PART) sum += sum_of_squares(x + from, cols - from < PART ? cols - from : PART);
     return sum / (float)cols;
 }
 

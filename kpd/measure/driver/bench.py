@@ -124,20 +124,26 @@ class DriverBench:
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         reference = await self._reference(say)
+        baseline = await self._own(say) if self.task.check.sizes == "any" else ""
         self._made.may_be_touched()
         async with self._made.again_if_gone(built):
             return await check.check(
-                self.host, self.harness, built, job, self.task.check, self._checking, say, reference
+                self.host, self.harness, built, job, self.task.check, self._checking, say, reference, baseline
             )
+
+    async def _own(self, say: Say) -> str:
+        """Return the path of the task's own kernel on the host."""
+        own = await self.build(await self.stage(self._pristine), self._pristine, say)
+        return jobs.out(self.host, own.job, OBJECT)
 
     async def _reference(self, say: Say) -> str:
         """Return the `reference` that Harness.command takes, after measuring it, if it has to be."""
         spec = self.task.check
         if not spec.is_native and spec.truth == "oracle":
             return ""
-        own = await self.build(await self.stage(self._pristine), self._pristine, say)
         if spec.truth == "baseline":
-            return jobs.out(self.host, own.job, OBJECT)
+            return await self._own(say)
+        own = await self.build(await self.stage(self._pristine), self._pristine, say)
         async with self._made.again_if_gone(own.job):
             return await tolerance.measure_bounds(
                 self.host, self.harness, own.job, self.task.check, self._checking, say

@@ -91,16 +91,16 @@ def call_limit_ms(spec: CheckSpec) -> int:
 
 async def check(
     host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: RunContext | None = None,
-    say: Say | None = None, reference: str = "",
+    say: Say | None = None, reference: str = "", baseline: str = "",
 ) -> CheckPassed:  # fmt: skip
     """Check every case with every kind of input, from `spec.seeds` fresh secret seeds. `built` is a build job.
 
-    `reference` is as in Harness.command. Raises CheckFailed, and HostError for the host's own trouble.
+    `reference` and `baseline` are as in Harness.command. Raises CheckFailed, and HostError for the host's own trouble.
     """
     path = jobs.out(host, built, OBJECT)
-    needed = " && ".join(f"[ -e {jobs.words([each])} ]" for each in (path, reference) if each)
+    needed = " && ".join(f"[ -e {jobs.words([each])} ]" for each in (path, reference, baseline) if each)
     arguments = ("check", path, str(spec.seeds), str(call_limit_ms(spec)))
-    script = f"{needed} || exit {jobs.GONE}\nexec {jobs.words([*harness.command(spec, reference), *arguments])}\n"
+    script = f"{needed} || exit {jobs.GONE}\nexec {jobs.words([*harness.command(spec, reference, baseline), *arguments])}\n"
     secret = f"{secrets.token_hex(8)}\n".encode()
     result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, secret), say)
     await refuse_driver_trouble(host, result, "check", spec.limit_s)

@@ -11,8 +11,8 @@ OBJECT = "kernel.so"
 """The file in the `out/` folder of a build that the driver loads."""
 HEADERS = ("kpd_task.h", "driver.h", "numbers.h", "report.h", "swap.h")
 SOURCES = (
-    "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "fresh.c", "mappings.c", "numbers.c",
-    "referee.c", "report.c", "sandbox.c", "timed.c", "truth.c", "values.c", "worker.c",
+    "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "fence.c", "fresh.c", "mappings.c",
+    "numbers.c", "referee.c", "report.c", "sandbox.c", "sizes.c", "timed.c", "truth.c", "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 
@@ -34,21 +34,29 @@ class HarnessCase:
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """A built harness. `program` is its path on the host; `scaled`: it gives a scale for the error of each element."""
+    """A built harness. `program` is its path on the host.
+
+    `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
+    """
 
     program: str
     symbol: str
     cases: tuple[HarnessCase, ...]
     scaled: bool = False
     oracle: bool = True
+    varies: bool = True
 
-    def command(self, spec: CheckSpec, reference: str = "") -> tuple[str, ...]:
+    def command(self, spec: CheckSpec, reference: str = "", baseline: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].
 
         `reference` is the path on the host of the task's own kernel if its outputs are the truth, or of its errors if
-        they are the tolerance; empty if neither.
+        they are the tolerance; empty if neither. `baseline` is the path of the task's own kernel if sizes are drawn.
         """
         settings = {"inputs": ",".join(spec.distributions), "compare": spec.compare}
+        if spec.nonfinite == "propagate":
+            settings["nonfinite"] = spec.nonfinite
+        if baseline:
+            settings["baseline"] = baseline
         if reference and spec.truth == "baseline":
             settings["truth"] = reference
         if reference and spec.is_native:
@@ -64,6 +72,7 @@ class _Described:
     cases: tuple[HarnessCase, ...]
     scaled: bool = False
     oracle: bool = True
+    varies: bool = True
 
 
 def refuse_mismatch(task: Task, harness: Harness) -> None:
@@ -75,6 +84,9 @@ def refuse_mismatch(task: Task, harness: Harness) -> None:
     if task.check.truth == "oracle" and not harness.oracle:
         remedy = 'write one (kpd_task.h), or truth = "baseline" in [check]'
         raise TaskError(task.folder / TASK_FILE, 0, "the harness has no oracle", remedy)
+    if task.check.sizes == "any" and not harness.varies:
+        message = 'sizes = "any" in [check], but the harness has no dims, or a case has a grid or a block of its own'
+        raise TaskError(task.folder / TASK_FILE, 0, message, 'write sizes = "listed"')
     if task.check.compare == "scaled" and not harness.scaled:
         message = 'compare = "scaled" in [check], but the harness has no scaled_oracle'
         raise TaskError(task.folder / TASK_FILE, 0, message, "write one (kpd_task.h), or compare by another rule")
@@ -97,4 +109,4 @@ def described(program: str, said: bytes) -> Harness:
     for use in ("timed", "checked"):
         if not any(getattr(case, use) for case in found.cases):
             raise BadHarness(f"no case is {use}")
-    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle)
+    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle, found.varies)

@@ -9,8 +9,11 @@
 
 #define PAGE 4096u
 #define STEP (1u << 20) /* bytes, or elements, that are worth a thread */
+#define DRAWN (1u << 20) /* bytes that a drawn size may take, if no checked case takes more */
 
-size_t arena_bytes;
+size_t arena_bytes, arena_drawn;
+int arena_fenced;
+static size_t most_outputs; /* of a case */
 
 int is_read(const kpd_buffer *buffer) { return buffer->role != KPD_OUT; }
 
@@ -35,14 +38,23 @@ static size_t outputs(const view *v) {
     return count;
 }
 
-/* Where in its page a buffer starts differs from process to process, so that no verdict hangs on one placement. */
-static void place(view *v, char *base, char *pristine, double *want, size_t most, kpd_rng *placement) {
-    v->base = base;
-    v->pristine_base = pristine;
-    size_t at = 0;
+/* Bytes from the beginning of a page to a buffer. Where that is left to chance it differs from process to process, so that no
+ * verdict hangs on one placement. Before a fence a buffer ends as near to it as its alignment allows. */
+static size_t into_page(const view *v, const kpd_buffer *buffer, kpd_rng *placement) {
+    size_t lines = (size_of(buffer) + engine_alignment - 1) / engine_alignment * engine_alignment;
+    if (v->fenced == FENCED_BEFORE) return 0;
+    if (v->fenced) return (PAGE - lines % PAGE) % PAGE;
+    return kpd_random(placement) % (PAGE / engine_alignment) * engine_alignment;
+}
+
+static void place(view *v, kpd_rng *placement) {
+    double *want = v->truth;
+    size_t at = 0, most = most_outputs;
+    v->inputs.count = v->in_place = 0;
+    v->placed++;
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         const kpd_buffer *buffer = &v->buffers[b];
-        v->offset[b] = at + PAGE + kpd_random(placement) % (PAGE / engine_alignment) * engine_alignment;
+        v->offset[b] = at + PAGE + into_page(v, buffer, placement);
         v->data[b] = v->base + v->offset[b];
         v->pristine[b] = v->pristine_base + v->offset[b];
         at += span(buffer);
@@ -61,18 +73,30 @@ static void place(view *v, char *base, char *pristine, double *want, size_t most
     }
 }
 
+/* Whether memory can be fenced here: some machines have larger pages. */
+static int can_be_fenced(void) { return engine_fences && sysconf(_SC_PAGESIZE) == PAGE; }
+
+static void measure(view *v, const kpd_case *problem) {
+    v->problem = problem;
+    v->bytes = 0;
+    kpd_task.buffers(problem, v->buffers);
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) v->bytes += span(&v->buffers[b]);
+}
+
 /* Maps a case's buffers and the measurement in memory that a forked worker shares. The cases take turns in it: they are
  * looked at one after another, and fresh pages for each would cost more time than the timing. */
 void arena_make(view *views, measurement **shared) {
-    size_t own = (sizeof(measurement) + PAGE - 1) / PAGE * PAGE, most = 1;
-    arena_bytes = 0;
+    size_t own = (sizeof(measurement) + PAGE - 1) / PAGE * PAGE;
+    size_t most = arena_drawn ? DRAWN : 1; /* outputs: an element is a byte at least */
+    if (!can_be_fenced()) arena_fenced = 0;
+    arena_bytes = arena_drawn = arena_drawn ? DRAWN : 0;
     for (size_t c = 0; c < kpd_task.case_count; c++) {
-        views[c].problem = &kpd_task.cases[c];
-        kpd_task.buffers(views[c].problem, views[c].buffers);
-        for (size_t b = 0; b < kpd_task.buffer_count; b++) views[c].bytes += span(&views[c].buffers[b]);
+        measure(&views[c], &kpd_task.cases[c]);
         if (views[c].bytes > arena_bytes) arena_bytes = views[c].bytes;
+        if (arena_drawn && kpd_task.cases[c].use != KPD_TIME_ONLY && views[c].bytes > arena_drawn) arena_drawn = views[c].bytes;
         if (outputs(&views[c]) > most) most = outputs(&views[c]);
     }
+    most_outputs = most;
     void *memory = mmap(NULL, own + arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     char *base = must(memory, "cannot map the task's buffers");
     char *pristine = must(malloc(arena_bytes), "cannot allocate the oracle's inputs");
@@ -82,7 +106,38 @@ void arena_make(view *views, measurement **shared) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     kpd_rng placement = {(uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 32};
-    for (size_t c = 0; c < kpd_task.case_count; c++) place(&views[c], base, pristine, want, most, &placement);
+    for (size_t c = 0; c <= kpd_task.case_count; c++) { /* the last one is for sizes that are drawn */
+        views[c].base = base;
+        views[c].pristine_base = pristine;
+        views[c].truth = want;
+        views[c].fenced = arena_fenced;
+        if (c < kpd_task.case_count) place(&views[c], &placement);
+    }
+}
+
+/* Whether a drawn size has elements in every buffer, and room in the arena. */
+int arena_fits(const kpd_case *drawn) {
+    view v = {.problem = drawn};
+    kpd_task.buffers(drawn, v.buffers);
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (!v.buffers[b].count || v.buffers[b].count > arena_drawn) return 0;
+    measure(&v, drawn);
+    return v.bytes <= arena_drawn && outputs(&v) <= most_outputs;
+}
+
+/* Make a view that of another size, between fences where the engine's memory can have them. */
+void arena_resize(view *v, const kpd_case *size, int fenced) {
+    kpd_rng placement = {0};
+    measure(v, size);
+    v->fenced = can_be_fenced() ? fenced : 0;
+    place(v, &placement);
+}
+
+/* The pages of a guard band, before (side 0) or behind (side 1) a buffer, without the one that the buffer is in itself. */
+void arena_fence(const view *v, size_t b, int side, char **from, char **to) {
+    char *data = v->data[b], *base = data - PAGE - ((uintptr_t)data & (PAGE - 1)), *end = data + size_of(&v->buffers[b]);
+    *from = side ? end + (PAGE - ((uintptr_t)end & (PAGE - 1))) % PAGE : base;
+    *to = side ? base + span(&v->buffers[b]) : base + PAGE;
 }
 
 /* The bounds of the guard bytes before (side 0) and after (side 1) a buffer. */

@@ -16,7 +16,7 @@
 #define SPREAD 4.0      /* the greatest of many errors is so many times the root of their mean square */
 #define WORST 1e-3      /* a kernel with a greater error is wrong, or its task has to say what is right */
 
-static bound table[KPD_MAX_CASES][KPD_DISTRIBUTIONS][KPD_MAX_BUFFERS];
+static bound table[KPD_MAX_CASES + 1][KPD_DISTRIBUTIONS][KPD_MAX_BUFFERS];
 
 const bound *bounds_of(size_t number, kpd_distribution distribution) { return table[number][distribution]; }
 
@@ -25,13 +25,13 @@ static double within(double error, double least) { return fmin(fmax(error, least
 static void grow(double *greatest, double seen) { *greatest = fmax(*greatest, seen); }
 
 /* Note the errors of one output. Returns the elements that were compared. */
-static size_t note(const view *v, size_t b, bound *found) {
+static size_t note(const view *v, void *const *data, size_t b, bound *found) {
     kpd_type type = v->buffers[b].type;
     double errors = 0.0, truths = 0.0, beyond = 0.0, scaled = 0.0, error, least = precision_of(type);
     size_t count = truth_count(v, b), finite = 0;
     for (size_t i = 0; i < count; i++) {
         double want = v->want[b][i];
-        if (!truth_excess(type, value_of(type, v->data[b], i), want, &error)) continue;
+        if (!truth_excess(type, value_of(type, data[b], i), want, &error)) continue;
         errors += error * error;
         truths += want * want;
         finite++;
@@ -40,7 +40,7 @@ static size_t note(const view *v, size_t b, bound *found) {
     double relative = within(SPREAD * norm, least);
     for (size_t i = 0; i < count; i++) {
         double want = v->want[b][i], scale = kpd_task.scaled_oracle ? v->scale[b][i] : 0.0;
-        if (!truth_excess(type, value_of(type, v->data[b], i), want, &error)) continue;
+        if (!truth_excess(type, value_of(type, data[b], i), want, &error)) continue;
         grow(&beyond, error - relative * fabs(want));
         if (scale > 0.0) grow(&scaled, error / scale);
     }
@@ -50,6 +50,14 @@ static size_t note(const view *v, size_t b, bound *found) {
     grow(&found->share, level > 0.0 ? fmin(beyond / level, WORST) : 0.0);
     grow(&found->absolute, level > 0.0 ? fmin(beyond, WORST * level) : beyond);
     return finite;
+}
+
+/* The bounds of a drawn size: those of the case near it, and the error of the task's own kernel, whose outputs are `data`. */
+void bounds_draw(const view *v, void *const *data, size_t near, kpd_distribution d) {
+    bound *drawn = table[kpd_task.case_count][d];
+    memcpy(drawn, table[near][d], sizeof table[near][d]);
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (is_written(&v->buffers[b]) && !is_integer(v->buffers[b].type)) note(v, data, b, &drawn[b]);
 }
 
 /* One call of the task's own kernel. Returns the elements of the output that has the fewest; 0 after a problem. */
@@ -64,14 +72,15 @@ static size_t measure_once(size_t number, kpd_distribution d, kpd_rng *rng) {
     if (!answered(CANDIDATE, v, distribution_names[d], "check")) return 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         if (!is_written(&v->buffers[b]) || is_integer(v->buffers[b].type)) continue;
-        size_t seen = note(v, b, &table[number][d][b]);
+        size_t seen = note(v, v->data, b, &table[number][d][b]);
         if (seen < fewest) fewest = seen;
     }
     return fewest ? fewest : 1;
 }
 
 static int measure_kind(size_t number, kpd_distribution d, kpd_rng *rng) {
-    int least = kpd_task.cases[number].use == KPD_TIME_ONLY ? 1 : FEWEST_ROUNDS;
+    int rounds = d == KPD_CONSTANT ? MOST_ROUNDS : FEWEST_ROUNDS; /* where all elements are equal, a call shows few errors */
+    int least = kpd_task.cases[number].use == KPD_TIME_ONLY ? 1 : rounds;
     size_t seen = 0;
     for (int round = 0; round < MOST_ROUNDS && (round < least || seen < ELEMENTS); round++) {
         size_t more = measure_once(number, d, rng);

@@ -1,9 +1,12 @@
-/* Is the candidate right? Every case with every kind of inputs, from secret seeds. */
+/* Is the candidate right? Every case with every kind of inputs, from secret seeds, and what no case names: sizes near those of
+ * the cases, and inputs that are not finite. */
 #include "report.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define MOST_FAILURES 200
+#define DRAWS 3 /* sizes that each seed draws */
 
 static struct {
     size_t comparisons;
@@ -15,18 +18,15 @@ static struct {
     } failed[MOST_FAILURES];
 } checked;
 
-/* 1 when the worker can be asked on: values may be wrong, but nothing is broken. */
-static int check_one(size_t c, kpd_distribution d, kpd_rng *rng) {
-    view *v = &job.views[c];
-    const char *distribution = distribution_names[d];
-    arena_fill(v, rng, d);
+/* The kernel is called on the inputs of now. 1 when the worker can be asked on: values may be wrong, but nothing is broken. */
+static int compare(view *v, const char *distribution, const bound *bounds, int has_truth) {
     arena_poison(v);
     if (!loaded()) return 0;
-    worker_call(CANDIDATE, (int)c, 0, 1);
-    truth_find(v); /* while the kernel runs */
+    worker_call(CANDIDATE, (int)(v - job.views), 0, 1);
+    if (!has_truth) truth_find(v); /* while the kernel runs */
     if (!answered(CANDIDATE, v, distribution, "check")) return 0;
     if (!unharmed(CANDIDATE, v, distribution, "check")) return 0;
-    deviation found = truth_compare(v, v->data, &job.how, bounds_of(c, d));
+    deviation found = truth_compare(v, v->data, &job.how, bounds);
     checked.comparisons += found.compared;
     if (found.wrong && checked.failures < MOST_FAILURES) {
         checked.failed[checked.failures].case_name = v->problem->name;
@@ -43,15 +43,91 @@ static int check_one(size_t c, kpd_distribution d, kpd_rng *rng) {
     return 1;
 }
 
+static int check_one(size_t c, kpd_distribution d, kpd_rng *rng) {
+    arena_fill(&job.views[c], rng, d);
+    return compare(&job.views[c], distribution_names[d], bounds_of(c, d), 0);
+}
+
+/* A few elements of one input get a value that is not finite. */
+static int plant(view *v, kpd_rng *rng, double value) {
+    size_t inputs[KPD_MAX_BUFFERS], count = 0;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && v->buffers[b].count) inputs[count++] = b;
+    if (!count) return 0;
+    size_t b = inputs[kpd_random(rng) % count];
+    for (uint64_t planted = 1 + kpd_random(rng) % 3; planted; planted--) {
+        size_t i = kpd_random(rng) % v->buffers[b].count;
+        bits_set(v->buffers[b].type, v->pristine[b], i, value_bits(v->buffers[b].type, value));
+        bits_set(v->buffers[b].type, v->data[b], i, value_bits(v->buffers[b].type, value));
+    }
+    return 1;
+}
+
+/* A case by chance gets values of each kind. */
+static int check_nonfinite(kpd_rng *rng) {
+    static const struct {
+        const char *name;
+        double value;
+    } kinds[] = {{"NaN", NAN}, {"+Inf", INFINITY}, {"-Inf", -INFINITY}};
+    for (size_t kind = 0; kind < 3; kind++) {
+        size_t c = kpd_random(rng) % kpd_task.case_count;
+        while (kpd_task.cases[c].use == KPD_TIME_ONLY) c = (c + 1) % kpd_task.case_count;
+        arena_fill(&job.views[c], rng, job.timed);
+        if (!plant(&job.views[c], rng, kinds[kind].value)) return 1;
+        if (!compare(&job.views[c], kinds[kind].name, bounds_of(c, job.timed), 0)) return 0;
+    }
+    return 1;
+}
+
+static kpd_distribution promised(kpd_rng *rng) {
+    for (;;) {
+        int d = (int)(kpd_random(rng) % KPD_DISTRIBUTIONS);
+        if (job.promised[d]) return (kpd_distribution)d;
+    }
+}
+
+/* A size is asked of the candidate where the baseline is right: within the bounds of the case near it. */
+static int check_drawn(kpd_rng *rng) {
+    view *v = &job.views[kpd_task.case_count];
+    static kpd_case drawn;
+    int near_case = size_drawn(rng, &drawn);
+    kpd_distribution d = promised(rng);
+    if (near_case < 0) return 1;
+    int fenced = kpd_random(rng) & 1 ? FENCED_BEFORE : FENCED_BEHIND;
+    arena_resize(v, &drawn, fenced);
+    size_watched(&drawn);
+    arena_fill(v, rng, d);
+    truth_find(v);
+    size_watched(NULL);
+    void *const *own = referee_call(v);
+    if (!own) return 1;
+    if (truth_compare(v, own, &job.how, bounds_of((size_t)near_case, d)).wrong) return 1;
+    if (job.how.native) bounds_draw(v, own, (size_t)near_case, d);
+    if (!loaded()) return 0;
+    worker_resize((int)kpd_task.case_count, &drawn, fenced);
+    drawn.name = size_name(&drawn);
+    return answered(CANDIDATE, v, distribution_names[d], "check") &&
+        compare(v, distribution_names[d], bounds_of(kpd_task.case_count, d), 1);
+}
+
+static int check_round(kpd_rng *rng) {
+    for (size_t c = 0; c < kpd_task.case_count; c++) {
+        if (kpd_task.cases[c].use == KPD_TIME_ONLY) continue;
+        for (int d = 0; d < KPD_DISTRIBUTIONS; d++)
+            if (job.promised[d] && !check_one(c, (kpd_distribution)d, rng)) return 0;
+    }
+    if (job.nonfinite && !check_nonfinite(rng)) return 0;
+    for (int i = 0; job.baseline && i < DRAWS; i++)
+        if (!check_drawn(rng)) return 0;
+    return 1;
+}
+
 void check(const char *object, int seeds, uint64_t seed) {
     kpd_rng rng = {seed};
-    int going = 1;
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
-    for (int round = 0; round < seeds && going && !problem.kind; round++)
-        for (size_t c = 0; c < kpd_task.case_count && going; c++)
-            for (int d = 0; d < KPD_DISTRIBUTIONS && going && kpd_task.cases[c].use != KPD_TIME_ONLY; d++)
-                if (job.promised[d]) going = check_one(c, (kpd_distribution)d, &rng);
+    for (int round = 0; round < seeds && !problem.kind; round++)
+        if (!check_round(&rng)) break;
     printf("{\"comparisons\":%zu,\"worst\":%.6g", checked.comparisons, checked.case_name ? checked.worst.multiple : 0.0);
     int any = checked.case_name != NULL;
     printf(",\"case\":\"%s\",\"distribution\":\"%s\"", any ? checked.case_name : "", any ? checked.distribution : "");

@@ -11,7 +11,8 @@
  *
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
  * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both. With
- * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's.
+ * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With baseline=OBJECT sizes are drawn: where
+ * that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the outputs.
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
  * check, time and fresh read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
@@ -30,6 +31,7 @@
 
 static void describe(void) {
     printf("{\"symbol\":\"%s\",\"scaled\":%s,", kpd_task.symbol, kpd_task.scaled_oracle ? "true" : "false");
+    printf("\"varies\":%s,", sizes_vary() ? "true" : "false");
     printf("\"oracle\":%s,\"cases\":[", kpd_task.oracle || kpd_task.scaled_oracle ? "true" : "false");
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         const kpd_case *one = &kpd_task.cases[c];
@@ -148,6 +150,8 @@ static int set(const char *name, size_t length, const char *value) {
     if (!strncmp(name, "rtol", length)) job.how.rtol = atof(value);
     else if (!strncmp(name, "atol", length)) job.how.atol = atof(value);
     else if (!strncmp(name, "truth", length)) job.truth = value;
+    else if (!strncmp(name, "baseline", length)) job.baseline = value;
+    else if (!strncmp(name, "nonfinite", length)) return job.nonfinite = !strcmp(value, "propagate");
     else if (!strncmp(name, "bounds", length)) return job.how.native = bounds_read(value);
     else return 0;
     return 1;
@@ -177,12 +181,15 @@ int main(int argc, char **argv) {
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
     int judging = checking || timing || auditing || measuring;
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
+    if (checking) arena_fenced = FENCED_BEHIND;
+    if (checking && job.baseline) arena_drawn = 1;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
     if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
     worker_start(job.views, job.shared, (const char *const[2]){argv[2], timing || auditing ? argv[3] : NULL});
-    if (job.truth) referee_start(job.truth, atoi(argv[argc - 1])); /* after the candidate's worker, which must not see it */
+    if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */
+    else if (job.baseline) referee_start(job.baseline, atoi(argv[argc - 1]), 0);
     uint64_t seed = 0;
     if ((checking || timing || auditing) && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");
     job.limit_ms = stopping ? STOPWATCH_LIMIT_MS : atoi(argv[argc - 1]);

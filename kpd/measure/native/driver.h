@@ -5,6 +5,7 @@
  *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
  *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
  *   crew.c     work in several threads             worker.c           the process that runs untrusted code
+ *   sizes.c    sizes that no case names            fence.c            pages without access beside the buffers
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
  *   mappings.c whether its code is as it was loaded
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
@@ -42,6 +43,9 @@ typedef struct {
     double spread[KPD_MAX_BUFFERS]; /* between the baseline's own outputs, where they are the truth */
     double *scale[KPD_MAX_BUFFERS]; /* where the harness has a scaled_oracle */
     uint64_t turns; /* swaps that `pristine` has seen */
+    double *truth;  /* where `want` and `scale` of all outputs lie */
+    int placed;     /* how often its buffers got places: for drawn sizes, which take turns in one view */
+    int fenced;
 } view;
 
 /* How far an output is from the truth. */
@@ -73,6 +77,9 @@ typedef struct {
     double norm;     /* of all errors, relative to the output's norm */
 } bound;
 
+/* Pages without access on both sides of a buffer: near behind its end, or right before its beginning. */
+enum { FENCED_BEHIND = 1, FENCED_BEFORE };
+
 typedef enum { INCUMBENT, CANDIDATE } slot; /* A and B */
 
 /* What a worker measured for one case. The worker writes it, so nothing in it is believed unseen. */
@@ -101,6 +108,7 @@ typedef enum {
     UNABLE, /* not a kernel's fault */
     BEGUN,  /* not ended yet: a timing's clock runs from here on, and it should take `code` microseconds */
     PAUSED, /* nor this: the outputs of a timed batch can be fetched, until the worker is told to go on */
+    STRAYED, /* into a fence */
 } ending;
 
 typedef struct {
@@ -111,9 +119,14 @@ typedef struct {
 
 /* arena.c */
 extern size_t arena_bytes; /* of the memory that the cases share, guard bands included */
+extern int arena_fenced;   /* how; set it before arena_make */
+extern size_t arena_drawn; /* of it, for a drawn size; set it to 1 before arena_make where sizes are drawn */
 int is_read(const kpd_buffer *buffer);    /* by the kernel */
 int is_written(const kpd_buffer *buffer);
 void arena_make(view *views, measurement **shared);
+int arena_fits(const kpd_case *drawn);
+void arena_resize(view *v, const kpd_case *size, int fenced);
+void arena_fence(const view *v, size_t b, int side, char **from, char **to);
 void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution);
 void arena_show(view *v); /* the inputs as they should be, to the worker */
 void arena_poison(view *v);
@@ -127,7 +140,8 @@ void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
 /* truth.c */
 void truth_find(view *v);
-void referee_start(const char *object, int limit_ms);
+void referee_start(const char *object, int limit_ms, int is_truth);
+void *const *referee_call(const view *v);
 int referee_find(view *v); /* 0 where there is none */
 size_t truth_count(const view *v, size_t output);
 double truth_of(const view *v, size_t output, size_t i);
@@ -159,6 +173,7 @@ void worker_use(int referee); /* which of the two is spoken to */
 void worker_start(view *views, measurement *shared, const char *const objects[2]); /* that it may load */
 void worker_load(const char *const paths[2], slot first);
 void worker_call(slot which, int number, int set, int reps);
+void worker_resize(int number, const kpd_case *size, int fenced);
 void worker_time(int number, int quads, uint64_t seed);
 void worker_audit(slot which, int number, int first_set);
 void worker_fetch(int number, int set);
@@ -173,8 +188,10 @@ outcome worker_ready(void);
 void worker_look_at(volatile int *look, uint64_t moment);
 void worker_resume(void);
 outcome worker_wait(int limit_ms, int looking);
+void worker_end(void);
 void worker_stop(void);
-/* In the worker, during engine_time. */
+/* In the worker. */
+void worker_tell(const outcome *answer);
 void worker_begun(uint64_t expected_ns);
 void worker_pause(view *v);
 
@@ -183,12 +200,18 @@ void sandbox_hide(void);
 void sandbox_enter(const char *const objects[2]);
 void sandbox_narrow(void);
 
+/* fence.c, in the worker */
+void fence_watch(void);
+void fence_raise(const view *v);
+void fence_lower(void);
+
 /* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */
 extern const uint64_t engine_file_bytes; /* that the worker may write to a file */
 extern const uint64_t engine_own_bytes;  /* of memory that kernels may have for themselves; 0: no limit */
 extern const size_t engine_alignment;    /* of the buffers */
 extern const int engine_uses_device;     /* then it needs unix sockets, and writes in /proc/self */
 extern const int engine_makes_code;      /* the device's driver has code in no file, and changes its own */
+extern const int engine_fences;          /* kernels work in this memory itself, so pages without access stop them */
 void engine_start(measurement *shared, outcome *answer);
 void engine_load(const char *path, slot which, outcome *answer);
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */

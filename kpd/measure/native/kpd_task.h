@@ -32,6 +32,8 @@
  *     within the tolerance, a kernel that returns early could not be told from one that works: then the harness has a
  *     `change` of its own, which gives one element a value that shows in the outputs. It may add up: many of them follow one
  *     another. Which element it is should not be foreseen.
+ *   - With sizes = "any" in [check] `buffers`, `fill`, the oracle and `call` get cases that are not in `cases`: other dims, of
+ *     no less than 1, and the name of a case near them. `limits` says in a line which dims they cannot work with.
  */
 #ifndef KPD_TASK_H
 #define KPD_TASK_H
@@ -88,6 +90,12 @@ typedef struct {
     double value;         /* that it gets */
 } kpd_change;
 
+/* What a dimension may be where sizes are drawn (sizes = "any" in [check]): from `least` to `most`, in multiples of `multiple`.
+ * What is 0 limits nothing. Sizes are drawn near those of the checked cases, and small; a 0 in a case is kept. */
+typedef struct {
+    long least, most, multiple;
+} kpd_limit;
+
 typedef void (*kpd_kernel)(void); /* cast it to the kernel's own type in `call` */
 
 /* One call of the kernel. In CUDA, `device` holds the buffers' addresses on the device. */
@@ -112,6 +120,7 @@ typedef struct {
     /* In place of `oracle`, for results that cancel: it also writes how large an error of each element should be counted,
      * Σ|aᵢbᵢ| for a sum Σaᵢbᵢ. With compare = "scaled" in [check] a tolerance is a share of that. */
     void (*scaled_oracle)(const kpd_case *, void *const *, double *const *want, double *const *scale);
+    kpd_limit limits[KPD_MAX_DIMS]; /* in the order of `dims`; left out: any size from 1 on */
 } kpd_task_t;
 
 /* A candidate's object has the harness's host code in it, too, but neither runs it nor has what it is made from. */

@@ -1,5 +1,6 @@
-/* The truth of a task without an oracle: what the task's own kernel makes of the same inputs, in a worker of its own, where no
- * candidate can reach it. It is called several times: what its outputs differ by is tolerated.
+/* A worker of its own for the task's own kernel, where no candidate can reach it. In a task without an oracle its outputs are
+ * the truth: it is called several times, and what they differ by is tolerated. Where sizes are drawn it says which can be asked
+ * of a candidate: those at which it is right itself.
  */
 #include "report.h"
 
@@ -9,9 +10,10 @@
 
 #define CALLS 3
 
-static view views[KPD_MAX_CASES]; /* as job.views, but of the referee's memory */
+static view views[KPD_MAX_CASES + 1]; /* as job.views, but of the referee's memory */
+static measurement *shared;
 static const char *path;
-static int limit;
+static int limit, is_truth, is_loaded;
 
 static void must(outcome o, const view *v) {
     if (o.how == DONE) return;
@@ -23,23 +25,36 @@ static void must(outcome o, const view *v) {
 }
 
 /* After the candidate's worker has started: it does not share this memory. `object` is the task's own kernel. */
-void referee_start(const char *object, int limit_ms) {
-    measurement *shared;
+void referee_start(const char *object, int limit_ms, int outputs_are_the_truth) {
+    int fenced = arena_fenced;
+    arena_fenced = 0; /* a baseline that reads past the end may still say what is right */
     arena_make(views, &shared);
+    arena_fenced = fenced;
     worker_use(1);
     worker_start(views, shared, (const char *const[2]){NULL, object});
     worker_use(0);
     path = object;
     limit = limit_ms;
+    is_truth = outputs_are_the_truth;
 }
 
 static void load(void) {
-    static int done;
     const char *const paths[2] = {NULL, path};
-    if (done++) return;
+    if (is_loaded++) return;
     must(worker_ready(), NULL);
     worker_load(paths, CANDIDATE);
     must(worker_wait(limit, 0), NULL);
+}
+
+/* The inputs of `v`, for a call of the baseline. */
+static void give(view *own, const view *v) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        if (!is_read(&v->buffers[b])) continue;
+        size_t bytes = v->buffers[b].count * element(v->buffers[b].type);
+        memcpy(own->pristine[b], v->pristine[b], bytes);
+        memcpy(own->data[b], v->pristine[b], bytes);
+    }
+    arena_poison(own);
 }
 
 static void note(view *v, const view *own, size_t b, int first) {
@@ -54,25 +69,45 @@ static void note(view *v, const view *own, size_t b, int first) {
 }
 
 int referee_find(view *v) {
-    view *own = &views[v - job.views];
     size_t number = (size_t)(v - job.views);
-    if (!path) return 0;
+    view *own = &views[number];
+    if (!is_truth) return 0;
     worker_use(1);
     load();
     for (int call = 0; call < CALLS; call++) {
-        for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-            size_t bytes = v->buffers[b].count * element(v->buffers[b].type);
-            if (!call) v->spread[b] = 0.0;
-            if (!is_read(&v->buffers[b])) continue;
-            memcpy(own->pristine[b], v->pristine[b], bytes);
-            memcpy(own->data[b], v->pristine[b], bytes);
-        }
-        arena_poison(own);
+        give(own, v);
         worker_call(CANDIDATE, (int)number, 0, 1);
         must(worker_wait(limit, 0), v);
-        for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+            if (!call) v->spread[b] = 0.0;
             if (is_written(&v->buffers[b])) note(v, own, b, !call);
+        }
     }
     worker_use(0);
     return 1;
+}
+
+/* One call at a drawn size, with the inputs of `v`. Returns the baseline's buffers; NULL where it crashed, hung or wrote where
+ * it must not. Then it starts anew: a size that is beyond it is no size to ask of a candidate. */
+void *const *referee_call(const view *v) {
+    size_t number = (size_t)(v - job.views);
+    view *own = &views[number];
+    char text[200];
+    worker_use(1);
+    load();
+    arena_resize(own, v->problem, v->fenced);
+    worker_resize((int)number, v->problem, v->fenced);
+    outcome o = worker_wait(limit, 0);
+    give(own, v);
+    if (o.how == DONE) {
+        worker_call(CANDIDATE, (int)number, 0, 1);
+        o = worker_wait(limit, 0);
+    }
+    if (o.how != DONE) {
+        worker_end();
+        worker_start(views, shared, (const char *const[2]){NULL, path});
+        is_loaded = 0;
+    }
+    worker_use(0);
+    return o.how == DONE && !arena_damage(own, text, sizeof text) ? own->data : NULL;
 }

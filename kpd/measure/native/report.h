@@ -5,12 +5,14 @@
 #include "driver.h"
 
 typedef struct {
-    view views[KPD_MAX_CASES];
+    view views[KPD_MAX_CASES + 1]; /* the last one in use is for sizes that are drawn */
     measurement *shared; /* the worker's */
     rule how;                                /* outputs are compared */
     int promised[KPD_DISTRIBUTIONS];         /* the kinds of inputs that the task promises */
     kpd_distribution timed;                  /* the first of them */
     const char *truth;                       /* the task's own kernel, if its outputs are the truth */
+    const char *baseline;                    /* the same, if sizes are drawn: where it is right, a candidate must be */
+    int nonfinite;                           /* what is not finite in an input must be found in the outputs */
     int limit_ms;         /* for one answer of the worker */
     const char *paths[2]; /* of the objects, by slot; NULL: there is none */
     slot first;           /* to be loaded */
@@ -45,6 +47,14 @@ void print_problem(void);
 void bounds_measure(const char *object, const char *path);
 int bounds_read(const char *path);
 const bound *bounds_of(size_t number, kpd_distribution distribution);
+void bounds_draw(const view *v, void *const *data, size_t near, kpd_distribution d);
+
+/* sizes.c */
+int sizes_vary(void);
+long size_allowed(long size, const kpd_limit *limit);
+int size_drawn(kpd_rng *rng, kpd_case *drawn);
+const char *size_name(const kpd_case *drawn);
+void size_watched(const kpd_case *drawn);
 
 /* mappings.c */
 void mappings_note(const char *const paths[2]);

@@ -27,10 +27,11 @@
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
 typedef struct {
-    enum { LOAD, CALL, TIME, AUDIT, FETCH, STOPWATCH, RESUME, FRESH_BEGIN, TAKE, FRESH } what;
+    enum { LOAD, CALL, RESIZE, TIME, AUDIT, FETCH, STOPWATCH, RESUME, FRESH_BEGIN, TAKE, FRESH } what;
     slot which;
     int number, set, amount;
     uint64_t seed;
+    kpd_case size; /* of RESIZE */
     char paths[2][PATH_BYTES];
 } request;
 
@@ -51,7 +52,7 @@ static void load(const request *asked, outcome *answer) {
     }
 }
 
-static void tell(const outcome *answer) {
+void worker_tell(const outcome *answer) {
     if (send(line_to_driver, answer, sizeof *answer, 0) != (ssize_t)sizeof *answer) _exit(0);
 }
 
@@ -63,31 +64,43 @@ static request next_request(void) {
 
 /* The driver starts its own clock before it lets the timing go on. */
 void worker_begun(uint64_t expected_ns) {
-    tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)});
+    worker_tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)});
     next_request();
 }
 
 void worker_pause(view *v) {
-    tell(&(outcome){.how = PAUSED});
+    worker_tell(&(outcome){.how = PAUSED});
     for (request asked = next_request(); asked.what == FETCH; asked = next_request()) {
         outcome answer = {.how = DONE};
         engine_fetch(v, asked.set, &answer);
-        tell(&answer);
+        worker_tell(&answer);
     }
+}
+
+static void resize(view *v, const request *asked) {
+    static kpd_case size;
+    size = asked->size;
+    fence_lower();
+    arena_resize(v, &size, asked->amount);
 }
 
 static void serve(view *cases, measurement *shared) {
     outcome answer = {.how = DONE};
+    if (engine_fences) fence_watch();
     engine_start(shared, &answer);
     for (;;) {
-        tell(&answer);
+        worker_tell(&answer);
         request asked = next_request();
         memset(&answer, 0, sizeof answer);
         view *v = &cases[asked.number];
         fesetenv(FE_DFL_ENV);
         switch (asked.what) {
         case LOAD: load(&asked, &answer); break;
-        case CALL: engine_call(v, asked.which, asked.set, asked.amount, &answer); break;
+        case CALL:
+            fence_raise(v);
+            engine_call(v, asked.which, asked.set, asked.amount, &answer);
+            break;
+        case RESIZE: resize(v, &asked); break;
         case TIME: engine_time(v, asked.amount, asked.seed, &answer); break;
         case AUDIT: engine_audit(v, asked.which, asked.set, &answer); break;
         case FETCH: engine_fetch(v, asked.set, &answer); break;
@@ -125,6 +138,7 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
     }
     if (child) {
         close(pair[1]);
+        if (line_to_child >= 0) close(line_to_child);
         line_to_child = pair[0];
         signal(SIGPIPE, SIG_IGN);
         return;
@@ -207,7 +221,7 @@ outcome worker_wait(int limit_ms, int looking) {
     wish.look = NULL;
     if (recv(line_to_child, &answer, sizeof answer, MSG_WAITALL) != (ssize_t)sizeof answer) return ended(0);
     answer.message[sizeof answer.message - 1] = 0;
-    if ((unsigned)answer.how > PAUSED) answer.how = FAILED; /* the worker would not say that: a kernel did */
+    if ((unsigned)answer.how > STRAYED) answer.how = FAILED; /* the worker would not say that: a kernel did */
     return answer;
 }
 
@@ -228,6 +242,10 @@ void worker_load(const char *const paths[2], slot first) {
 
 void worker_call(slot which, int number, int set, int reps) {
     post(&(request){.what = CALL, .which = which, .number = number, .set = set, .amount = reps});
+}
+
+void worker_resize(int number, const kpd_case *size, int fenced) {
+    post(&(request){.what = RESIZE, .number = number, .amount = fenced, .size = *size});
 }
 
 void worker_time(int number, int quads, uint64_t seed) {
@@ -265,11 +283,14 @@ void worker_resume(void) { post(&(request){.what = RESUME}); }
 
 void worker_stopwatch(int number, int calls) { post(&(request){.what = STOPWATCH, .number = number, .amount = calls}); }
 
+/* The one that is spoken to. */
+void worker_end(void) {
+    if (child < 0) return; /* it never was, or a kernel has ended it already */
+    kill(child, SIGKILL);
+    ended(1);
+}
+
 void worker_stop(void) {
-    for (current = 1; current >= 0; current--) {
-        if (child < 0) continue; /* it never was, or a kernel has ended it already */
-        kill(child, SIGKILL);
-        ended(1);
-    }
+    for (current = 1; current >= 0; current--) worker_end();
     current = 0;
 }

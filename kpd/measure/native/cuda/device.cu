@@ -17,8 +17,9 @@
 const uint64_t engine_file_bytes = 1u << 30; /* the GPU's driver and profilers keep files of their own */
 const uint64_t engine_own_bytes = 0;         /* the GPU's driver takes what it needs */
 const size_t engine_alignment = 256;         /* what cudaMalloc promises, too */
-const int engine_uses_device = 1;           /* its driver names its threads in /proc/self, and asks services */
+const int engine_uses_device = 1;            /* its driver names its threads in /proc/self, and asks services */
 const int engine_makes_code = 1;
+const int engine_fences = 0;
 
 device_sets sets;
 measurement *result;
@@ -99,7 +100,7 @@ static int no_room(const view *v, size_t available, outcome *answer) {
 
 int sets_hold(const view *v, int count, outcome *answer) {
     size_t available, total;
-    if (sets.of == v && sets.count >= count) return 1;
+    if (sets.of == v && sets.placed == v->placed && sets.count >= count) return 1;
     release();
     if (!fine(cudaMemGetInfo(&available, &total), answer)) return 0;
     size_t each = v->in_place ? 2 * v->bytes : v->bytes, most = (available < room ? available : room) / each;
@@ -114,6 +115,7 @@ int sets_hold(const view *v, int count, outcome *answer) {
     if (!fine(error, answer)) return 0;
     sets.buffers = (void *(*)[KPD_MAX_BUFFERS])malloc((size_t)count * sizeof *sets.buffers);
     sets.of = v;
+    sets.placed = v->placed;
     sets.stride = v->bytes;
     sets.count = count;
     sets.fresh = v->in_place ? sets.memory + (size_t)count * v->bytes : NULL;

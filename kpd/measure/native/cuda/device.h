@@ -9,6 +9,7 @@ typedef struct {
     const view *of;
     char *memory;
     char *fresh;   /* of a kernel that changes buffers in place: the sets as they should be before a call */
+    int placed;    /* as view.placed */
     size_t stride; /* bytes from set to set */
     int count;
     void *(*buffers)[KPD_MAX_BUFFERS]; /* by set */

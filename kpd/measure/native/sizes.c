@@ -1,0 +1,105 @@
+/* Sizes that no case names: drawn from the secret seed, near those of a case, small, 1 or prime. */
+#include "report.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NEAR 3     /* a size is so much more or less than a case's at most, … */
+#define TRIES 64   /* draws for one that is allowed and that no case has */
+
+static uint64_t below(kpd_rng *rng, uint64_t count) { return kpd_random(rng) % count; }
+
+static int is_prime(long n) {
+    for (long factor = 2; factor * factor <= n; factor++)
+        if (n % factor == 0) return 0;
+    return n > 1;
+}
+
+/* A prime up to `most`, small ones as often as large ones; 1 where there is none. */
+static long prime(kpd_rng *rng, long most) {
+    double share = (double)(kpd_random(rng) >> 11) / 9007199254740992.0;
+    long n = (long)exp(log((double)most + 1.0) * share);
+    while (n > 1 && !is_prime(n)) n--;
+    return n > 1 ? n : 1;
+}
+
+/* The nearest size that the harness allows; 0 where there is none. */
+long size_allowed(long size, const kpd_limit *limit) {
+    long multiple = limit->multiple > 0 ? limit->multiple : 1, least = limit->least > 0 ? limit->least : 1;
+    least = (least + multiple - 1) / multiple * multiple;
+    if (limit->most > 0 && size > limit->most) size = limit->most;
+    size = size / multiple * multiple;
+    if (size < least) size = least;
+    return limit->most > 0 && size > limit->most ? 0 : size;
+}
+
+static long one_size(kpd_rng *rng, long named, const kpd_limit *limit) {
+    long multiple = limit->multiple > 0 ? limit->multiple : 1;
+    switch (below(rng, 4)) {
+    case 0: return named;
+    case 1: return size_allowed(named + ((long)below(rng, 2 * NEAR + 1) - NEAR) * multiple, limit);
+    case 2: return size_allowed(1, limit);
+    default: return size_allowed(prime(rng, named), limit);
+    }
+}
+
+static int is_new(const kpd_case *drawn) {
+    for (size_t c = 0; c < kpd_task.case_count; c++)
+        if (!memcmp(kpd_task.cases[c].dims, drawn->dims, sizeof drawn->dims)) return 0;
+    return 1;
+}
+
+/* Draw a size. Returns the number of the checked case that it is near; -1 where none is allowed that no case has. */
+int size_drawn(kpd_rng *rng, kpd_case *drawn) {
+    for (int try = 0; try < TRIES; try++) {
+        size_t c = below(rng, kpd_task.case_count);
+        int whole = 1;
+        if (kpd_task.cases[c].use == KPD_TIME_ONLY) continue;
+        *drawn = kpd_task.cases[c];
+        for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d]; d++) {
+            if (drawn->dims[d] <= 0) continue;
+            drawn->dims[d] = one_size(rng, drawn->dims[d], &kpd_task.limits[d]);
+            whole &= drawn->dims[d] > 0;
+        }
+        if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;
+    }
+    return -1;
+}
+
+/* "rows=3 cols=7", to be kept until the end. */
+const char *size_name(const kpd_case *drawn) {
+    char *text = malloc(KPD_MAX_DIMS * 48);
+    size_t length = 0;
+    if (!text) return "drawn";
+    text[0] = 0;
+    for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d] && length < KPD_MAX_DIMS * 40; d++)
+        length += (size_t)snprintf(text + length, KPD_MAX_DIMS * 48 - length, "%s%.24s=%ld", d ? " " : "", kpd_task.dims[d], drawn->dims[d]);
+    return text;
+}
+
+static const char *watched;
+
+static void crashed(int number) {
+    static const char text[] = "kpd driver: the harness crashes at a size that no case names; say in its `limits` which dims it can "
+        "work with, or write sizes = \"listed\" in [check]: ";
+    (void)number;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0 || write(STDERR_FILENO, watched, strlen(watched)) < 0) _exit(2);
+    _exit(2);
+}
+
+/* From here on a crash is the harness's, at this size; NULL: from here on it is not. */
+void size_watched(const kpd_case *drawn) {
+    static const int kinds[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+    watched = drawn ? size_name(drawn) : "";
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) signal(kinds[i], drawn ? crashed : SIG_DFL);
+}
+
+/* Whether sizes may be drawn: no case has a geometry of its own, and there are dims. */
+int sizes_vary(void) {
+    for (size_t c = 0; c < kpd_task.case_count; c++)
+        if (kpd_task.cases[c].grid[0] || kpd_task.cases[c].block[0]) return 0;
+    return kpd_task.dims[0] != NULL;
+}

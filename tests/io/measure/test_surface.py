@@ -1,0 +1,149 @@
+"""What a kernel can be wrong at beside the named cases: other sizes, memory past the end, values that are not finite."""
+
+import contextlib
+import platform
+from dataclasses import replace
+
+import pytest
+
+from kpd.hosts.errors import HostError
+from kpd.measure.bench import CheckFailed
+from kpd.model.faults import Complaint
+from kpd.workspace.specs import CheckSpec
+from tests.support.measure.measured import Lab
+from tests.support.measure.sizes import ANY, LISTED, LOOP, RIGHT, _lab, checked, kernel
+
+__all__ = ["_lab"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def wrong_if(condition: str) -> str:
+    return kernel(f"{LOOP} if ({condition}) y[n / 2] += 1.0f;")
+
+
+UNLISTED = wrong_if("n != 1000")
+
+
+async def test_garbage_at_a_size_that_no_case_names_is_found(lab: Lab) -> None:
+    assert (await checked(lab, UNLISTED, LISTED)).worst < 1
+    with pytest.raises(CheckFailed, match=r"n=\d+") as caught:
+        await checked(lab, UNLISTED, replace(ANY, seeds=1))
+    assert caught.value.wrong.case.startswith("n=")
+    assert (await checked(lab, RIGHT)).worst < 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 997, 999, 1001, 1003])
+async def test_sizes_near_a_case_and_one_and_primes_are_drawn(lab: Lab, size: int) -> None:
+    with pytest.raises(CheckFailed, match=f"n={size}"):
+        await checked(lab, wrong_if(f"n == {size}"), replace(ANY, seeds=256))
+
+
+@pytest.mark.parametrize("condition", ["n > 1003", "n % 2 == 0 && n < 997 && n > 2"])
+async def test_no_other_size_is_drawn(lab: Lab, condition: str) -> None:
+    assert (await checked(lab, wrong_if(condition), replace(ANY, seeds=256))).worst < 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "never", "found"),
+    [
+        ("{.multiple = 8}", "n % 8", "n == 8"),
+        ("{.multiple = 8}", "n > 1024 || n < 8", "n == 1024"),
+        ("{.least = 998}", "n < 998", "n == 998"),
+        ("{.most = 1002}", "n > 1002", "n == 1002"),
+        ("{.least = 9, .multiple = 8}", "n < 16", "n == 16"),
+    ],
+)
+async def test_the_harness_says_in_a_line_what_a_dim_may_be(lab: Lab, limits: str, never: str, found: str) -> None:
+    spec = replace(ANY, seeds=128)
+    assert (await checked(lab, wrong_if(never), spec, limits=limits)).worst < 1
+    with pytest.raises(CheckFailed):
+        await checked(lab, wrong_if(found), spec, limits=limits)
+
+
+@pytest.mark.parametrize(("n", "drawn"), [(127_999, False), (126_975, True)])
+async def test_a_size_beyond_the_bounds_of_memory_is_not_drawn(lab: Lab, n: int, drawn: bool) -> None:
+    """One element more takes another page for either buffer: then they take 1 MiB together, or 8 KiB more than that."""
+    limits = f"{{.least = {n}}}"
+    with pytest.raises(CheckFailed) if drawn else contextlib.nullcontext():
+        assert (await checked(lab, wrong_if(f"n > {n}"), limits=limits, n=n)).worst < 1
+
+
+@pytest.mark.parametrize(("call", "right"), [(4, False), (5, True)])
+async def test_each_seed_draws_three_sizes(lab: Lab, call: int, right: bool) -> None:
+    """With the call of the one case that is four."""
+    leaves = kernel(f"static int calls; if (++calls == {call}) exit(0); {LOOP}")
+    with contextlib.nullcontext() if right else pytest.raises(CheckFailed, match="end"):
+        await checked(lab, leaves, replace(ANY, seeds=1))
+
+
+EVEN = "if (n % 2) {}; " + LOOP
+
+
+@pytest.mark.parametrize("beyond", ["abort()", "for (;;)", "{ y[0] = 7; return; }", "y[0] = x[n + 4096]"])
+async def test_a_size_at_which_the_own_kernel_is_wrong_is_not_asked(lab: Lab, beyond: str) -> None:
+    """Crashes, hangs, garbage and reads past the end alike."""
+    spec = replace(ANY, seeds=1 if "for" in beyond else 20, limit_s=4.0)
+    own = kernel(EVEN.format(beyond))
+    assert (await checked(lab, own, spec, own=own)).worst < 1
+    if "for" not in beyond:
+        with pytest.raises(CheckFailed):
+            await checked(lab, wrong_if("n % 2 == 0 && n != 1000"), spec, own=own)
+
+
+async def test_a_harness_that_crashes_at_a_drawn_size_is_told_what_helps(lab: Lab) -> None:
+    with pytest.raises(HostError, match=r"harness crashes at a size that no case names.*limits.*n="):
+        await checked(lab, RIGHT, before="if (c->dims[0] != 1000) *(volatile int *)0 = 1;")
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="what a fault was is told by Linux")
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("volatile float z = x[n]; (void)z;", r"read past the end of x, at x\[1024\]"),
+        ("volatile float z = x[n + 1023]; (void)z;", r"read past the end of x, at x\[2047\]"),
+        ("volatile float z = x[-1]; (void)z;", r"read before x, at x\[-1\]"),
+        ("volatile float z = y[n]; (void)z;", r"read past the end of y, at y\[1024\]"),
+        ("volatile float z = y[-1]; (void)z;", r"read before y, at y\[-1\]"),
+        ("y[n] = 1;", r"(wrote|strayed) past the end of y, at y\[1024\]"),
+    ],
+)
+async def test_what_lies_beside_a_buffer_cannot_be_read(lab: Lab, body: str, said: str) -> None:
+    with pytest.raises(CheckFailed, match=said) as caught:
+        await checked(lab, kernel(f"{LOOP} {body}"), replace(LISTED, seeds=1), n=1024)
+    assert isinstance(caught.value.wrong.what, Complaint)
+
+
+@pytest.mark.parametrize(("index", "right"), [(1007, True), (1008, False)])
+async def test_a_buffer_of_an_odd_size_ends_within_64_bytes_of_the_page(lab: Lab, index: int, right: bool) -> None:
+    """1003 floats take 4012 bytes, which end 20 bytes before a multiple of 64."""
+    reads = kernel(f"{LOOP} volatile float z = x[{index}]; (void)z;")
+    with contextlib.nullcontext() if right else pytest.raises(CheckFailed, match=f"read past the end of x, at x.{index}"):
+        await checked(lab, reads, replace(LISTED, seeds=1), n=1003)
+
+
+async def test_a_crash_elsewhere_is_still_a_crash(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match="SIGSEGV"):
+        await checked(lab, kernel("*(volatile int *)64 = 1;"), replace(LISTED, seeds=1))
+
+
+PROPAGATE = replace(LISTED, nonfinite="propagate")
+SWALLOWS = {
+    "NaN": "float v = x[i] != x[i] ? 0.0f : x[i];",
+    "infinity": "float v = x[i] > 1e38f ? 1e38f : x[i];",
+    "negative infinity": "float v = x[i] < -1e38f ? -1e38f : x[i];",
+    "any, for NaN": "float v = x[i]; if (v - v != 0) v = __builtin_nanf(\"\");",
+}
+
+
+@pytest.mark.parametrize("what", SWALLOWS)
+async def test_what_is_not_finite_may_not_be_swallowed(lab: Lab, what: str) -> None:
+    source = kernel(f"for (long i = 0; i < n; i++) {{ {SWALLOWS[what]} y[i] = 2.0f * v + 1.0f; }}")
+    assert (await checked(lab, source, LISTED)).worst < 1
+    with pytest.raises(CheckFailed, match=r"NaN|Inf"):
+        await checked(lab, source, replace(PROPAGATE, seeds=8))
+    assert (await checked(lab, RIGHT, PROPAGATE)).worst < 1
+
+
+async def test_a_task_may_leave_both_out(lab: Lab) -> None:
+    assert (CheckSpec().sizes, CheckSpec().nonfinite) == ("listed", "any")
