@@ -238,10 +238,12 @@ def refuse_check(document: Document, spec: CheckSpec) -> None:
             message = f'{key!r} in [check], but compare = "{spec.compare}" has no tolerance'
             raise document.error(message, "remove one of them", "check", key)
     if spec.sizes == "any" and spec.truth == "baseline":
-        message = 'sizes = "any" in [check], but truth = "baseline" cannot say at which other sizes that kernel is right'
+        message = (
+            'sizes = "any" in [check], but truth = "baseline" cannot say at which other sizes that kernel is right'
+        )
         raise document.error(message, 'write sizes = "listed"', "check", "sizes")
     if spec.nonfinite == "propagate" and spec.fast_math:
-        message = "nonfinite = \"propagate\" in [check], but fast_math allows flags that take all values to be finite"
+        message = 'nonfinite = "propagate" in [check], but fast_math allows flags that take all values to be finite'
         raise document.error(message, "remove one of them", "check", "nonfinite")
     if not spec.distributions or len(set(spec.distributions)) < len(spec.distributions):
         remedy = "name each kind of inputs that a kernel must be right for once"

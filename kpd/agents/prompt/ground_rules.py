@@ -72,7 +72,7 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
     mean = f"geometric mean over the timed cases, by weight ({named}, others 1)," if named else _MEAN
     truth = "the baseline's outputs" if task.check.truth == "baseline" else "a double-precision oracle"
     return (
-        f"In every shape it is compared {_near(task.check)} with {truth}, on secret inputs"
+        f"In every shape{_others(task.check)} it is compared {_near(task.check)} with {truth}, on secret inputs"
         f" ({inputs}), then timed in turns with the incumbent{cold}. It is kept if the {mean} is at least"
         f" {least} faster, with 99 % confidence{_floor(task)}."
     )
@@ -81,6 +81,10 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
 def _floor(task: Task) -> str:
     least = task.accept.worst_case
     return f", and no case certainly below {least:g} times the incumbent's speed" if least else ""
+
+
+def _others(spec: CheckSpec) -> str:
+    return ", and at secret sizes that no case has," if spec.sizes == "any" else ""
 
 
 def _near(spec: CheckSpec) -> str:

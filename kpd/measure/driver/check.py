@@ -100,7 +100,9 @@ async def check(
     path = jobs.out(host, built, OBJECT)
     needed = " && ".join(f"[ -e {jobs.words([each])} ]" for each in (path, reference, baseline) if each)
     arguments = ("check", path, str(spec.seeds), str(call_limit_ms(spec)))
-    script = f"{needed} || exit {jobs.GONE}\nexec {jobs.words([*harness.command(spec, reference, baseline), *arguments])}\n"
+    script = (
+        f"{needed} || exit {jobs.GONE}\nexec {jobs.words([*harness.command(spec, reference, baseline), *arguments])}\n"
+    )
     secret = f"{secrets.token_hex(8)}\n".encode()
     result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, secret), say)
     await refuse_driver_trouble(host, result, "check", spec.limit_s)

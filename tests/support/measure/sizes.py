@@ -68,6 +68,4 @@ async def checked(
     ready = replace(lab, harness=program)
     built, baseline = await ready.build(source), await ready.build(own)
     path = jobs.out(lab.host, baseline.job, OBJECT) if spec.sizes == "any" else ""
-    return await check(
-        lab.host, program, built.job, f"sizes{next(numbers)}", spec, lab.where, baseline=path
-    )
+    return await check(lab.host, program, built.job, f"sizes{next(numbers)}", spec, lab.where, baseline=path)

@@ -71,9 +71,9 @@ def test_check_explains_every_broken_task(root: Path, capsys: pytest.CaptureFixt
     assert main(["-w", str(root), "task", "check", "--static"]) == 64
     told = capsys.readouterr().out
     assert f"✗ one\n    {one}:9: unknown key 'seedss' in [check]; did you mean 'seeds'?\n" in told
-    assert f"✗ two\n    {two}:13: " in told
+    assert f"✗ two\n    {two}:14: " in told
     assert "BLOKC" in told
-    assert f"    {two}:14: the compiler flag '-o' is not allowed" in told
+    assert f"    {two}:15: the compiler flag '-o' is not allowed" in told
     assert "✓ three\n" in told
     assert main(["-w", str(root), "task", "check", "--static", "--json", "one", "three"]) == 64
     assert [(entry["task"], entry["ok"]) for entry in json.loads(capsys.readouterr().out)] == [
