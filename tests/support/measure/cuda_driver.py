@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from kpd.measure.driver.harness import SOURCES
 from tests.places import ROOT
 from tests.support import cuda_standin
 
 NATIVE = ROOT / "kpd" / "measure" / "native"
 NVCC = str(cuda_standin.BIN / "nvcc")
-PARTS = (
-    "driver report check timed fresh mappings values arena truth crew worker batches bounds numbers referee sandbox "
-    "cuda/telemetry"
-)
 SEED = "123456789abcdef0\n"
 
 # y = 2 x + k and u = k + 7; g and v are copies: inputs and outputs of every type but double, and a length that is odd.
@@ -254,7 +251,7 @@ def sources(folder: Path, task: Mapping[str, str]) -> None:
 
 def build(folder: Path, nvcc: str = NVCC, harness: str = HARNESS, kernel: str = KERNEL) -> Driver:
     sources(folder, {"harness.cu": harness, "kernel.cu": kernel})
-    parts = [f"kpd/{name}.c" for name in PARTS.split()]
+    parts = [f"kpd/{name}" for name in (*SOURCES, "cuda/telemetry.c")]
     own = ["kpd/cuda/task.cu", "kpd/cuda/device.cu", "kpd/cuda/clock.cu"]
     compile_with(nvcc, folder, "bench", "-D_GNU_SOURCE", *own, *parts, "-lpthread", "-ldl")
     return Driver(folder).compiled("kernel.so", kernel, nvcc)
