@@ -44,7 +44,8 @@ class Unconfirmed(Exception):
 class Attempt:
     """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder.
 
-    `fault` is the fault that ends the iteration. `others_s` are seconds that were spent on an agent or a person.
+    `fault` is the fault that ends the iteration. `others_s` are seconds that were spent on an agent or a person. With
+    `in_place`, a word of its own, the incumbent is measured in the candidate's place, and no artefact is kept.
     """
 
     workspace: Workspace
@@ -61,6 +62,7 @@ class Attempt:
     number_of_attempt: int = 1
     fault: CandidateFailed | None = None
     others_s: float = field(default=0.0)
+    in_place: str = ""
 
     @property
     def run(self) -> Run:
@@ -97,18 +99,23 @@ class Attempt:
 
     def job(self, step: str) -> str:
         """Return the id of a step's job on the host: unique to this attempt, and the same after a restart."""
-        return f"{self.run_id}.{self.number}.{self.number_of_attempt}-{step}"
+        of = f"-{self.in_place}" if self.in_place else ""
+        return f"{self.run_id}.{self.number}.{self.number_of_attempt}-{step}{of}"
 
     def say(self, channel: str) -> Callable[[str], None]:
         return lambda text: self.journal.live(channel, self.run_id, self.number, text)
 
     def keep(self, name: str, content: str | bytes | object) -> None:
         """Write an artefact to the iteration's folder; anything but text and bytes is written as JSON."""
+        if self.in_place:
+            return
         data = content if isinstance(content, str | bytes) else encode(content)
         self.folder.write(name, data)
 
     def candidate(self) -> dict[str, bytes]:
-        """Read the files that this iteration proposed."""
+        """Read the files that this iteration proposed, or with `in_place` those of the incumbent."""
+        if self.in_place:
+            return self.files_of(self.parent)
         return self.folder.read_candidate(self.task.editable)
 
     def files_of(self, number: int) -> dict[str, bytes]:

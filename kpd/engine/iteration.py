@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine.attempt import Attempt, CandidateFailed
+from kpd.engine.blame import is_suspect, suspected
 from kpd.engine.host_trouble import RunRestart, handle_trouble
 from kpd.engine.steps import STEPS, Step, StepResult
 from kpd.hosts.errors import HostError
@@ -19,14 +20,14 @@ async def iterate(attempt: Attempt) -> None:
 
     A candidate's fault goes back to its agent, which repairs it in the next attempt, or else it ends the iteration.
     Trouble with the host or the disk is not the candidate's fault: it raises RunRestart, and the step is begun again
-    later.
+    later. Trouble that a candidate can provoke is the host's only if the incumbent has it, too (see engine.blame).
     """
     found = attempt.detail_of(attempt.number)
     while found.ended is None:
         attempt.number_of_attempt = len(found.faults) + 1
         await attempt.control.checkpoint()
         step = following(attempt, found)
-        fact: StepResult | e.Faulted
+        fact: StepResult | e.Faulted | e.MeasurementBroken
         try:
             fact = await _taken(attempt, step, found)
         except CandidateFailed as fault:
@@ -53,14 +54,23 @@ def _mended(attempt: Attempt, step: Step, fault: CandidateFailed) -> bool:
     return mendable and attempt.number_of_attempt <= attempt.run.budget.fix_attempts
 
 
-async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult:
+async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult | e.MeasurementBroken:
     """Take the step and return its result. Trouble is handled, and then raises RunRestart."""
+
+    async def take(who: Attempt) -> StepResult:
+        with attempt.control.step():
+            async with attempt.turn() if use == "measures" else nullcontext():
+                return await _timed(who, step, found)
+
     try:
         use = step.use(attempt, found)
         attempt.journal.emit(e.StepStarted(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, use))
-        with attempt.control.step():
-            async with attempt.turn() if use == "measures" else nullcontext():
-                return await _timed(attempt, step, found)
+        try:
+            return await take(attempt)
+        except HostError as err:
+            if not is_suspect(attempt, step, err):
+                raise
+            return await suspected(attempt, step, found, err, take)
     except (Unavailable, OverBudget) as err:
         cause = err.over if isinstance(err, OverBudget) else ServiceTrouble(err.message, err.remedy)
         attempt.journal.emit(e.RunPaused(attempt.run_id, cause, by="kpd", infra=True))

@@ -145,7 +145,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
     floors = [(case.roofline_us, case.candidate_us) for case in cases if case.roofline_us]
     roofline = 100 * sum(floor for floor, _ in floors) / sum(us for _, us in floors) if floors else None
     tainted = sum(bool(sample.taint) for sample in samples)
-    kept = digest(attempt.folder.read(TIMING))
+    kept = digest(samples_to_json(samples))
     value = score.score(samples, attempt.task.bench.direction)
     return e.Timed(*_blank(attempt), value, len(samples) - tainted, cases, tainted, roofline, kept)
 
@@ -240,7 +240,8 @@ class Step:
     """A step of an iteration; a step that is not `wanted` is left out.
 
     A step that `measures` has the run's turn on its device. While a step that `thinks` waits for an agent or a person,
-    other runs may begin on the device. All other steps run beside whatever is measured.
+    other runs may begin on the device. All other steps run beside whatever is measured. A step that `runs` the
+    candidate is where that can provoke trouble which looks like the host's.
     """
 
     name: StepName
@@ -248,6 +249,7 @@ class Step:
     measures: Callable[[Attempt, Detail], bool] = lambda at, found: False
     thinks: bool = False
     wanted: Callable[[Attempt], bool] = lambda at: True
+    runs: bool = False
 
     def use(self, attempt: Attempt, found: Detail) -> DeviceUse:
         """Return how the step uses the run's device now. Raises OSError."""
@@ -260,10 +262,10 @@ STEPS = (
     Step("review", review.review, thinks=True, wanted=review.wanted),
     Step("stage", stage),
     Step("build", build),
-    Step("check", check, measures=lambda at, found: at.bench.checks_alone),
-    Step("time", time, measures=lambda at, found: True),
-    Step("judge", judge, measures=_is_audited),
-    Step("profile", profile, measures=_is_counted, wanted=lambda at: not at.iteration.confirming),
+    Step("check", check, measures=lambda at, found: at.bench.checks_alone, runs=True),
+    Step("time", time, measures=lambda at, found: True, runs=True),
+    Step("judge", judge, measures=_is_audited, runs=True),
+    Step("profile", profile, measures=_is_counted, wanted=lambda at: not at.iteration.confirming, runs=True),
     Step("explain", explain, wanted=lambda at: not at.iteration.confirming),
     Step("record", record),
 )

@@ -10,7 +10,10 @@ from kpd.model.status import StepName
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The latest fact of each step; None for a step that has not finished, or that was begun again."""
+    """The latest fact of each step; None for a step that has not finished, or that was begun again.
+
+    `broken` are the troubles of this attempt that its candidate is suspected of.
+    """
 
     proposed: e.Proposed | None = None
     screened: e.Screened | None = None
@@ -23,6 +26,7 @@ class Detail:
     profiled: e.Profiled | None = None
     explained: e.Explained | None = None
     faults: tuple[e.Faulted, ...] = ()
+    broken: tuple[e.MeasurementBroken, ...] = ()
     accepted: e.Accepted | None = None
     ended: e.IterationEnded | None = None
 
@@ -37,6 +41,8 @@ class Detail:
         """
         if isinstance(fact, e.Faulted):
             return Detail(faults=(*self.faults, fact))
+        if isinstance(fact, e.MeasurementBroken):
+            return replace(self, broken=(*self.broken, fact))
         if isinstance(fact, e.StepFact):
             changes: dict[str, Any] = {fact.kind(): fact}
             return replace(self, **changes)

@@ -49,7 +49,7 @@ from kpd.model.steps import (
     Staged as Staged,
     Timed as Timed,
 )
-from kpd.model.waits import EditedDuring, Hold, Pause, Wait
+from kpd.model.waits import EditedDuring, Hold, HostTrouble, Pause, Wait
 from kpd.model.watchdog import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 
 # ── the daemon and the workspace ──────────────────────────────────────────────────────────────────────────────────
@@ -268,6 +268,18 @@ class Faulted(IterationFact):
     attempt: int
     fault: CandidateFault
     feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementBroken(IterationFact):
+    """Trouble of the host in a step that went well with the incumbent in the candidate's place.
+
+    The candidate is tried again; when the trouble comes back, the candidate is rejected.
+    """
+
+    step: StepName
+    attempt: int
+    trouble: HostTrouble
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import msgspec
 
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.kinds import Kind, Told
+from kpd.model.waits import HostTrouble
 
 # ── what a check can see a kernel do ──────────────────────────────────────────────────────────────────────────────
 
@@ -204,6 +205,13 @@ class ClockForged(Kind, frozen=True):
     of: int
 
 
+class BreaksMeasurement(Kind, frozen=True):
+    """Trouble of the host that came with this candidate again and again in `step`, and never with the incumbent."""
+
+    step: str
+    trouble: HostTrouble
+
+
 class ProtectedFiles(Kind, frozen=True, tag="protected"):
     """A change of files that the candidate may not change."""
 
@@ -238,6 +246,7 @@ RepairableFault = (
     | Implausible
     | GainNotHeld
     | ClockForged
+    | BreaksMeasurement
     | ProtectedFiles
     | ProtectedLines
     | DeclinedBy

@@ -2,6 +2,7 @@
 
 from kpd.model.causes import Flagged
 from kpd.model.faults import (
+    BreaksMeasurement,
     ClockForged,
     GainNotHeld,
     Implausible,
@@ -86,6 +87,8 @@ def _unjudged(it: Iteration) -> str:
             return "has times that the driver's own clock does not bear out: rejected."
         case Incorrect():
             return "gave wrong results: rejected before it was ever timed."
+        case BreaksMeasurement():
+            return "broke its own measurement, and only its own: rejected."
         case IncorrectTimed() | IncorrectHeldOut():
             return "gave wrong results in the end: rejected, however fast it was."
     return "was not let through: rejected before it was ever timed."

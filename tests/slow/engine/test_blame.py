@@ -1,0 +1,134 @@
+"""On a real daemon: trouble in a measurement that comes with one candidate only is that candidate's fault."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+
+from kpd.workspace.paths import Workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.kernels import kernel, save
+
+__all__ = ["daemon", "workspace"]
+
+SLOW_TO_LOAD = """#include <unistd.h>
+__attribute__((constructor)) static void load(void) { usleep(150000); }
+"""
+KILLS_ITS_PARENT = """#include <signal.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(void) { kill(getppid(), SIGKILL); }
+"""
+STOPS_ITS_PARENT_FOR_GOOD = """#include <signal.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(void) { kill(getppid(), SIGSTOP); }
+"""
+BABBLES = """#include <sys/socket.h>
+#include <sys/stat.h>
+__attribute__((constructor)) static void load(void) {
+    static const char junk[408] = {0x7f, 1, 2, 3};
+    struct stat found;
+    for (int fd = 3; fd < 64; fd++)
+        if (!fstat(fd, &found) && S_ISSOCK(found.st_mode)) send(fd, junk, sizeof junk, MSG_NOSIGNAL);
+}
+"""
+
+
+def propose(workspace: Workspace, before: str, repeat: int) -> None:
+    text = re.sub(r"REPEAT \d+", f"REPEAT {repeat}", kernel(workspace).read_text().split("/* y = 2 x")[-1])
+    save(kernel(workspace), f"{before}/* y = 2 x{text}")
+
+
+def begun(daemon: RealDaemon) -> None:
+    toml = daemon.workspace.tasks / "scale" / "task.toml"
+    toml.write_text(toml.read_text().replace("patience = 2", "patience = 9"))
+    daemon.start()
+    daemon.command("run", task="scale", agent="operator", iterations=9)
+    daemon.until_event("folder_known")
+
+
+@contextmanager
+def killing(workspace: Workspace, jobs: str, most: int = 1000) -> Iterator[list[str]]:
+    """Kill the measuring programs of these jobs, a regular expression, as a host that is out of memory does."""
+    killed: list[str] = []
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.02):
+            for process in psutil.process_iter():
+                try:
+                    job = process.cwd().removeprefix(f"{workspace.host_root}/jobs/")
+                    if re.fullmatch(jobs, job) and process.name() == "bench" and process.children():
+                        if job not in killed[most - 1 :] and len(killed) < most:
+                            killed.append(job)
+                            process.kill()
+                except (psutil.Error, OSError):
+                    continue
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()
+
+
+def ended(daemon: RealDaemon, number: int) -> dict[str, object]:
+    found: dict[str, object] = daemon.until_event("iteration_ended", iteration=number)["body"]
+    assert not daemon.events("run_paused"), "the host is not to blame"
+    assert not daemon.events("faulted"), "nobody is asked to mend it"
+    return found
+
+
+def test_a_candidate_that_breaks_its_measurement_twice_is_rejected(daemon: RealDaemon, workspace: Workspace) -> None:
+    begun(daemon)
+    with killing(workspace, r"r1\.1\.1-check"):
+        propose(workspace, SLOW_TO_LOAD, 4)
+        daemon.until_event("measurement_broken", iteration=1)
+        daemon.kill()
+        daemon.start()
+        daemon.command("resume")
+        found = ended(daemon, 1)
+    assert (found["outcome"], found["cause"]["kind"], found["cause"]["step"]) == (
+        "rejected", "breaks_measurement", "check",
+    )  # fmt: skip
+    assert str(found["reason"]).startswith("breaks its measurement: check works with the incumbent, not with it: ")
+    assert len(daemon.events("measurement_broken")) == 1, "the first is not counted again after a restart"
+    propose(workspace, "", 1)
+    assert ended(daemon, 2)["outcome"] == "accepted", "the run goes on"
+
+
+def test_trouble_that_does_not_come_back_costs_a_candidate_nothing(daemon: RealDaemon, workspace: Workspace) -> None:
+    begun(daemon)
+    with killing(workspace, r"r1\.1\.1-time0", most=1):
+        propose(workspace, SLOW_TO_LOAD, 1)
+        assert ended(daemon, 1)["outcome"] == "accepted"
+    assert [event["body"]["step"] for event in daemon.events("measurement_broken")] == ["time"]
+
+
+def test_trouble_that_the_incumbent_has_too_is_the_hosts(daemon: RealDaemon, workspace: Workspace) -> None:
+    text = kernel(workspace).read_text()
+    kernel(workspace).write_text(SLOW_TO_LOAD + text)
+    begun(daemon)
+    with killing(workspace, r"r1\.1\.1-check.*") as killed:
+        propose(workspace, SLOW_TO_LOAD, 1)
+        cause = daemon.until_event("run_paused", infra=True)["body"]["cause"]
+        assert (cause["kind"], cause["trouble"]) == ("host_trouble", "host")
+        assert [re.sub("-[0-9a-f]{8}$", "", job) for job in killed] == ["r1.1.1-check", "r1.1.1-check-incumbent"]
+    assert not daemon.events("measurement_broken"), "it costs the candidate no try"
+    daemon.command("resume")
+    assert daemon.until_event("iteration_ended", iteration=1)["body"]["outcome"] == "accepted"
+
+
+def test_what_a_kernel_does_to_its_parent_stops_no_run(daemon: RealDaemon, workspace: Workspace) -> None:
+    toml = workspace.tasks / "scale" / "task.toml"
+    toml.write_text(toml.read_text().replace("seeds = 1", "seeds = 1\nlimit_s = 5"))
+    begun(daemon)
+    for number, attack in enumerate((KILLS_ITS_PARENT, STOPS_ITS_PARENT_FOR_GOOD, BABBLES), start=1):
+        propose(workspace, attack, 1)
+        found = daemon.until_event("iteration_ended", iteration=number)["body"]
+        assert found["outcome"] == "rejected", found
+    propose(workspace, "", 1)
+    assert ended(daemon, 4)["outcome"] == "accepted"
