@@ -1,7 +1,6 @@
 """Asks Claude for candidates, in one new conversation per iteration."""
 
 import asyncio
-import os
 
 from kpd.agents.agent import AgentKind, BadReply, Context, Exhausted, Failure, Proposal
 from kpd.agents.prompt.blocks import Prompt, shorter
@@ -16,6 +15,7 @@ from kpd.knowledge import patterns
 from kpd.knowledge.compact import compact
 from kpd.model.spending import Purpose
 from kpd.workspace.config import ClaudeConfig
+from kpd.workspace.environment import keys
 
 UNUSABLE: dict[Stop, str] = {
     "refusal": "the model declined to answer; stay with the kernel and say nothing else",
@@ -43,7 +43,7 @@ class Claude:
 
     def __init__(self, config: ClaudeConfig, pace: Backoff | None = None) -> None:
         self._config = config
-        self._service = Service(config, os.environ, pace)
+        self._service = Service(config, keys(), pace)
         self._past: str | None = None
 
     async def propose(self, context: Context) -> Proposal:

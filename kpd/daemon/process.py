@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from kpd import __version__
-from kpd.daemon import alert, commands, knowledge_views, system, views
+from kpd.daemon import alert, commands, hardening, knowledge_views, system, views
 from kpd.daemon.journal import EventJournal, Listener
 from kpd.daemon.log_tail import NOTICED, LogTail
 from kpd.daemon.server import Server
@@ -32,6 +32,7 @@ from kpd.operations.checking import checked
 from kpd.operations.machines import ShutDown
 from kpd.text.notices import told
 from kpd.workspace.config import Config, load_config
+from kpd.workspace.environment import take_key
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 
@@ -149,6 +150,7 @@ class Daemon:
                 return False
             changed = config != self.engine.config
             self.engine.configure(config)
+            take_key(config.claude.api_key_env)
         except ConfigError as err:
             self._refused = True
             self._say("error", SettingsRefused(str(err)))
@@ -185,6 +187,8 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
     """
     workspace.make_private()
     config = load_config(workspace)
+    hardening.close_memory()
+    take_key(config.claude.api_key_env)
     with system.hold_lock(workspace.lock):
         journal = EventJournal(EventStore(workspace.store))
         ended = how_it_ended(journal)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from kpd import __version__, messages as m
+from kpd.daemon.hardening import is_of_a_job
 from kpd.daemon.journal import EventJournal, Message
 from kpd.daemon.outbox import GRACE_S, LiveSummary, Outbox
 from kpd.daemon.store import StoreError
-from kpd.daemon.system import peer_uid
+from kpd.daemon.system import peer
 from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, clean_name
 
 CATCH_UP = 2000  # events; a subscriber further behind gets a snapshot
@@ -95,7 +96,7 @@ class Server:
 
     async def _listen(self, client: "_Client", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            _check_user(writer.get_extra_info("socket"))
+            _check_peer(writer.get_extra_info("socket"))
             async with asyncio.timeout(HELLO_S):
                 first = await _line(reader)
             if first is None:
@@ -221,12 +222,15 @@ async def _line(reader: asyncio.StreamReader) -> bytes | None:
         raise DaemonError("protocol", f"a message may have {MAX_REQUEST} bytes at most") from err
 
 
-def _check_user(connection: socket.socket) -> None:
-    uid = peer_uid(connection)
+def _check_peer(connection: socket.socket) -> None:
+    pid, uid = peer(connection)
     if uid != os.getuid():
         raise DaemonError(
             "refused", f"this daemon serves user {os.getuid()}, not user {uid}", "run a daemon of your own"
         )
+    if is_of_a_job(pid):
+        log.warning("process %d belongs to a job, so it is not served", pid)
+        raise DaemonError("refused", "this daemon serves no process of a job", "ask from a terminal of your own")
 
 
 def _bind(path: Path) -> socket.socket:

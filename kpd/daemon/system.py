@@ -45,15 +45,18 @@ def _number(descriptor: int) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def peer_uid(connection: socket.socket) -> int:
-    """Return the user id of the connected process, as the kernel knows it. Raises OSError."""
+def peer(connection: socket.socket) -> tuple[int, int]:
+    """Return the pid and the user id of the connected process, as the kernel knows them. Raises OSError.
+
+    The pid is 0 where the kernel does not say it.
+    """
     if sys.platform == "linux":
-        _pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        return int(uid)
+        pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return int(pid), int(uid)
     # macOS and the BSDs: LOCAL_PEERCRED (1) at level SOL_LOCAL (0) gives struct xucred, which begins with its version
     # and the effective user id.
     _version, uid = struct.unpack("II", connection.getsockopt(0, 1, 76)[:8])
-    return int(uid)
+    return 0, int(uid)
 
 
 log = logging.getLogger(__name__)

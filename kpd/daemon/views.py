@@ -36,7 +36,6 @@ The environment is that of the process that answers.
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import field, fields, make_dataclass
 from functools import cache
@@ -52,6 +51,7 @@ from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views
 from kpd.text.waits import hold
 from kpd.wire import DaemonError
+from kpd.workspace.environment import keys
 from kpd.workspace.strict import misfit
 
 MOST_EVENTS = 10_000  # of one answer
@@ -215,5 +215,5 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "skills": lambda sources: knowledge_views.skills(sources.workspace),
     "skill": _skill,
     "memory": _memory,
-    "model_key": lambda sources: knowledge_views.model_key(sources.workspace, os.environ),
+    "model_key": lambda sources: knowledge_views.model_key(sources.workspace, keys()),
 }

@@ -29,9 +29,7 @@ def is_suspect(attempt: Attempt, step: Step, err: Exception) -> bool:
     return step.runs and isinstance(err, HostError) and err.kind not in HOSTS_OWN and not attempt.is_baseline
 
 
-async def suspected(
-    attempt: Attempt, step: Step, found: Detail, err: HostError, take: TakeStep
-) -> e.MeasurementBroken:
+async def suspected(attempt: Attempt, step: Step, found: Detail, err: HostError, take: TakeStep) -> e.MeasurementBroken:
     """Take the step again with the incumbent in the candidate's place, and return the fact that this went well.
 
     Nothing of it is kept but that fact, so after a restart the step begins anew, and no trouble counts twice. Raises

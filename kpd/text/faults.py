@@ -43,7 +43,9 @@ def fault(found: f.CandidateFault) -> str:
             clocks = f"its samples take {found.summed_ms:.3g} ms, and {found.wall_ms:.3g} ms by kpd's own clock"
             return f"clock: {clocks} (in {found.processes} of {found.of} processes)"
         case f.BreaksMeasurement():
-            return f"breaks its measurement: {found.step} works with the incumbent, not with it: {found.trouble.message}"
+            return (
+                f"breaks its measurement: {found.step} works with the incumbent, not with it: {found.trouble.message}"
+            )
         case f.ProtectedFiles():
             return f"protected file: {', '.join(found.files)}"
         case f.ProtectedLines():

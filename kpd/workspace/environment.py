@@ -1,7 +1,9 @@
-"""Reads the environment: what kpd's child processes get of it (no keys of agents), and the operator's editor."""
+"""Reads the environment: the keys of agents, what kpd's child processes get of it, and the operator's editor."""
 
 import os
 import shlex
+from collections import ChainMap
+from collections.abc import Mapping
 
 from kpd.workspace.paths import WorkspaceError
 
@@ -11,6 +13,20 @@ PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "SYSTEMROOT
 def child_environment() -> dict[str, str]:
     """Return the environment variables that Python and a native library need to run, and no others."""
     return {name: os.environ[name] for name in PASSED if name in os.environ}
+
+
+_taken: dict[str, str] = {}
+
+
+def take_key(name: str) -> None:
+    """Take a key out of the environment, so that no child process gets it; `keys` still has it."""
+    if name in os.environ:
+        _taken[name] = os.environ.pop(name)
+
+
+def keys() -> Mapping[str, str]:
+    """Return the environment, with the keys that were taken out of it. A variable that is set again counts."""
+    return ChainMap(os.environ, _taken)
 
 
 DEFAULT = "vi"

@@ -36,7 +36,10 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.Faulted():
             return _BAD, f"{fact.step}  attempt {fact.attempt} goes back to the agent: {clean(fault(fact.fault))}"
         case e.MeasurementBroken():
-            return _BAD, f"{fact.step}  works with the incumbent, not with this candidate: {clean(fact.trouble.message)}"
+            return (
+                _BAD,
+                f"{fact.step}  works with the incumbent, not with this candidate: {clean(fact.trouble.message)}",
+            )
         case e.IterationEnded():
             good = fact.outcome in ("accepted", "baseline", "measured")
             return (

@@ -14,7 +14,7 @@ from kpd import __version__
 from kpd.daemon import server as server_module
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import MAX_OPEN, Server
-from kpd.daemon.system import peer_uid
+from kpd.daemon.system import peer
 from kpd.wire import MAX_REQUEST, PROTOCOL
 from tests.support.daemon.served import Answers, noticed, raw
 
@@ -181,7 +181,7 @@ async def test_a_command_has_its_effect_even_when_its_client_is_gone(folder: Pat
 def test_the_kernel_tells_who_is_there() -> None:
     one, other = socket.socketpair(socket.AF_UNIX)
     with one, other:
-        assert peer_uid(one) == os.getuid()
+        assert peer(one) == (os.getpid(), os.getuid())
 
 
 @pytest.fixture

@@ -1,0 +1,55 @@
+"""Keeps the daemon's memory and its socket from the jobs that it runs, which are processes of the same user."""
+
+import ctypes
+import stat
+import sys
+from pathlib import Path
+
+from kpd.hosts.helper.processes import folder_of
+
+DUMPABLE = 4
+MOST_ANCESTORS = 1000
+
+
+def close_memory() -> bool:
+    """Close this process' memory and first environment to other processes of its user; return whether that worked.
+
+    This is Linux's prctl(PR_SET_DUMPABLE, 0). Root can read both all the same, unless it is in a sandbox.
+    """
+    return sys.platform == "linux" and bool(ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0) == 0)
+
+
+def is_of_a_job(pid: int) -> bool:
+    """Return whether a process, or one that it descends from, belongs to a job on this machine. Linux only.
+
+    A job can clean its own environment and leave its folder and its group. But its orphans are adopted by its
+    supervisor, and that stays in the job's folder, without a terminal. A process that has ended counts as one of a job:
+    nobody can say any more what it was. One of another container (pid 0) does not.
+    """
+    if sys.platform != "linux":
+        return False
+    for _ in range(MOST_ANCESTORS):
+        if pid <= 1:
+            return False
+        try:
+            parent, terminal = _parent_and_terminal(pid)
+        except (OSError, ValueError, IndexError):
+            return True
+        if folder_of(pid) is not None or (not terminal and _is_in_a_jobs_folder(pid)):
+            return True
+        pid = parent
+    return True
+
+
+def _parent_and_terminal(pid: int) -> tuple[int, int]:
+    said = Path(f"/proc/{pid}/stat").read_bytes()
+    fields = said[said.rindex(b")") :].split()  # a name may hold anything, brackets too
+    return int(fields[2]), int(fields[5])
+
+
+def _is_in_a_jobs_folder(pid: int) -> bool:
+    try:
+        folder = Path(f"/proc/{pid}/cwd").readlink()
+        return folder.parent.name == "jobs" and stat.S_ISFIFO((folder / "alive").lstat().st_mode)
+    except OSError:  # another user's, or no such folder
+        return False

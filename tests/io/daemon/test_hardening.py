@@ -1,0 +1,101 @@
+"""A job reaches neither the daemon's socket nor, in its memory, the key."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kpd.daemon.hardening import is_of_a_job
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.server import Server
+from kpd.wire import PROTOCOL
+from kpd.workspace import environment
+from tests.support.daemon.served import Answers
+from tests.support.hosts.local import linux_only
+from tests.support.hosts.remote_daemon import far_end
+
+TRIES = """
+import os, socket, sys, time
+os.chdir("/")
+if {orphan} and os.fork():
+    os._exit(0)
+if {orphan}:
+    os.setsid()
+    while os.getppid() == {parent}: time.sleep(0.01)
+with socket.socket(socket.AF_UNIX) as line:
+    line.connect("{path}")
+    line.sendall(b'{{"op":"hello","id":1,"protocol":{protocol},"version":"1","client":"kernel"}}\\n')
+    line.sendall(b'{{"op":"command","id":2,"verb":"accept","args":{{}}}}\\n')
+    with open("{said}.part", "wb") as out: out.write(line.recv(4096))
+os.rename("{said}.part", "{said}")
+"""
+
+
+@linux_only
+@pytest.mark.parametrize("orphan", [False, True])
+async def test_a_job_may_not_speak_to_the_daemon(
+    folder: Path, tmp_path: Path, journal: EventJournal, answers: Answers, orphan: bool
+) -> None:
+    said = tmp_path / "said"
+    program = TRIES.format(path=folder / "s", protocol=PROTOCOL, said=said, orphan=orphan, parent=os.getpid())
+    (tmp_path / "try.py").write_text(program)
+    wait = f"while [ ! -e {said} ]; do sleep 0.05; done"
+    async with (
+        Server(folder / "s", journal, answers.query, answers.command),
+        far_end(tmp_path / "host", tmp_path / "leases") as far,
+    ):
+        script = f"env -i {sys.executable} {tmp_path / 'try.py'}\n{wait}"
+        assert (await far.run("a", script)).end["rc"] == 0
+    assert b"serves no process of a job" in said.read_bytes()
+    assert not answers.finished
+
+
+@linux_only
+def test_a_clients_processes_are_not_of_a_job(tmp_path: Path) -> None:
+    assert not is_of_a_job(os.getpid())
+    jobs = tmp_path / "jobs" / "a"
+    jobs.mkdir(parents=True)
+    child = subprocess.Popen(["sleep", "60"], cwd=jobs, start_new_session=True)
+    try:
+        assert not is_of_a_job(child.pid), "there was no job in this folder"
+        os.mkfifo(jobs / "alive")
+        assert is_of_a_job(child.pid), "a supervisor"
+    finally:
+        child.kill()
+        child.wait()
+    assert is_of_a_job(child.pid), "nobody knows what it was"
+    assert not is_of_a_job(0), "a client in another container"
+
+
+@linux_only
+def test_the_memory_of_a_daemon_is_closed_to_its_own_user(tmp_path: Path) -> None:
+    """Root may read all the same, so both are another user here when root runs the tests."""
+    user = 65534 if os.getuid() == 0 else None
+    source = (Path(environment.__file__).parents[1] / "daemon" / "hardening.py").read_text()
+    own = source.replace("from kpd.hosts.helper.processes import folder_of", "")
+    program = "close_memory()\nprint('closed', flush=True)\nimport time; time.sleep(60)\n"
+    python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
+    child = subprocess.Popen([python, "-c", own + program], stdout=subprocess.PIPE, user=user, env={"KEY": "secret"})
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"closed\n"
+        for name in ("environ", "mem", "maps"):
+            got = subprocess.run(["head", "-c1", f"/proc/{child.pid}/{name}"], user=user, capture_output=True)
+            assert (got.stdout, b"Permission denied" in got.stderr) == (b"", True), name
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_a_key_leaves_the_environment_once_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "_taken", {})
+    monkeypatch.setenv("SOME_KEY", "one")
+    keys = environment.keys()
+    environment.take_key("SOME_KEY")
+    assert "SOME_KEY" not in os.environ
+    assert keys["SOME_KEY"] == "one"
+    assert "SOME_KEY" not in subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
+    monkeypatch.setenv("SOME_KEY", "two")
+    assert keys["SOME_KEY"] == "two"
