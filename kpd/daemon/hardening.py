@@ -5,7 +5,7 @@ import stat
 import sys
 from pathlib import Path
 
-from kpd.hosts.helper.processes import folder_of
+from kpd.hosts.processes import folder_of
 
 DUMPABLE = 4
 MOST_ANCESTORS = 1000
