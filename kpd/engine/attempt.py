@@ -45,7 +45,8 @@ class Attempt:
     """One iteration under way. `task` is the run's own snapshot, `live` the operator's task folder.
 
     `fault` is the fault that ends the iteration. `others_s` are seconds that were spent on an agent or a person. With
-    `in_place`, a word of its own, the incumbent is measured in the candidate's place, and no artefact is kept.
+    `in_place`, a word of its own, the incumbent is measured in the candidate's place: no artefact is kept, and an audit
+    looks for no gain.
     """
 
     workspace: Workspace

@@ -77,7 +77,8 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
         return verdict
     winner.audited = audits.summary(found, winner.samples)
     attempt.keep(AUDIT, {"summary": winner.audited, "samples": found})
-    if refused := audits.refuse_gain(winner.audited, verdict.gain):
+    refused = audits.refuse_gain(winner.audited, verdict.gain)
+    if refused and not attempt.in_place:
         raise CandidateFailed(refused, final=True)
     return verdict
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import shlex
+import signal
 from collections.abc import Iterable
 
 from kpd.hosts.errors import HostError
@@ -10,6 +11,8 @@ from kpd.measure.bench import Say
 
 GONE = 90
 """The exit status of a script that misses a file on the host."""
+CRASHES = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
+"""Signals that a program's own errors end it with."""
 
 
 async def run(host: Host, spec: JobSpec, say: Say | None = None) -> JobResult:
@@ -51,9 +54,18 @@ def cut_short(result: JobResult) -> bool:
     return result.reason in ("killed", "lost")
 
 
+def crash(result: JobResult) -> str:
+    """Return the name of the signal that the job's program crashed with; empty when it did not crash.
+
+    A shell whose program was ended by a signal exits with that signal's number and 128.
+    """
+    number = -result.rc if result.rc < 0 else result.rc - 128
+    return "" if result.reason else next((one.name for one in CRASHES if one == number), "")
+
+
 async def refuse_unfinished(host: Host, result: JobResult) -> None:
-    """Raise HostError when the script reached neither its end nor its time limit; forget the job then."""
-    if cut_short(result) or (result.rc < 0 and not result.reason):
+    """Raise HostError when the script reached no end of its own, no crash and no time limit; forget the job then."""
+    if cut_short(result) or (result.rc < 0 and not result.reason and not crash(result)):
         ended = result.reason or f"ended by signal {-result.rc}"
         await host.forget(result.id)
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")

@@ -49,12 +49,12 @@ async def harness(
     id = jobs.key("harness", tools.identity, script)
     result = await jobs.run(host, (where or RunContext()).spec(id, script, limit_s), say)
     log = readable(result.stderr)
-    if result.rc != 0:
+    if result.rc != 0 and not jobs.crash(result):
         raise BuildError(f"harness.c does not build: {first_error(log)}", log, "structural")
     try:
-        return described(jobs.out(host, id, "bench"), result.stdout)
+        return described(jobs.out(host, id, "bench"), result)
     except BadHarness as err:
-        raise BuildError(f"harness.c: {err}", log, "structural") from err
+        raise BuildError(str(err), log, "structural") from err
 
 
 LIMIT_S = 60.0

@@ -48,13 +48,13 @@ async def harness(
     id = jobs.key("harness", tools.identity, script)
     result = await jobs.run(host, (where or RunContext(confined=CONFINED)).spec(id, script, COMPILED_S), say)
     log = readable(result.stderr)
-    if result.rc != 0:
+    if result.rc != 0 and not jobs.crash(result):
         await refuse_no_compiler(host, result, log)
         raise BuildError(f"the task does not build: {first_error(log)}", log, "structural")
     try:
-        return described(jobs.out(host, id, "bench"), result.stdout)
+        return described(jobs.out(host, id, "bench"), result, task.sectioned or "harness.cu")
     except BadHarness as err:
-        raise BuildError(f"{task.sectioned or 'harness.cu'}: {err}", log, "structural") from err
+        raise BuildError(str(err), log, "structural") from err
 
 
 ROOFLINE_S = 120.0

@@ -77,7 +77,7 @@ async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, Fr
     )
     secret = f"{secrets.token_hex(8)} {drawn()}\n".encode()
     result = await jobs.run(what.host, what.where.spec(job, script, what.bench.limit_s, secret), say)
-    await refuse_driver_trouble(what.host, result, "audit", what.bench.limit_s)
+    await refuse_driver_trouble(what.host, what.harness, result, "audit", what.bench.limit_s)
     try:
         report = decode(result.stdout, _Report)
     except CodecError as err:

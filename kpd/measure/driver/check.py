@@ -105,7 +105,7 @@ async def check(
     )
     secret = f"{secrets.token_hex(8)}\n".encode()
     result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, secret), say)
-    await refuse_driver_trouble(host, result, "check", spec.limit_s)
+    await refuse_driver_trouble(host, harness, result, "check", spec.limit_s)
     try:
         report = decode(result.stdout, _Passed)
     except CodecError as err:
@@ -117,10 +117,20 @@ async def check(
     return CheckPassed(report.comparisons, report.worst, worst_at, spec.truth)
 
 
-async def refuse_driver_trouble(host: Host, result: JobResult, what: str, limit_s: float) -> None:
-    """Raise CheckFailed when the job took too long, HostError when the driver failed and no kernel is to blame."""
+async def refuse_driver_trouble(host: Host, harness: Harness, result: JobResult, what: str, limit_s: float) -> None:
+    """Raise CheckFailed when the job took too long, HostError when the driver failed and no kernel is to blame.
+
+    Kernels run in a process of their own, so where the driver crashes, the harness that it is built with is to blame.
+    """
     if result.reason == "timeout":
         raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
+    if crashed := jobs.crash(result):
+        await host.forget(result.id)
+        raise HostError(
+            "host",
+            f"{host.name}: the task's {harness.file} crashed in the {what} ({crashed})",
+            f"look in {harness.file} for what reads or writes outside its buffers, then start the run anew",
+        )
     if result.rc not in (0, 1):
         await host.forget(result.id)
         said = jobs.tail(result.stderr)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from importlib.resources import files as resources
 
+from kpd.hosts.host import JobResult
+from kpd.measure import jobs
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.specs import CheckSpec
 from kpd.workspace.task import TASK_FILE, Task, TaskError
@@ -34,7 +36,7 @@ class HarnessCase:
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """A built harness. `program` is its path on the host.
+    """A built harness. `program` is its path on the host, `file` the task's file that it was built from.
 
     `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
     """
@@ -45,6 +47,7 @@ class Harness:
     scaled: bool = False
     oracle: bool = True
     varies: bool = True
+    file: str = "harness.c"
 
     def command(self, spec: CheckSpec, reference: str = "", baseline: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].
@@ -97,16 +100,18 @@ def native(name: str) -> bytes:
     return (resources("kpd.measure") / "native" / name).read_bytes()
 
 
-def described(program: str, said: bytes) -> Harness:
+def described(program: str, result: JobResult, file: str = "harness.c") -> Harness:
     """Parse what `program describe` printed. Raises BadHarness."""
+    if crashed := jobs.crash(result):
+        raise BadHarness(f"{file}: it crashes while it describes its cases ({crashed})")
     try:
-        found = decode(said, _Described)
+        found = decode(result.stdout, _Described)
     except CodecError as err:
-        raise BadHarness(f"its cases cannot be read: {err}") from err
+        raise BadHarness(f"{file}: its cases cannot be read: {err}") from err
     names = [case.name for case in found.cases]
     if not names or len(set(names)) < len(names):
-        raise BadHarness("it must name at least one case, and none twice")
+        raise BadHarness(f"{file}: it must name at least one case, and none twice")
     for use in ("timed", "checked"):
         if not any(getattr(case, use) for case in found.cases):
-            raise BadHarness(f"no case is {use}")
-    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle, found.varies)
+            raise BadHarness(f"{file}: no case is {use}")
+    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle, found.varies, file)

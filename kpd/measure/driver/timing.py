@@ -144,7 +144,7 @@ async def time_pair(
         async with contextlib.aclosing(reports(host, spec, say)) as said:
             async for line in said:
                 if isinstance(line, JobResult):
-                    await _refuse_end(host, line, problem, spec.limit_s, processes - taken)
+                    await _refuse_end(host, harness, line, problem, spec.limit_s, processes - taken)
                     return
                 if problem is not None:
                     continue  # the driver is about to end, and its stderr may explain the problem
@@ -167,7 +167,7 @@ def drawn() -> str:
 
 
 async def _refuse_end(
-    host: Host, result: JobResult, problem: CheckFailure | None, limit_s: float, missing: int
+    host: Host, harness: Harness, result: JobResult, problem: CheckFailure | None, limit_s: float, missing: int
 ) -> None:
     """Raise for a job that failed, or that ended with too few reports. Raises CheckFailed and HostError."""
     if problem is not None:
@@ -180,7 +180,7 @@ async def _refuse_end(
         await host.forget(result.id)
         said = f"{host.name}: the kernels could not be linked for a timing process: {jobs.tail(result.stderr)}"
         raise HostError("host", said, "check the host's linker and disk, then resume to measure again")
-    await refuse_driver_trouble(host, result, "timing", limit_s)
+    await refuse_driver_trouble(host, harness, result, "timing", limit_s)
     if missing:
         raise await jobs.unreported(host, result, f"{missing} processes did not")
 

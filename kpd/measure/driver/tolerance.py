@@ -28,7 +28,7 @@ async def measure_bounds(
     limit_s = TIMES * spec.limit_s
     id = jobs.key("bounds", script)
     result = await jobs.run(host, where.spec(id, script, limit_s), say)
-    await refuse_driver_trouble(host, result, "check", limit_s)
+    await refuse_driver_trouble(host, harness, result, "check", limit_s)
     try:
         problem = decode(result.stdout, Report).problem
     except CodecError as err:

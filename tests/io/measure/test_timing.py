@@ -229,7 +229,8 @@ DRIVERS = {
     "says other JSON": ("echo '{}'; sleep 60", "did not report: .*cases"),
     "does not end its line": ("printf %s '@'", "did not report: 3 processes did not"),
     "does not end its line, and goes on": ("head -c 17000000 /dev/zero; sleep 60", "a line of more than"),
-    "dies by a signal": ("echo '@'; kill -SEGV $$", "the timing driver failed"),
+    "dies by a signal": ("echo '@'; kill -SEGV $$", r"harness\.c crashed in the timing \(SIGSEGV\)"),
+    "was killed": ("echo '@'; kill -KILL $$", "the timing driver failed"),
     "gives up": ("echo 'no seed' >&2; exit 2", "the timing driver failed: no seed"),
 }
 
