@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from kpd.hosts.content import Content
 from kpd.hosts.errors import LOST, HostError, HostKey
+from kpd.hosts.helper.lock import SHARED
 from kpd.hosts.job import (
     Claim,
     CommandResult,
@@ -35,7 +36,7 @@ KILL_WAIT_S = 8.0  # for the processes of a cancelled job to end: TERM, KILL, an
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
 BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime"
 BOOT_S = 5.0
-LEASES = "/tmp/kpd-leases"
+LEASES = str(SHARED)
 
 
 class Host:

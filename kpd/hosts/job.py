@@ -138,6 +138,9 @@ class JobNotes:
 def waiting(note: dict[str, Any]) -> str | None:
     """Return the reason for which a note says a job waits for its lease; empty when the wait is over, else None."""
     match note:
+        case {"waits": "lease", "foreign": str(path)} if path:
+            remedy = "if that measures nothing, name another folder as leases in config.toml"
+            return f"{str(note.get('holder'))[:200]} has locked {path[:200]}; {remedy}"
         case {"waits": "lease"}:
             return f"{str(note.get('holder'))[:200]} measures on it"
         case {"waits": "foreign", "processes": [*others]}:

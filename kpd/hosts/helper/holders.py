@@ -40,8 +40,7 @@ class Holders:
             # Taken shared and released at once: a job that measures has it exclusively, one that waits is next.
             if lock.free():
                 return {"holder": "", "pid": 0, "since": 0.0}
-            said = lock.said()
-            return {"holder": said["holder"] or "somebody", "pid": said["pid"], "since": said["since"]}
+            return lock.holder()
         except RequestRefused as err:
             return {"error": err.message}
         finally:

@@ -85,10 +85,10 @@ class Lease:
                 status = self.children.status(waiter)
                 if status is not None:
                     return status == 0
-                said = self.lock.said()
-                if said != told:
-                    self.note(waits="lease", holder=said["holder"], pid=said["pid"], since=said["since"])
-                    told = said
+                holder = self.lock.holder()
+                if holder != told:
+                    self.note(waits="lease", **holder)
+                    told = holder
                 self.children.nap(LOOK)
             return False
         finally:

@@ -11,12 +11,15 @@ import time
 from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused
+from kpd.hosts.helper.processes import exists, lock_holder, user_name, user_of
 from kpd.hosts.helper.wire import Header
 
+SHARED = Path("/tmp/kpd-leases")
 READ = 4096  # bytes of a lock's file worth reading
 MOST_TOKEN = 1 << 53
 LONGEST = 200  # characters of a holder
 TRIES = 100  # at opening a file that others make and remove at the same time
+ELSEWHERE = "remove it, or name another folder as leases in config.toml"
 
 
 def lock_path(folder: Path, device: str) -> Path:
@@ -26,44 +29,84 @@ def lock_path(folder: Path, device: str) -> Path:
     return folder / (device + ".lock")
 
 
-class Lock:
-    """A `flock` on a file with one JSON line: token, holder, pid, since. The token grows by one with every lease.
+def own_folder() -> Path:
+    """Return the folder of this user's locks, in which nobody else can make one first.
 
-    Anyone may open the file, and its content is believed only as far as it makes sense. Every method but `close` raises
-    RequestRefused (`host`) when the file cannot be used.
+    It is named after the host, as several may share a home.
+    """
+    return Path("~/.cache").expanduser() / f"kpd-leases-{os.uname().nodename}"
+
+
+class Lock:
+    """A `flock` on a file. Any user may lock it; only the one who made it writes into it, and only that one reads it.
+
+    It has one JSON line: token, holder, pid, since. The token grows by one with every lease. Where others have spoilt
+    the folder that all users share, one of this user's own takes its place: this user's leases still exclude each
+    other. Every method but `close` raises RequestRefused (`host`) when the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
+        self.wanted = path
         self.path = path
         self.token = 0  # the highest one that this lock has seen
         self.file = -1
+        self.ours = False
 
     def open(self) -> None:
         """Open the file anew; make it, and its folder, where they are missing."""
         self.close()
         mask = os.umask(0)  # every user of the host may use what is made here
         try:
-            self.file = self._open()
-            if not stat.S_ISREG(os.fstat(self.file).st_mode):
-                raise RequestRefused("host", f"{self.path} is not a regular file, so it cannot be a lease")
-        except OSError as err:
-            raise self.trouble(err) from err
+            self._open(self.wanted)
+        except RequestRefused:
+            os.umask(mask)
+            if self.wanted.parent != SHARED:
+                raise
+            self._open(own_folder() / self.wanted.name)
         finally:
             os.umask(mask)
 
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+    def _open(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.file = self._opened()
+            found = os.fstat(self.file)
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+                raise refusal(path, found, "is not a regular file, so it cannot be a lease")
+            self.ours = found.st_uid == os.geteuid()
+            if self.ours and stat.S_IMODE(found.st_mode) & 0o022:
+                os.fchmod(self.file, 0o644)  # an older kpd let everybody write
+        except OSError as err:
+            raise self.trouble(err) from err
+
+    def _opened(self) -> int:
+        flags = os.O_NOFOLLOW | os.O_NONBLOCK
         for _ in range(TRIES):
             with contextlib.suppress(FileExistsError):
-                self.path.parent.mkdir(mode=0o1777)
-            if not stat.S_ISDIR(self.path.parent.lstat().st_mode):
-                raise RequestRefused("host", f"{self.path.parent} is not a folder, so it cannot hold leases")
+                if self.path == self.wanted:
+                    self.path.parent.mkdir(mode=0o1777)
+                else:
+                    self.path.parent.mkdir(mode=0o700, parents=True)
+            self._check_folder()
             # Without O_CREAT first: with it, another user's file cannot be opened in a sticky folder.
             with contextlib.suppress(FileNotFoundError):
-                return os.open(str(self.path), flags)
+                try:
+                    return os.open(str(self.path), flags | os.O_RDWR)
+                except PermissionError:
+                    return os.open(str(self.path), flags | os.O_RDONLY)
             with contextlib.suppress(FileExistsError):  # another was first
-                return os.open(str(self.path), flags | os.O_CREAT | os.O_EXCL, 0o666)
+                return os.open(str(self.path), flags | os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         raise RequestRefused("host", f"{self.path} is removed again and again, so it cannot be a lease")
+
+    def _check_folder(self) -> None:
+        folder = self.path.parent
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode):
+            raise refusal(folder, found, "is not a folder, so it cannot hold leases")
+        if found.st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
+            if found.st_uid != os.geteuid():
+                raise refusal(folder, found, "is not sticky (chmod +t), so anybody could replace the leases in it")
+            folder.chmod(stat.S_IMODE(found.st_mode) | stat.S_ISVTX)
 
     def try_take(self) -> bool:
         try:
@@ -106,7 +149,10 @@ class Lock:
         return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
 
     def said(self) -> Header:
-        """Read the file: token, holder, pid and since; zeros and an empty holder where it makes no sense."""
+        """Read our file: token, holder, pid and since; zeros and an empty holder where it makes no sense."""
+        nothing = {"token": 0, "holder": "", "pid": 0, "since": 0.0}
+        if not self.ours:
+            return nothing
         try:
             line = os.pread(self.file, READ, 0).split(b"\n")[0]
             found = json.loads(line.decode())
@@ -115,16 +161,33 @@ class Lock:
         except OSError as err:
             raise self.trouble(err) from err
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            return {"token": 0, "holder": "", "pid": 0, "since": 0.0}
+            return nothing
         if not (0 <= token < MOST_TOKEN and 0 <= pid < MOST_TOKEN and 0 <= since < MOST_TOKEN):
-            return {"token": 0, "holder": "", "pid": 0, "since": 0.0}
+            return nothing
         self.token = max(self.token, token)
         return {"token": token, "holder": holder, "pid": pid, "since": since}
 
+    def holder(self) -> Header:
+        """Return who has the lock: holder, pid and since.
+
+        The holder's own words count only if this user wrote them; of another user's process the pid and the user are
+        told, as far as the kernel knows them, and `foreign` is the lock's path.
+        """
+        said = self.said()
+        pid = lock_holder(os.fstat(self.file).st_ino)
+        uid = user_of(pid)
+        known = said["holder"] and exists(said["pid"])  # who had to wait got the lock by a child, which is gone
+        if known and uid in (None, os.geteuid()):
+            return {"holder": said["holder"], "pid": said["pid"], "since": said["since"], "foreign": ""}
+        who = "somebody" if uid is None else f"process {pid} of user {user_name(uid)}"
+        return {"holder": who, "pid": 0 if uid is None else pid, "since": 0.0, "foreign": str(self.path)}
+
     def sign(self, holder: str) -> int:
-        """Write into the locked file who holds it now, under a new token, and return the token."""
+        """Write into our locked file who holds it now, under a new token, and return the token."""
         self.said()
         self.token += 1
+        if not self.ours:
+            return self.token
         line = {"token": self.token, "holder": holder[:LONGEST], "pid": os.getpid(), "since": time.time()}
         data = json.dumps(line).encode() + b"\n"
         try:
@@ -141,7 +204,7 @@ class Lock:
             return "its file was replaced"
         token = self.token
         now = self.said()["token"]
-        return "" if now == token else f"its file says token {now}, not {token}"
+        return "" if now == token or not self.ours else f"its file says token {now}, not {token}"
 
     def close(self) -> None:
         """Release the lock and close the file."""
@@ -152,4 +215,15 @@ class Lock:
             self.file = -1
 
     def trouble(self, err: OSError) -> RequestRefused:
-        return RequestRefused("host", f"the lease file {self.path} cannot be used: {err.strerror}")
+        what = f"cannot be used as a lease: {err.strerror}"
+        for path in (self.path, self.path.parent):
+            with contextlib.suppress(OSError):
+                found = path.lstat()
+                if found.st_uid != os.geteuid():
+                    return refusal(path, found, what)
+        return RequestRefused("host", f"{self.path} {what}")
+
+
+def refusal(path: Path, found: os.stat_result, what: str) -> RequestRefused:
+    """Return the error of a lock's file or folder, with its owner and the setting that names another folder."""
+    return RequestRefused("host", f"{path} {what}; it belongs to user {user_name(found.st_uid)}; {ELSEWHERE}")

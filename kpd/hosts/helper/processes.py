@@ -6,6 +6,7 @@ On other systems nothing is found, and so nothing is killed: pids are reused.
 import contextlib
 import errno
 import os
+import pwd
 import signal
 import stat
 from pathlib import Path
@@ -94,6 +95,31 @@ def name_of(pid: int) -> str:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     return ""
+
+
+def user_of(pid: int) -> "int | None":
+    """Return the user id of a process; None where it is gone, or not known."""
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{pid}/status").read_bytes().splitlines()
+        return int(next(line for line in lines if line.startswith(b"Uid:")).split()[1])
+    return None
+
+
+def user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:  # a container's user often has no entry
+        return str(uid)
+
+
+def lock_holder(inode: int) -> int:
+    """Return the process that has taken the `flock` on a file, which may be gone by now; 0 where that is not known."""
+    with contextlib.suppress(OSError):
+        rows = (line.split() for line in Path("/proc/locks").read_text().splitlines())
+        found = [row[4] for row in rows if row[1] == "FLOCK" and row[5].endswith(f":{inode}")]
+        if len(found) == 1 and found[0].isdigit():  # an inode's number may be another file's, on another disk
+            return int(found[0])
+    return 0
 
 
 def parent_of(pid: int) -> int:

@@ -2,6 +2,7 @@
 
 import shlex
 
+from kpd.hosts.helper.lock import SHARED
 from kpd.hosts.preflight import gpu_checks
 from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.probe import COMPILERS, HostFacts
@@ -91,6 +92,9 @@ def _leases(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
     if not wrong:
         return (Check("leases", "ok", config.leases),)
     remedy = f"sudo install -d -m 1777 {shlex.quote(config.leases)}, or give another folder as leases in config.toml"
+    if config.leases == str(SHARED):
+        found = f"{config.leases} {wrong}: this user's own leases are used, which other users do not see"
+        return (Check("leases", "off", found, remedy),)
     return (Check("leases", "bad", f"{config.leases} {wrong}", remedy),)
 
 

@@ -38,10 +38,13 @@ logind() {
   id -un
   busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager @LOGIND@
 }
+owner() { ls -ld "$1" | { read -r mode links user rest; echo "$user"; }; }
 folder() {
   if [ -L "$1" ]; then echo 'is a symbolic link'
-  elif [ -d "$1" ]; then [ -w "$1" ] && [ -x "$1" ] || echo 'is not writable for you'
-  elif [ -e "$1" ]; then echo 'is not a folder'
+  elif [ -d "$1" ] && ! { [ -w "$1" ] && [ -x "$1" ]; }; then echo "is not writable for you: it is $(owner "$1")'s"
+  elif [ -d "$1" ] && [ ! -O "$1" ] && [ ! -k "$1" ]; then echo "is not sticky (chmod +t): it is $(owner "$1")'s"
+  elif [ -d "$1" ]; then :
+  elif [ -e "$1" ]; then echo "is not a folder: it is $(owner "$1")'s"
   else [ -w "$(dirname "$1")" ] || echo 'is not there and cannot be made'
   fi
 }

@@ -156,7 +156,8 @@ async def test_the_helper_tells_who_holds_which_lock_and_takes_none(tmp_path: Pa
             spoiled = await far.ask("holders", **asked)
             (leases / "cpu.lock").rmdir()
         assert before["leases"]["cpu"]["holder"] == "", "what is written counts only while it is locked"
-        assert while_held["leases"]["cpu"] == {"holder": "op@lab, r1.4", "pid": os.getpid(), "since": 1.9e9}
+        signed = {"holder": "op@lab, r1.4", "pid": os.getpid(), "since": 1.9e9, "foreign": ""}
+        assert while_held["leases"]["cpu"] == signed
         assert "not the name of a device" in while_held["leases"]["../../etc/passwd"]["error"]
         assert "error" in spoiled["leases"]["cpu"]
         assert before["owners"] == {str(os.getpid()): "other", str((1 << 22) + 17): "unseen"}

@@ -1,28 +1,21 @@
 """Leases: one at a time on a device, whoever asks and whatever dies; and the word at the end whether it was so."""
 
 import asyncio
-import contextlib
-import fcntl
+import getpass
 import json
 import os
-import shutil
 import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.local import Local
+from tests.support.hosts.leases import ALONE, held, on
 from tests.support.hosts.local import alive, linux_only, until
 from tests.support.hosts.remote_daemon import Far, Followed, far_end
-
-# Says "overlap" if another script is between the same two lines: mkdir is for one at a time.
-ALONE = "mkdir {0} || echo overlap; sleep 0.02; rmdir {0}"
 
 
 @pytest.fixture
@@ -34,21 +27,6 @@ def leases(tmp_path: Path) -> Path:
 async def far(tmp_path: Path, leases: Path):
     async with far_end(tmp_path / "host", leases) as far:
         yield far
-
-
-def on(device: str, holder: str = "somebody", gpu: bool = False, tolerate: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {"device": device, "gpu": gpu, "tolerate": tolerate, "holder": holder}
-
-
-@contextlib.contextmanager
-def held(path: Path, says: str = "") -> Iterator[None]:
-    """The device is somebody's who is no helper."""
-    path.parent.mkdir(exist_ok=True)
-    with path.open("a+") as file:
-        file.write(says)
-        file.flush()
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def mode(path: Path) -> int:
@@ -125,13 +103,13 @@ async def test_the_file_and_the_notes_say_who_has_it(leases: Path, far: Far) -> 
     assert said["holder"].startswith("anna@box: éé") and len(said["holder"]) == 200
     second = far.begin("b", "true", on("cpu"))
     assert await second.until_noted("waits") == {
-        "waits": "lease", "holder": said["holder"], "pid": said["pid"], "since": said["since"],
+        "waits": "lease", "holder": said["holder"], "pid": said["pid"], "since": said["since"], "foreign": "",
     }  # fmt: skip
     go.touch()
     assert (await first.ended())["reason"] == ""
     assert (await second.ended())["token"] == 2
     assert second.notes[-1] == {"lease": "cpu", "token": 2}
-    assert [mode(leases), mode(leases / "cpu.lock")] == [0o1777, 0o666]
+    assert [mode(leases), mode(leases / "cpu.lock")] == [0o1777, 0o644]
 
 
 @linux_only
@@ -286,9 +264,10 @@ async def test_a_token_that_another_has_written_taints_the_job(leases: Path, far
     ],
 )  # fmt: skip
 async def test_a_lease_file_with_garbage_counts_as_empty(leases: Path, far: Far, garbage: str) -> None:
+    me = f"process {os.getpid()} of user {getpass.getuser()}"
     with held(leases / "cpu.lock", says=garbage):
         job = far.begin("a", "true", on("cpu"))
-        assert (await job.until_noted("waits"))["holder"] == ""
+        assert (await job.until_noted("waits"))["holder"] == me
     assert (await job.ended())["token"] == 1
     assert job.end["taint"] == ""
 
@@ -354,54 +333,6 @@ async def test_leases_need_a_place(tmp_path: Path, folder: str) -> None:
     async with far_end(tmp_path / "host", Path(folder) if folder == "relative" else tmp_path / folder) as far:
         with pytest.raises(HostError, match="lease"):
             await far.run("a", "true", on("cpu"))
-
-
-def as_nobody(tmp_path: Path) -> Local:
-    """The helper as another user, under the system's own Python: that one can read it."""
-    python = tmp_path / "python"
-    python.write_text('#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups /usr/bin/python3 "$@"\n')
-    python.chmod(0o755)
-    return Local(str(python))
-
-
-needs_two_users = pytest.mark.skipif(
-    os.getuid() != 0 or shutil.which("setpriv") is None or not Path("/usr/bin/python3").exists(),
-    reason="only root can be two users",
-)
-
-
-@pytest.fixture
-def anyones(leases: Path) -> Path:
-    """A folder that everyone can reach and write to; pytest's own are closed to others."""
-    folder = Path("/tmp", f"kpd-test-{os.getpid()}")
-    folder.mkdir(mode=0o1777)
-    folder.chmod(0o1777)
-    yield folder
-    shutil.rmtree(folder)
-
-
-@needs_two_users
-async def test_two_users_share_a_device(tmp_path: Path, anyones: Path) -> None:
-    script = ALONE.format(anyones / "alone")
-    async with (
-        far_end(anyones / "nobodys", anyones / "leases", as_nobody(tmp_path)) as nobody,
-        far_end(tmp_path / "roots", anyones / "leases") as root,
-    ):
-        first = await nobody.run("first", "id -u", on("cpu"))
-        assert first.out == b"65534\n"
-        helpers = (nobody, root)
-        jobs = await asyncio.gather(*(h.run(f"j{n}", script, on("cpu")) for n in range(4) for h in helpers))
-    assert [job.out for job in jobs] == [b""] * 8
-    assert sorted(job.end["token"] for job in jobs) == list(range(2, 10))
-
-
-@needs_two_users
-async def test_a_folder_of_somebody_else_that_is_closed(tmp_path: Path, anyones: Path) -> None:
-    (anyones / "leases").mkdir(mode=0o700)
-    async with far_end(anyones / "nobodys", anyones / "leases", as_nobody(tmp_path)) as nobody:
-        with pytest.raises(HostError, match="Permission denied") as caught:
-            await nobody.run("a", "true", on("cpu"))
-        assert caught.value.kind == "host"
 
 
 async def test_a_lease_outlives_the_link_and_the_helper(tmp_path: Path, leases: Path, far: Far) -> None:

@@ -96,7 +96,8 @@ def test_who_logs_in_nowhere_or_where_nothing_ends_with_a_login_needs_no_leave_o
         ("cpu counters", {"gpus": (), "perf": "denied", "counters": "perf stat is not permitted (4)"},
          "not permitted", "sudo sysctl kernel.perf_event_paranoid=2"),
         ("logout", {"outlives": False}, "KillUserProcesses=yes", "systemctl restart systemd-logind"),
-        ("leases", {"leases": "is not a folder"}, "/tmp/kpd-leases is not a folder", "sudo install -d -m 1777"),
+        ("leases", {"leases": "is not a folder", "config": replace(SSH, leases="/locks")}, "/locks is not a folder",
+         "sudo install -d -m 1777"),
     ],
 )  # fmt: skip
 def test_what_is_bad_comes_with_what_helps(name: str, more: dict[str, Any], found: str, remedy: str) -> None:
@@ -105,6 +106,13 @@ def test_what_is_bad_comes_with_what_helps(name: str, more: dict[str, Any], foun
     assert found in bad.found
     assert remedy in bad.remedy
     assert "\n" not in bad.remedy
+
+
+def test_a_spoilt_shared_folder_of_leases_is_told_but_stops_nothing() -> None:
+    found = check("leases", leases="is not a folder: it is anna's")
+    assert found.state == "off"
+    assert found.found.startswith("/tmp/kpd-leases is not a folder: it is anna's: this user's own leases are used")
+    assert "sudo install -d -m 1777 /tmp/kpd-leases" in found.remedy
 
 
 def test_what_nobody_can_change_is_not_bad() -> None:

@@ -1,5 +1,6 @@
 """What a host says of itself: on this machine, with programs that stand in for NVIDIA's, and with bad ones."""
 
+import getpass
 import os
 import shutil
 import sys
@@ -77,7 +78,7 @@ async def test_cuda_home_goes_before_the_path(
     [
         (lambda path: path.mkdir(), ""),
         (lambda path: None, ""),
-        (lambda path: path.touch(), "is not a folder"),
+        (lambda path: path.touch(), f"is not a folder: it is {getpass.getuser()}'s"),
         (lambda path: path.symlink_to("/tmp"), "is a symbolic link"),
         (lambda path: path.parent.rmdir(), "is not there and cannot be made"),
     ],
