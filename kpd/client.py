@@ -90,6 +90,15 @@ def _user() -> str:
         return str(os.getuid())
 
 
+def _name_of(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"number {uid}"
+
+
 def own_socket(path: Path) -> None:
     """Check that the socket belongs to this user. Raises NoDaemon when there is none, else DaemonError."""
     try:
@@ -99,7 +108,8 @@ def own_socket(path: Path) -> None:
     except OSError as err:
         raise DaemonError("infra", f"cannot look at {path}: {err.strerror}") from err
     if owner != os.getuid():
-        raise DaemonError("refused", f"{path} belongs to another user", "remove it, or ask its owner to")
+        name = _name_of(owner)
+        raise DaemonError("refused", f"{path} belongs to another user ({name})", "run kpd as that user, or remove it")
 
 
 def _result(lines: BinaryIO) -> Any:

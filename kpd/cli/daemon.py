@@ -147,6 +147,9 @@ def shutdown(args: Namespace) -> int:
     try:
         answer = command(ws, "shutdown", now=args.now or None)
     except NoDaemon:
+        if not released(ws.lock):
+            message = f"a daemon has {ws.root} (see {ws.lock} for its process), but nothing listens at {ws.socket}"
+            raise CliError(message, "kill that process, then kpd start", INFRA) from None
         narrate(f"no daemon runs for {ws.root}")
         return OK
     finishes = answer.get("finishes")

@@ -75,11 +75,14 @@ def mine(folder: Path) -> bool:
 
 
 def listening(root: Path) -> str:
-    """Return the path of the daemon's socket, named as in Workspace.socket; empty where none listens."""
+    """Return the path of the daemon's socket, found as by Workspace.socket; empty where none listens."""
     mark = hashlib.sha256(os.fsencode(str(root))).hexdigest()[:8]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", root.name)[:24] or "root"
-    for folder in folders(daemon_environment(root)):
-        path = folder / f"{name}-{mark}.sock"
+    paths = [folder / f"{name}-{mark}.sock" for folder in folders()]
+    with contextlib.suppress(OSError, ValueError):
+        noted = Path((root / ".kpd" / "socket").read_text())
+        paths = [noted, *paths] if own(noted.parent) else paths
+    for path in paths:
         with contextlib.suppress(OSError), connected(path):
             return str(path)
     return ""
@@ -88,7 +91,7 @@ def listening(root: Path) -> str:
 def others() -> "list[str]":
     """Return the workspaces of this user's daemons that answer."""
     found = set()
-    for folder in folders({}):
+    for folder in folders():
         for path in folder.glob("*.sock"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError), connected(path) as end:
                 end.sendall(HELLO)
@@ -97,11 +100,11 @@ def others() -> "list[str]":
     return sorted(found - {""})
 
 
-def folders(environment: "dict[str, str]") -> "list[Path]":
-    """Return the folders where sockets can be: the daemon may have started with another environment than this one."""
+def folders() -> "list[Path]":
+    """Return the folders where sockets can be: a daemon may have started with another environment than this one."""
     uid = os.getuid()
-    runtime = [known.get("XDG_RUNTIME_DIR", "") for known in (environment, os.environ)]
-    temporary = [environment.get("TMPDIR", ""), tempfile.gettempdir(), "/tmp"]
+    runtime = [os.environ.get("XDG_RUNTIME_DIR", "")]
+    temporary = [tempfile.gettempdir(), "/tmp"]
     if sys.platform == "darwin":
         with contextlib.suppress(OSError, ValueError):
             temporary.append(os.confstr(DARWIN_USER_TEMP_DIR) or "")
@@ -117,16 +120,6 @@ def own(folder: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
-
-
-def daemon_environment(root: Path) -> "dict[str, str]":
-    """Read the environment of the process in the daemon's lock file; empty where the system does not show it."""
-    try:
-        pid = int((root / ".kpd" / "daemon.lock").read_text())
-        pairs = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except (OSError, ValueError):
-        return {}
-    return dict(os.fsdecode(pair).partition("=")[::2] for pair in pairs)
 
 
 @contextlib.contextmanager

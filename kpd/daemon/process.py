@@ -101,8 +101,9 @@ class Daemon:
             hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
             self.engine.look_at_folders()
-            server = Server(self.workspace.make_socket_folder(), self.journal, self._query, self._command)
-            await stack.enter_async_context(server)
+            path = self.workspace.make_socket_folder()
+            await stack.enter_async_context(Server(path, self.journal, self._query, self._command))
+            self.workspace.socket_note.write_text(str(path))
             await stack.enter_async_context(Watcher(self.workspace, self.on_change, self._on_lost))
             engine = asyncio.create_task(self.engine.serve())
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve

@@ -122,10 +122,28 @@ class Workspace:
 
     @property
     def socket(self) -> Path:
-        """The path of the socket on which the daemon listens. Its folder may not exist yet: see `make_socket_folder`.
+        """The path of the socket on which the daemon listens: the one that it has noted, if that is still there.
 
-        Raises WorkspaceError when the folder exists but others could have put a socket into it.
+        The folder depends on the environment, and a client's may be another than its daemon's: that of cron, say.
+        Without a note it is the path that a daemon would use here; its folder may not exist yet. Raises WorkspaceError
+        when the folder exists but others could have put a socket into it.
         """
+        with contextlib.suppress(OSError, ValueError):
+            noted = Path(self.socket_note.read_text())
+            if noted.is_absolute() and noted.lstat().st_uid != os.getuid():
+                return noted  # a client is told whose it is
+            if noted.is_absolute():
+                _check_own(noted.parent)
+                return noted
+        return self._own_socket
+
+    @property
+    def socket_note(self) -> Path:
+        """The file in which a daemon notes the path of its socket."""
+        return self.private / "socket"
+
+    @property
+    def _own_socket(self) -> Path:
         mark = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
         name = re.sub(r"[^A-Za-z0-9._-]", "_", self.root.name)[:24] or "root"
         socket = _socket_base() / f"{name}-{mark}.sock"
@@ -134,8 +152,8 @@ class Workspace:
         return socket
 
     def make_socket_folder(self) -> Path:
-        """Create the socket's folder, for this user alone, and return the socket's path. Raises WorkspaceError."""
-        socket = self.socket
+        """Create the folder of a daemon's socket, for this user alone; return its path. Raises WorkspaceError."""
+        socket = self._own_socket
         _make_private(socket.parent)
         return socket
 

@@ -110,6 +110,27 @@ def test_socket_falls_back_when_the_runtime_folder_is_absent_or_too_deep(
         assert len(os.fsencode(socket)) <= paths.SOCKET_PATH_BYTES
 
 
+def test_a_client_finds_the_socket_that_its_daemon_has_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon of a desktop session has a runtime folder; cron and sudo have none, or another one."""
+    monkeypatch.setattr(paths, "SOCKET_PATH_BYTES", 1000)
+    (tmp_path / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    workspace = Workspace(tmp_path / "ws")
+    workspace.make_private()
+    noted = workspace.make_socket_folder()
+    workspace.socket_note.write_text(str(noted))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    assert workspace.socket != noted, "nothing is there any more"
+    noted.touch()
+    assert workspace.socket == noted
+    assert workspace.make_socket_folder() != noted, "the next daemon goes by its own environment"
+    noted.parent.chmod(0o770)
+    with pytest.raises(WorkspaceError, match="others may write to"):
+        _ = workspace.socket
+    workspace.socket_note.write_text("relative")
+    assert workspace.socket == workspace.make_socket_folder()
+
+
 def test_a_socket_folder_that_is_a_link_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "SOCKET_PATH_BYTES", 1000)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
