@@ -5,9 +5,11 @@ Nothing is remembered between requests: the study is rebuilt from the history, s
 """
 
 import json
+import os
 import random
 import sys
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import optuna
@@ -85,11 +87,18 @@ def _trial(space: Space, distributions: dict[str, BaseDistribution], point: Poin
 def main() -> None:
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    for line in sys.stdin:
+    serve(sys.stdin, sys.stdout.fileno())
+
+
+def serve(requests: Iterable[str], answers: int) -> None:
+    """Answer each request on a descriptor, until there are no more, or until whoever asks has been killed."""
+    for line in requests:
         request = json.loads(line)
         point = suggest(request["space"], [(p, v) for p, v in request["history"]], request["seed"])
-        sys.stdout.write(json.dumps(point) + "\n")
-        sys.stdout.flush()
+        try:
+            os.write(answers, json.dumps(point).encode() + b"\n")
+        except BrokenPipeError:
+            return
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Searches a task's `[tune]` space with Optuna, which runs in a child process (see `suggest`)."""
 
 import asyncio
+import contextlib
 import json
 import math
 import re
@@ -67,7 +68,8 @@ class Sweep:
         assert child.stdout is not None
         request = {"space": tune, "history": tried, "seed": zlib.crc32(context.run.id.encode())}
         child.stdin.write(json.dumps(request).encode() + b"\n")
-        await child.stdin.drain()
+        with contextlib.suppress(ConnectionError):  # it has ended: then it says nothing
+            await child.stdin.drain()
         line = await child.stdout.readline()
         if not line:
             self._child = None

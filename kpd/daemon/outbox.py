@@ -25,6 +25,7 @@ class Outbox:
         self._dropped = 0
         self._allowance = MAX_DURABLE
         self._ending = False
+        self._gone = False
         self._news = asyncio.Event()
 
     @property
@@ -68,7 +69,12 @@ class Outbox:
             self._lines.clear()
             self._append(error_line(None, error), live=False)
         self._news.set()
-        asyncio.get_running_loop().call_later(GRACE_S, self._writer.transport.abort)
+        asyncio.get_running_loop().call_later(GRACE_S, self.abort)
+
+    def abort(self) -> None:
+        """Close the connection at once, whatever is still to be sent."""
+        if not self._gone:
+            self._writer.transport.abort()
 
     async def run(self) -> None:
         """Send queued lines until `end`, or until the client is gone."""
@@ -82,6 +88,7 @@ class Outbox:
                 await self._writer.drain()
             self._writer.close()
             await self._writer.wait_closed()
+            self._gone = True  # asyncio cannot abort a transport that went on sending after `close`, and has ended
 
     def _append(self, line: bytes, live: bool) -> None:
         self._lines.append((line, live))

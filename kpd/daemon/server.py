@@ -92,7 +92,7 @@ class Server:
             client.brief.end()
             listener.cancel()
             sender.cancel()
-            writer.transport.abort()
+            client.outbox.abort()
 
     async def _listen(self, client: "_Client", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -1,13 +1,15 @@
 """The sweep: no point twice, the whole space before it gives up, gains chained along the parents."""
 
+import json
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kpd.agents.agent import Exhausted
-from kpd.agents.suggest import suggest
+from kpd.agents.suggest import serve, suggest
 from kpd.agents.sweep import Sweep, Tune, history, steered
 from kpd.model.run import Steering
 from tests.support.agents.sweeps import context, iteration
@@ -51,3 +53,13 @@ def test_notes_pin_parameters_taken_or_where_others_take_turns_given() -> None:
     tune: Tune = {"TILE": ("8", "16")}
     assert steered(alone, tune) == {"TILE": ("8",)}
     assert steered(replace(alone, agent="claude,sweep"), tune) == {"TILE": ("16",)}
+
+
+def test_a_search_whose_daemon_was_killed_ends_quietly() -> None:
+    reading, writing = os.pipe()
+    request = json.dumps({"space": {"VEC": ["1", "2"]}, "history": [], "seed": 1})
+    os.close(reading)
+    asked = iter([request, request])
+    serve(asked, writing)
+    assert next(asked) == request, "it asks for no more"
+    os.close(writing)
