@@ -16,6 +16,7 @@ from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.terminal_text import line, narrate
 from kpd.text.foreign import visible
 from kpd.wire import NoDaemon
+from kpd.workspace.disk import is_full
 from kpd.workspace.paths import Workspace
 
 
@@ -112,6 +113,8 @@ def start_daemon(ws: Workspace) -> None:
         code = child.poll()
         if code is not None and released(ws.lock) and not listens(ws):
             _tell_tail(ws, begun)
+            if is_full(ws.private):  # nor could it log that
+                raise CliError(f"the daemon did not start: the disk of {ws.private} is full", "free some space", INFRA)
             raise CliError(
                 f"the daemon did not start: it ended with code {code}",
                 f"its log is {ws.log}",

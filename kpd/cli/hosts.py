@@ -7,7 +7,7 @@ from typing import Any
 from kpd.cli import checks, labels
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import INFRA, OK, USAGE, CliError
-from kpd.cli.parser import add_json
+from kpd.cli.parser import add_json, add_workspace_below
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, wrapped
 from kpd.client import ask
 from kpd.hosts.preflight.gpus import listed
@@ -34,6 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
     trust.add_argument("--yes", action="store_true", help="trust the offered key without asking")
     retry = verbs.add_parser("retry", help="connect to a host again now")
     retry.add_argument("name", metavar="HOST")
+    add_workspace_below(verbs)
 
 
 def elsewhere() -> list[str]:

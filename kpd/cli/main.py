@@ -119,8 +119,9 @@ def _run(argv: list[str]) -> int:
     except BrokenPipeError:
         return OK  # the reader (head, less) has seen enough
     except OSError as err:
-        what = f"{err.filename}: {err.strerror}" if err.filename else str(err)
-        return _complain(what, "check the path, its owner and the disk", INFRA)
+        from kpd.workspace.disk import explained
+
+        return _complain(*explained(err, "the workspace", "check the path, its owner and the disk"), INFRA)
     except KeyboardInterrupt:
         return _complain("interrupted", "", INTERRUPTED)
 

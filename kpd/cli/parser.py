@@ -2,7 +2,7 @@
 
 import argparse
 import math
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kpd.cli.exit_codes import CliError
 
@@ -22,6 +22,12 @@ def add_workspace(parser: argparse.ArgumentParser, default: str | None) -> None:
         default=default,
         help="the workspace (default: $KPD_WORKSPACE, or the nearest one from here upwards)",
     )
+
+
+def add_workspace_below(verbs: "argparse._SubParsersAction[Any]") -> None:
+    """Take the option -w behind the words below a verb, too: `kpd hosts retry NAME -w DIR`."""
+    for parser in verbs.choices.values():
+        add_workspace(parser, argparse.SUPPRESS)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from kpd.cli import task_new
 from kpd.cli.ask import planned_workspace, workspace
 from kpd.cli.diagnosis import problems
 from kpd.cli.exit_codes import OK, USAGE, CliError
-from kpd.cli.parser import add_json, nearest
+from kpd.cli.parser import add_json, add_workspace_below, nearest
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.text.foreign import visible
 from kpd.workspace.config import LOCAL, load_config
@@ -37,6 +37,7 @@ def arguments(parser: ArgumentParser) -> None:
     check.add_argument("tasks", nargs="*", metavar="TASK", help="names or folders (default: all tasks)")
     add_json(check)
     add_json(verbs.add_parser("list", help="list the workspace's tasks, and those that ship with kpd"))
+    add_workspace_below(verbs)
 
 
 def execute(args: Namespace) -> int:

@@ -13,6 +13,7 @@ from kpd.model.codec import jsonable
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.checking import checked
 from kpd.wire import DaemonError
+from kpd.workspace.disk import explained
 from kpd.workspace.task import TaskError
 
 
@@ -34,7 +35,7 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
     except HostError as err:
         raise DaemonError("infra", err.message, err.remedy) from err
     except OSError as err:
-        raise DaemonError("infra", f"{err.filename or verb}: {err.strerror or err}", "check the disk") from err
+        raise DaemonError("infra", *explained(err, verb, "check the disk")) from err
     return {**op.answer(target), **(done or {})}
 
 

@@ -26,6 +26,7 @@ from urllib.parse import quote
 from kpd.engine.journal import JournalError
 from kpd.model import codec
 from kpd.model.events import Event, Fact, IterationFact, RunFact
+from kpd.workspace.disk import is_full
 
 StoreFault = Literal["missing", "full", "read_only", "damaged", "newer", "older", "busy", "unwritable"]
 _CHUNK = 500
@@ -226,7 +227,9 @@ def _open(path: Path, read_only: bool) -> sqlite3.Connection:
 def _explained(err: sqlite3.Error, path: Path) -> StoreError:
     code = getattr(err, "sqlite_errorcode", None)
     match None if code is None else code & 0xFF:
-        case sqlite3.SQLITE_FULL:
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR as found if found == sqlite3.SQLITE_FULL or is_full(
+            path.parent
+        ):
             return StoreError("full", f"no space left for the event log {path}", "free some space on that disk")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return StoreError("read_only", f"the event log {path} may not be written", "check its owner and mode")

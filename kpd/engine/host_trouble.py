@@ -10,6 +10,7 @@ from kpd.hosts.host import Host
 from kpd.measure.bench import Bench
 from kpd.model import events as e
 from kpd.model.waits import DeviceBusy, DiskTrouble
+from kpd.workspace.disk import explained
 
 BUSY_S = 10.0
 """How long to wait before a device that others use is tried again."""
@@ -37,7 +38,11 @@ async def handle_trouble(journal: Journal, control: Control, run_id: str, host: 
         await control.rest(BUSY_S)
         set_waiting(journal, run_of(journal, run_id), None)
         return
-    cause = err.fact if isinstance(err, HostError) else DiskTrouble(str(err))
+    cause = err.fact if isinstance(err, HostError) else DiskTrouble(_told(err))
     journal.emit(e.RunPaused(run_id, cause, by="kpd", infra=True))
     if isinstance(err, HostError):
         await host.renew()
+
+
+def _told(err: Exception) -> str:
+    return explained(err, "the workspace", "")[0] if isinstance(err, OSError) else str(err)

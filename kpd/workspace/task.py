@@ -114,8 +114,14 @@ def ignored(name: str) -> bool:
 
 
 def copy_task(folder: Path, to: Path) -> None:
-    """Copy a task's folder, without the files that `ignored` names. Raises OSError."""
-    shutil.copytree(folder, to, ignore=lambda _, names: {name for name in names if ignored(name)}, dirs_exist_ok=True)
+    """Copy a task's folder, without the files that `ignored` names; all of it or nothing, if new. Raises OSError."""
+    new = not to.exists()
+    try:
+        shutil.copytree(folder, to, ignore=lambda _, all: {name for name in all if ignored(name)}, dirs_exist_ok=True)
+    except OSError:
+        if new:
+            shutil.rmtree(to, ignore_errors=True)
+        raise
 
 
 def _task(folder: Path, document: Document, file: TaskFile) -> Task:

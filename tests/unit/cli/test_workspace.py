@@ -101,3 +101,10 @@ def test_list_tells_broken_tasks_too(root: Path, capsys: pytest.CaptureFixture[s
     assert "task.toml:1: not TOML" in rows["broken"]["error"]
     assert main(["-w", str(root), "task", "list"]) == 0
     assert "✗" in capsys.readouterr().out
+
+
+def test_the_workspace_may_be_named_behind_every_word(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, code in ((["task", "list"], 0), (["hosts", "retry", "local"], 3)):
+        for at in range(len(words) + 1):
+            assert main([*words[:at], "-w", str(root), *words[at:]]) == code, (words, at)
+    assert "unrecognized" not in capsys.readouterr().err

@@ -1,0 +1,26 @@
+"""Explains errors of the system about files."""
+
+import errno
+import shutil
+from pathlib import Path
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+LEAST_FREE = 1 << 20
+"""Bytes that a disk has free if something there did not fail for want of space."""
+
+
+def is_full(folder: Path) -> bool:
+    """Return whether the disk of a folder is full, or so nearly that this explains a failure. Raises OSError."""
+    return shutil.disk_usage(folder).free < LEAST_FREE
+
+
+def explained(err: OSError, what: str, remedy: str) -> tuple[str, str]:
+    """Return what is wrong, and what to do about it: `remedy`, unless the disk is full, which is named as such.
+
+    `what` stands in for the path where the error has none. Of a tree that was copied the first error counts.
+    """
+    path, said, full = err.filename or what, err.strerror or str(err), err.errno in FULL
+    if err.args and isinstance(err.args[0], list) and err.args[0]:  # of shutil.copytree: (source, copy, words)
+        _, path, said = err.args[0][0]
+        full = any(f"[Errno {number}]" in said for number in FULL)
+    return (f"no space left on the disk of {path}", "free some space there") if full else (f"{path}: {said}", remedy)
