@@ -95,6 +95,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Expected errors become one line on stderr."""
     open_missing()
+    keep_others_out()
     try:
         if "_ARGCOMPLETE" in os.environ:
             from kpd.cli.completions import complete
@@ -103,6 +104,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(list(sys.argv[1:] if argv is None else argv))
     finally:
         discard_unwritten()
+
+
+def keep_others_out() -> None:
+    """Make what is made writable for this user alone, if the umask would let everybody write to it."""
+    mask = os.umask(0o022)
+    os.umask(mask | 0o022 if not mask & 0o002 else mask)
 
 
 def _run(argv: list[str]) -> int:

@@ -226,11 +226,10 @@ def _open(path: Path, read_only: bool) -> sqlite3.Connection:
 
 def _explained(err: sqlite3.Error, path: Path) -> StoreError:
     code = getattr(err, "sqlite_errorcode", None)
-    match None if code is None else code & 0xFF:
-        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR as found if found == sqlite3.SQLITE_FULL or is_full(
-            path.parent
-        ):
-            return StoreError("full", f"no space left for the event log {path}", "free some space on that disk")
+    number = None if code is None else code & 0xFF
+    if number == sqlite3.SQLITE_FULL or (number == sqlite3.SQLITE_IOERR and is_full(path.parent)):
+        return StoreError("full", f"no space left for the event log {path}", "free some space on that disk")
+    match number:
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return StoreError("read_only", f"the event log {path} may not be written", "check its owner and mode")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:

@@ -147,7 +147,7 @@ class Host:
         return await self._keeper.linked()
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
-        """Make the read-only folder `root/trees/<digest>/` of these files, and return its digest.
+        """Make the folder `root/trees/<digest>/` of these files, read-only, and return its digest.
 
         Only content that the host lacks is sent. A tree that exists is checked, and made again if a job has changed it.
         """

@@ -5,6 +5,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import traceback
 from pathlib import Path
 
@@ -73,9 +74,15 @@ def remove(folder: Path) -> None:
         if folder.is_symlink():
             folder.unlink()
             return
-        folder.chmod(0o700)
-        for at, folders, _ in os.walk(str(folder)):
-            for name in folders:
-                if not Path(at, name).is_symlink():
-                    Path(at, name).chmod(0o700)
+        let_owner_in(folder)
         shutil.rmtree(str(folder))
+
+
+def let_owner_in(folder: Path) -> None:
+    """Let the owner of a folder change all in it: where a folder is read-only, `rm -rf` fails. Raises OSError."""
+    folder.chmod(0o700)
+    for at, folders, _ in os.walk(str(folder)):
+        for name in folders:
+            path = Path(at, name)
+            if not path.is_symlink() and path.stat().st_mode & stat.S_IRWXU != stat.S_IRWXU:
+                path.chmod(0o700)

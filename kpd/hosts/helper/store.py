@@ -59,7 +59,7 @@ class ContentStore:
         return None
 
     def tree(self, files: "dict[str, str]") -> Header:
-        """Make a read-only folder with these files (path: sha256), and return its digest.
+        """Make a folder with these files, read-only (path: sha256), and return its digest.
 
         Where blobs are missing, return `missing` instead, the list of their hashes. Raises RequestRefused for bad
         paths.
@@ -86,7 +86,6 @@ class ContentStore:
         try:
             build(new, files, contents)
             new.rename(place)
-            place.chmod(0o555)  # after the rename: macOS renames only a folder that it may write to
         except OSError as err:
             remove(new)
             if err.errno in (errno.EEXIST, errno.ENOTEMPTY) and place.is_dir():
@@ -102,9 +101,6 @@ def build(new: Path, files: "dict[str, str]", contents: "dict[str, bytes]") -> N
     for name, sha in files.items():
         (new / name).parent.mkdir(parents=True, exist_ok=True)
         write_new(new / name, contents[sha], 0o444)
-    for at, folders, _ in os.walk(str(new)):
-        for name in folders:
-            Path(at, name).chmod(0o555)
 
 
 def holds(place: Path, files: "dict[str, str]") -> bool:

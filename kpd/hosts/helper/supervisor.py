@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kpd.hosts.helper.children import HELD_BACK, Children, drop_inherited, fail
-from kpd.hosts.helper.files import RequestRefused
+from kpd.hosts.helper.files import RequestRefused, let_owner_in
 from kpd.hosts.helper.lease import Lease, LeaseTerms
 from kpd.hosts.helper.sandbox import Sandbox, confine
 
@@ -99,6 +99,8 @@ class Supervisor:
         if lease is not None:
             lease.release()
         os.close(self.fds[3])  # wakes the helper sooner than the exit of this process would
+        with contextlib.suppress(OSError):  # the job may be forgotten already
+            let_owner_in(Path())
 
     def run_script(self, lease: "Lease | None") -> None:
         started = time.monotonic()

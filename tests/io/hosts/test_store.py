@@ -74,7 +74,8 @@ async def test_a_staged_tree_is_complete_and_read_only(host: Host) -> None:
     digest = await host.stage(files)
     folder = at(host, "trees", digest)
     assert files_in(folder) == files
-    assert {mode & 0o222 for mode in modes(folder)} == {0}
+    assert {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()} == {0o400}
+    assert {path.stat().st_mode & 0o777 for path in (folder, *folder.rglob("*")) if path.is_dir()} == {0o700}, "for rm"
     assert await host.stage(dict(reversed(files.items()))) == digest
     assert await host.stage({**files, "kernel.c": b"int y;\n"}) != digest
     assert names(host, "tmp") == []

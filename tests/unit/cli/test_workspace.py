@@ -1,6 +1,7 @@
 """kpd init and kpd task: what they make, what they leave alone, and what they find wrong."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -108,3 +109,15 @@ def test_the_workspace_may_be_named_behind_every_word(root: Path, capsys: pytest
         for at in range(len(words) + 1):
             assert main([*words[:at], "-w", str(root), *words[at:]]) == code, (words, at)
     assert "unrecognized" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("umask", "mode"), [(0o000, 0o755), (0o020, 0o755), (0o002, 0o775), (0o022, 0o755), (0o077, 0o700)]
+)
+def test_no_umask_lets_everybody_write(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        assert main(["init", str(tmp_path / "ws")]) == 0
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ws" / "tasks").stat().st_mode & 0o777 == mode
