@@ -131,14 +131,12 @@ async def test_a_job_that_another_helper_has_started_runs_too(tmp_path: Path, fa
 async def test_read_only_folders_go_too_and_links_are_not_followed(tmp_path: Path, far: Far) -> None:
     (tmp_path / "kept").write_text("kept")
     script = f"mkdir out/d; echo x > out/d/x; chmod 500 out/d out; ln -s {tmp_path} link; ln -s nowhere dangling"
-    tmp_path.chmod(0o755)
     assert (await far.run("a", script)).end["rc"] == 0
     out = far.root / "jobs" / "a" / "out"
     await until(lambda: {path.stat().st_mode & 0o777 for path in (out, out / "d")} == {0o700})  # `rm -rf` works, too
     out.chmod(0o500)
     await far.ask("clean", older_than_s=EVER, keep_bytes=NOTHING)
     assert names(far, "jobs", "tmp") == []
-    assert tmp_path.stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "kept").read_text() == "kept"
 
 
