@@ -26,6 +26,8 @@ class Outbox:
         self._allowance = MAX_DURABLE
         self._ending = False
         self._gone = False
+        self._over = False
+        self._patience: asyncio.TimerHandle | None = None
         self._news = asyncio.Event()
 
     @property
@@ -69,7 +71,8 @@ class Outbox:
             self._lines.clear()
             self._append(error_line(None, error), live=False)
         self._news.set()
-        asyncio.get_running_loop().call_later(GRACE_S, self.abort)
+        if not self._over:
+            self._patience = asyncio.get_running_loop().call_later(GRACE_S, self.abort)
 
     def abort(self) -> None:
         """Close the connection at once, whatever is still to be sent."""
@@ -78,17 +81,25 @@ class Outbox:
 
     async def run(self) -> None:
         """Send queued lines until `end`, or until the client is gone."""
-        with contextlib.suppress(ConnectionError):
-            while not (self._ending and not self._lines):
-                if not self._lines:
-                    self._news.clear()
-                    await self._news.wait()
-                    continue
-                self._writer.write(self._batch())
-                await self._writer.drain()
-            self._writer.close()
-            await self._writer.wait_closed()
-            self._gone = True  # asyncio cannot abort a transport that went on sending after `close`, and has ended
+        try:
+            with contextlib.suppress(ConnectionError):
+                await self._send_all()
+        finally:
+            self._over = True
+            if self._patience is not None:
+                self._patience.cancel()  # it would keep all that the client has sent in memory until then
+
+    async def _send_all(self) -> None:
+        while not (self._ending and not self._lines):
+            if not self._lines:
+                self._news.clear()
+                await self._news.wait()
+                continue
+            self._writer.write(self._batch())
+            await self._writer.drain()
+        self._writer.close()
+        await self._writer.wait_closed()
+        self._gone = True  # asyncio cannot abort a transport that went on sending after `close`, and has ended
 
     def _append(self, line: bytes, live: bool) -> None:
         self._lines.append((line, live))

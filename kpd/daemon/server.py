@@ -157,7 +157,7 @@ class Server:
         except StoreError as err:
             line = m.error_line(request.id, DaemonError("infra", err.message, err.remedy))
         except Exception as err:
-            log.exception("cannot answer %s", request)
+            log.exception("cannot answer %.500s", request)
             defect = DaemonError("internal", f"{type(err).__name__}: {err}", "this is a defect: see .kpd/daemon.log")
             line = m.error_line(request.id, defect)
         client.outbox.put(line)
