@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +121,17 @@ async def test_an_object_that_is_gone_is_the_hosts_trouble(lab: Lab) -> None:
     with pytest.raises(HostError, match="gone") as caught:
         await check(lab.host, lab.harness, "build-of-yesterday", "lonely", QUICK)
     assert caught.value.kind == "not_found"
+
+
+async def test_a_harness_that_crashes_is_named_with_its_file(lab: Lab, tmp_path: Path) -> None:
+    """The program is the driver and the harness in one; kernels run in another process."""
+    program = tmp_path / "bench"
+    program.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    program.chmod(0o755)
+    built = await lab.build(RIGHT)
+    with pytest.raises(HostError, match=r"the task's harness\.c crashed in the check \(SIGSEGV\)") as caught:
+        await check(lab.host, replace(lab.harness, program=str(program)), built.job, "crash", QUICK)
+    assert "look in harness.c" in caught.value.remedy
 
 
 async def test_the_harness_describes_its_cases(lab: Lab) -> None:
