@@ -201,10 +201,18 @@ class Lock:
     def lost(self) -> str:
         """Return why the lease that was signed is no longer ours alone; empty when it still is."""
         if self.replaced():
-            return "its file was replaced"
+            return f"its file was replaced{self.folders_owner()}"
         token = self.token
         now = self.said()["token"]
         return "" if now == token or not self.ours else f"its file says token {now}, not {token}"
+
+    def folders_owner(self) -> str:
+        """Name the owner of the folder, who can replace everybody's locks, if it is neither this user nor root."""
+        with contextlib.suppress(OSError):
+            owner = self.path.parent.lstat().st_uid
+            if owner not in (os.geteuid(), 0):
+                return f", and {self.path.parent} belongs to user {user_name(owner)}; {ELSEWHERE}"
+        return ""
 
     def close(self) -> None:
         """Release the lock and close the file."""

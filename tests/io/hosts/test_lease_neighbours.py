@@ -93,6 +93,17 @@ def test_only_its_owner_writes_into_a_lease_file(anyones: Path) -> None:
     mine.close()
 
 
+@needs_two_users
+def test_who_can_replace_a_lock_is_named_when_it_was_replaced(anyones: Path) -> None:
+    os.chown(anyones, 65534, 65534)
+    lock = Lock(anyones / "cpu.lock")
+    lock.open()
+    lock.sign("me")
+    lock.path.unlink()
+    assert lock.lost().startswith(f"its file was replaced, and {anyones} belongs to user nobody; remove it")
+    lock.close()
+
+
 def spoilt_by_a_file(shared: Path) -> None:
     shared.write_text("")
 
