@@ -179,8 +179,9 @@ class Lock:
         known = said["holder"] and exists(said["pid"])  # who had to wait got the lock by a child, which is gone
         if known and uid in (None, os.geteuid()):
             return {"holder": said["holder"], "pid": said["pid"], "since": said["since"], "foreign": ""}
+        foreign = "" if uid == os.geteuid() else str(self.path)
         who = "somebody" if uid is None else f"process {pid} of user {user_name(uid)}"
-        return {"holder": who, "pid": 0 if uid is None else pid, "since": 0.0, "foreign": str(self.path)}
+        return {"holder": who, "pid": 0 if uid is None else pid, "since": 0.0, "foreign": foreign}
 
     def sign(self, holder: str) -> int:
         """Write into our locked file who holds it now, under a new token, and return the token."""

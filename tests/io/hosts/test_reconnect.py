@@ -153,6 +153,12 @@ def test_notes_come_in_pieces_and_nonsense_is_passed_over() -> None:
 
 def test_what_a_note_says_about_the_wait() -> None:
     assert waiting({"waits": "lease", "holder": "ann@ws"}) == "ann@ws measures on it"
+    assert waiting({"waits": "lease", "holder": "ann@ws", "foreign": ""}) == "ann@ws measures on it"
+    locked = waiting({"waits": "lease", "holder": "process 7 of user eve", "foreign": "/l/cpu.lock"})
+    assert locked == (
+        "process 7 of user eve has locked /l/cpu.lock; "
+        "if that measures nothing, name another folder as leases in config.toml"
+    )
     others = [{"pid": 7, "name": "train"}, "nonsense"]
     assert waiting({"waits": "foreign", "processes": others}) == "other processes compute on it: train (7)"
     assert waiting({"lease": "cpu", "token": 3}) == ""
