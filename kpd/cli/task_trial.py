@@ -10,10 +10,12 @@ from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.hosts.preflight.cards import devices
 from kpd.measure.bench import Bench, CheckFailed
+from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.command.bench import CommandBench
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS
+from kpd.text.notices import not_optimised
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.config import HostConfig
 from kpd.workspace.run_files import read_files
@@ -73,10 +75,10 @@ async def _driven(bench: Bench, built: str, task: Task, flags: str) -> TaskTrial
     warnings = []
     if passed.worst > MOST_MARGIN:
         warnings.append(f"that is above {MOST_MARGIN:g}: a candidate that is as correct as this kernel may be refused")
-    if task.language == "c" and not any(flag.startswith("-O") for flag in flags.split()):
-        said = f"kpd adds none to {flags!r}, so the compiler does not optimise (-O0)"
-        warnings.append(f'no -O flag: {said}; write {{"flags": "-O2"}} into build.json, or flags into [build]')
-    return TaskTrial(warnings=tuple(warnings), notes=(note,), margin=passed.worst)
+    if lacks_optimisation(task.language, flags):
+        warnings.append(not_optimised(flags))
+    notes = (note, "timed on one CPU") if bench.device.kind == "cpu" else (note,)
+    return TaskTrial(warnings=tuple(warnings), notes=notes, margin=passed.worst)
 
 
 async def _commanded(bench: CommandBench, built: str, task: Task) -> TaskTrial:
@@ -84,9 +86,11 @@ async def _commanded(bench: CommandBench, built: str, task: Task) -> TaskTrial:
     found, seconds = await bench.result(built, "result", lambda text: None)
     cases = f"{len(found.cases)} cases ({', '.join(list(found.cases)[:5])})" if found.cases else "no cases"
     said = ", ".join(f"{claim.place} = {claim.said}" for claim in found.claims[:5]) or "nothing"
+    of = f"score {task.bench.score} = {found.score:g} ({task.bench.direction} is better)"
     notes = (
-        f"score {task.bench.score} = {found.score:g} ({task.bench.direction} is better), {cases}",
+        f"{of if task.own_score else 'score: the mean time of the cases by their weights'}, {cases}",
         f"says about its correctness: {said}",
         f"one run takes {seconds:.1f} s; a baseline or candidate is timed in up to {RUNS} runs: {RUNS * seconds:.0f} s",
+        "timed on one CPU" if task.need.cpus == 1 else f"timed on {task.need.cpus or 'all'} CPUs",
     )
     return TaskTrial(warnings=(UNCHECKED,) if task.check.unchecked else (), notes=notes)

@@ -78,13 +78,13 @@ class RunLoop:
             if interrupted.how == "skip":
                 self._give_up(interrupted)
             if interrupted.how == "stop":
-                self._end("stopped", Stopped(interrupted.by))
+                self._break_off("stopped", Stopped(interrupted.by))
         except RunRestart:
             return
         except (TaskError, BuildError) as err:
-            self._end("failed", NotMeasurable(str(err)))
+            self._break_off("failed", NotMeasurable(str(err)))
         except PlugInError as err:
-            self._end("failed", PlugInTrouble(str(err)))
+            self._break_off("failed", PlugInTrouble(str(err)))
         finally:
             try:
                 await self._let_go()
@@ -141,7 +141,8 @@ class RunLoop:
                 continue
             step = plan.next_action(self.run, task.bench.direction)
             if isinstance(step, plan.End):
-                self._end(step.outcome, step.cause)
+                self.journal.emit(e.RunEnded(self.run_id, step.outcome, step.cause))
+                self._write_report()
                 return
             if isinstance(step, plan.Wait):
                 await self.control.wait_until(
@@ -212,8 +213,11 @@ class RunLoop:
         if (current := self.run.current) is not None:
             self.journal.emit(e.IterationEnded(self.run_id, current.number, "skipped", Skipped(interrupted.by)))
 
-    def _end(self, outcome: RunOutcome, cause: RunCause) -> None:
-        end_run(self.journal, self.run_id, outcome, cause)
+    def _break_off(self, outcome: RunOutcome, cause: RunCause) -> None:
+        break_off(self.journal, self.run_id, outcome, cause)
+        self._write_report()
+
+    def _write_report(self) -> None:
         try:
             write_report(self.workspace, self.run)
             patterns.regenerate(self.workspace)
@@ -221,8 +225,14 @@ class RunLoop:
             self.journal.emit(e.Noticed("warning", NotWritten(self.run_id, str(err))))
 
 
-def end_run(journal: Journal, run_id: str, outcome: RunOutcome, cause: RunCause) -> None:
-    """End the run, and before it the iteration that may be under way."""
-    if (current := run_of(journal, run_id).current) is not None:
-        journal.emit(e.IterationEnded(run_id, current.number, "interrupted", RunOver(cause)))
+def break_off(journal: Journal, run_id: str, outcome: RunOutcome, cause: RunCause) -> None:
+    """End the run before its plan does, and first the iteration that may be under way.
+
+    A run that had ended and was reopened for one more contest keeps the end that it had.
+    """
+    run = run_of(journal, run_id)
+    if run.current is not None:
+        journal.emit(e.IterationEnded(run_id, run.current.number, "interrupted", RunOver(cause)))
+    if run.reopened is not None:
+        outcome, cause = run.reopened.outcome, run.reopened.cause
     journal.emit(e.RunEnded(run_id, outcome, cause))

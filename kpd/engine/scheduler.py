@@ -8,7 +8,7 @@ from math import isfinite
 from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.placement import Placement, devices_in_use, place
-from kpd.engine.run_loop import RunLoop, end_run
+from kpd.engine.run_loop import RunLoop, break_off
 from kpd.engine.turns import Turns
 from kpd.engine.waiting import set_waiting
 from kpd.measure.catalogue import device_of
@@ -129,7 +129,7 @@ class Scheduler:
             return ForTask(tasks[run.task], run.task)
         card = state.tasks.get(run.task)
         if run.started is None and (card is None or card.error):
-            end_run(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))
+            break_off(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))
             return None
         kind = device_of(card.language, card.need) if card is not None else "cpu"
         hosts = {name: state.hosts[name] for name in self._pool.hosts if name in state.hosts}
@@ -153,7 +153,7 @@ class Scheduler:
             if plug_in := plug_in_at_fault(err.__traceback__):
                 log.exception("%s was ended by an error of the plug-in %s", loop.run_id, plug_in)
                 with holding(self._journal):
-                    end_run(
+                    break_off(
                         self._journal,
                         loop.run_id,
                         "failed",

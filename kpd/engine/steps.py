@@ -16,6 +16,7 @@ from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
 from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.bench import BuiltObject
+from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS, contest
 from kpd.measure.samples import ProcessSample, samples_from_json, samples_to_json
@@ -24,7 +25,7 @@ from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectTimed, UnusableReply
 from kpd.model.flags import Flag
-from kpd.model.notices import BaselineCost
+from kpd.model.notices import BaselineCost, NotOptimised
 from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
 from kpd.profile.catalogue import profiler_of
@@ -97,6 +98,8 @@ async def build(attempt: Attempt, found: Detail) -> e.Built:
         attempt.keep("build.log", err.log)
         raise CandidateFailed(err.fault, feedback(err.told)) from err
     attempt.keep("build.log", built.log)
+    if attempt.is_baseline and lacks_optimisation(attempt.task.language, built.flags):
+        attempt.journal.emit(e.Noticed("warning", NotOptimised(attempt.run_id, built.flags)))
     return e.Built(*_blank(attempt), built.job, built.cached, built.flags, built.warnings)
 
 

@@ -155,7 +155,8 @@ def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
 
 @reduces(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
-    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), reopened=None)
+    """End the run. What it was still to measure is forgotten: a later wish does not bring it back."""
+    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), reopened=None, again=())
 
 
 def _waiting(state: State, run_id: str) -> Wait | None:

@@ -103,6 +103,13 @@ class BaselineCost(Kind, frozen=True):
     runs: int
 
 
+class NotOptimised(Kind, frozen=True):
+    """A run whose baseline the compiler does not optimise: its `flags` have no `-O`, and kpd adds none."""
+
+    run: str
+    flags: str
+
+
 class CallUnseen(Kind, frozen=True):
     """A call to a model during which the daemon ended; it counts with `most_usd` dollars, None where unknown."""
 
@@ -171,6 +178,7 @@ Subject = (
     | EditUnreadable
     | NotWritten
     | BaselineCost
+    | NotOptimised
     | CallUnseen
     | DoesNotHold
     | Idle

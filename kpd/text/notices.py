@@ -44,6 +44,8 @@ def told(found: n.Subject) -> str:
         case n.BaselineCost():
             most = _seconds(found.runs * found.seconds)
             return f"{found.run}: the baseline takes up to {found.runs} runs of {found.seconds:.1f} s, {most} in all"
+        case n.NotOptimised():
+            return f"{found.run}: its speed-ups are over a baseline with {not_optimised(found.flags)}"
         case n.CallUnseen():
             usd = found.most_usd
             most = "" if usd is None else f", and counts with the most that it could cost, ${usd:.2f}"
@@ -52,6 +54,13 @@ def told(found: n.Subject) -> str:
             return _unheld(found)
         case n.Said() | Told():
             return found.text
+
+
+def not_optimised(flags: str) -> str:
+    """Say that the compiler does not optimise with these flags, and how to make it."""
+    given = f"kpd adds none to {flags!r}" if flags else "kpd adds none"
+    remedy = 'write {"flags": "-O2"} into build.json, or flags into [build] of task.toml'
+    return f"no -O flag: {given}, so the compiler does not optimise (-O0); {remedy}"
 
 
 def _unheld(found: n.DoesNotHold) -> str:

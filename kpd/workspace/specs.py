@@ -198,7 +198,6 @@ def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[s
     """
     language, check = file.task.language, file.check
     only: dict[str, tuple[str, object]] = {
-        "cpus": ("need", file.need.cpus != ""),
         "device": ("need", file.need.device),
         "good": ("check", check.good),
         "unchecked": ("check", check.unchecked),
@@ -207,6 +206,9 @@ def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[s
         if value and not bring:
             message = f"'{key}' in [{table}], but kpd's own driver measures a task in {language}"
             raise document.error(message, "remove it", table, key)
+    if not bring and file.need.cpus not in ("", 1):
+        message = f"'cpus' in [need] is {file.need.cpus}, but kpd's own driver times a task in {language} on one CPU"
+        raise document.error(message, "remove it, or write cpus = 1", "need", "cpus")
     if isinstance(file.need.cpus, int) and file.need.cpus < 1:
         raise document.error("'cpus' in [need] must be at least 1", 'for example 4, or "all"', "need", "cpus")
     if check.unchecked and check.command is not None:

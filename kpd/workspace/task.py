@@ -71,6 +71,11 @@ class Task:
     accept: AcceptSpec = field(default_factory=AcceptSpec)
     weights: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def own_score(self) -> str:
+        """The key of the score that the task's own benchmark gives; empty where kpd computes it from the cases."""
+        return self.bench.score if self.bench.command is not None and not self.weights else ""
+
 
 def load_task(folder: Path) -> Task:
     """Read and check the task in `folder`. Raises TaskError."""
@@ -101,10 +106,9 @@ def find_tasks(ws: Workspace) -> dict[str, Path]:
 def card(task: Task) -> TaskCard:
     """Summarise the task for lists; `tunable` counts the points of its [tune] space, 0 without one."""
     points = prod(len(values) for values in task.tune.values()) if task.tune else 0
-    score = task.bench.score if task.bench.command else "us"
     return TaskCard(
-        task.name, task.summary, task.language, task.editable, score, task.bench.direction, points, task.need,
-        unchecked=task.check.unchecked,
+        task.name, task.summary, task.language, task.editable, task.own_score or "us", task.bench.direction, points,
+        task.need, unchecked=task.check.unchecked,
     )  # fmt: skip
 
 
@@ -142,9 +146,9 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
     specs.refuse(document, file, language.commands, editable)
     specs.refuse_check(document, file.check)
-    if language.commands and file.cases:
-        message = f"[cases] has weights, but the score of a task in {section.language} is its benchmark's own"
-        raise _error(document, message, "remove it, and weigh the cases in that score", "cases")
+    if language.commands and file.cases and file.bench.direction == "higher":
+        message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
+        raise _error(document, message, "remove [cases], or let the benchmark print times", "bench", "direction")
     protected = tuple(name for name in files if name not in editable)
     return Task(
         name=section.name,

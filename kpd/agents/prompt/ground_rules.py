@@ -53,7 +53,6 @@ def limits(task: Task, kind: Kind) -> str:
 
 
 UNCHECKED = "Nothing checks the results of this task, so a wrong candidate would not be noticed: change no result"
-_MEAN = "geometric mean over the timed cases"
 
 
 def _judged(task: Task, run: Run, kind: Kind) -> str:
@@ -61,21 +60,25 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
     if task.bench.command is not None:
         held_out = ", then on held-out cases" if task.final.command is not None else ""
         passes = UNCHECKED if task.check.unchecked else "It must pass the task's own check"
+        score = f"`{task.own_score}`, the score of the task's own benchmark ({task.bench.direction} is better),"
         return (
-            f"{passes}; `{task.bench.score}`, the score of the task's own benchmark"
-            f" ({task.bench.direction} is better), is measured in turns with the incumbent's{held_out}. It is kept if"
+            f"{passes}; {score if task.own_score else f'the {_mean(task)} of its benchmark'}"
+            f" is measured in turns with the incumbent's{held_out}. It is kept if"
             f" that is better by at least {least}, with 99 % confidence{_floor(task)}."
         )
     cold = ", its data out of L2" if kind == "gpu" else ""
     inputs = ", ".join(task.check.distributions).replace("heavy_tail", "heavy-tailed")
-    named = ", ".join(f"{plain(name)} {weight:g}" for name, weight in task.weights.items())
-    mean = f"geometric mean over the timed cases, by weight ({named}, others 1)," if named else _MEAN
     truth = "the baseline's outputs" if task.check.truth == "baseline" else "a double-precision oracle"
     return (
         f"In every shape{_others(task.check)} it is compared {_near(task.check)} with {truth}, on secret inputs"
-        f" ({inputs}), then timed in turns with the incumbent{cold}. It is kept if the {mean} is at least"
+        f" ({inputs}), then timed in turns with the incumbent{cold}. It is kept if the {_mean(task)} is at least"
         f" {least} faster, with 99 % confidence{_floor(task)}."
     )
+
+
+def _mean(task: Task) -> str:
+    named = ", ".join(f"{plain(name)} {weight:g}" for name, weight in task.weights.items())
+    return f"geometric mean over the timed cases{f', by weight ({named}, others 1),' if named else ''}"
 
 
 def _floor(task: Task) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from kpd.agents import catalogue
 from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
-from kpd.engine.run_loop import end_run
+from kpd.engine.run_loop import break_off
 from kpd.model import acts, events as e
 from kpd.model.causes import Stopped
 from kpd.model.run import Run
@@ -107,7 +107,7 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
             raise Refused(f"{target.id} could not be ended: {held}", "correct that, then stop it again")
         return
     was_active = target.begun
-    end_run(engine.journal, target.id, "stopped", Stopped(by))
+    break_off(engine.journal, target.id, "stopped", Stopped(by))
     if was_active:
         engine.pool.end_leftovers(target.host)
     if was_active and engine.journal.state.held and not engine.journal.state.begun:

@@ -59,6 +59,11 @@ def candidate_flags(raw: bytes, fast_math: bool) -> tuple[str, ...]:
         raise BuildError(str(err), str(err), "structural") from err
 
 
+def lacks_optimisation(language: str, flags: str) -> bool:
+    """Return whether this is C without an `-O` flag: then the compiler does not optimise. Spaces separate the flags."""
+    return language == "c" and not any(flag.startswith("-O") for flag in flags.split())
+
+
 def script(host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[str, ...]) -> str:
     """Return the shell script of a build.
 

@@ -28,9 +28,9 @@ from kpd.measure.command.runs import (
 from kpd.measure.command.timing import cost, order, time_pairs
 from kpd.measure.judge import HeldOutResult, log_ratio, percent
 from kpd.measure.run_context import RunContext, command_context, untimed_context
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample, weighted
 from kpd.measure.score import CaseWork
-from kpd.model.faults import WrongResult
+from kpd.model.faults import Complaint, WrongResult
 from kpd.model.flags import Flag
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import read_files
@@ -158,7 +158,7 @@ class CommandBench:
             )  # fmt: skip
             async with aclosing(pairs):
                 async for sample in pairs:
-                    yield sample
+                    yield sample if not self.task.weights else replace(weighted(sample, self.task.weights), score=None)
 
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
         """Return nothing: the task makes its objects itself, if any. Its text has been screened."""
@@ -244,5 +244,8 @@ class CommandBench:
 
     def _read(self, run: CommandRun, command: TaskCommand) -> Result:
         found = read(run, command, self.task.bench.score)
+        if command is self._bench and (unknown := [name for name in self.task.weights if name not in found.cases]):
+            cases = ", ".join(found.cases) or "none"
+            raise RunFailed(Complaint(f"[cases.{unknown[0]}] has a weight, but the cases of its result are {cases}"))
         self._dims |= {name: case.dims for name, case in found.cases.items() if case.dims}
         return found

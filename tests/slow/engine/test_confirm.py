@@ -30,9 +30,12 @@ def test_the_end_of_a_run_measures_its_best_against_the_baseline(daemon: RealDae
 
 
 def test_what_is_rolled_back_to_is_measured_in_the_background(daemon: RealDaemon, workspace: Workspace) -> None:
+    (workspace.tasks / "scale" / "build.json").write_text('{"flags": "-march=native"}')
     daemon.start()
     daemon.command("run", task="scale", agent="operator", iterations=9)
     daemon.until_event("folder_known")
+    told = str(daemon.query("status")["notices"])
+    assert "r1: its speed-ups are over a baseline with no -O flag: kpd adds none to" in told
     for number, (old, new) in enumerate((("8", "4"), ("4", "1")), start=1):
         save(kernel(workspace), kernel(workspace).read_text().replace(f"REPEAT {old}", f"REPEAT {new}"))
         daemon.until_event("iteration_ended", iteration=number, outcome="accepted")
@@ -64,3 +67,8 @@ def test_what_is_rolled_back_to_after_the_end_is_measured_too(daemon: RealDaemon
     daemon.until(lambda: len(daemon.events("run_ended")) == 3, "the run to end once more")
     headline = daemon.query("status")["runs"]["r1"]["headline"]
     assert (headline["of"], headline["by"]) == (2, 5)
+    daemon.command("rollback", iteration="r1.1")
+    daemon.until_event("step_started", iteration=6, step="time")
+    daemon.command("stop", run="r1")
+    assert [event["body"] for event in daemon.events("run_ended")] == [before] * 4, "stopped or not"
+    assert daemon.query("show", iteration="r1.6")["iteration"]["outcome"] == "interrupted"

@@ -77,13 +77,19 @@ def test_refused_weights_and_floors(folder: Path, wrong: str) -> None:
         load_task(folder)
 
 
-def test_a_task_with_its_own_benchmark_weighs_its_cases_in_its_score(folder: Path) -> None:
+def test_a_task_with_its_own_benchmark_has_its_score_or_weighs_its_cases(folder: Path) -> None:
     change(folder, 'language = "c"', 'language = "command"')
-    toml = (folder / "task.toml").read_text()
-    (folder / "task.toml").write_text(f'{toml}\n[bench]\ncommand = "./bench"\n\n[cases.a]\nweight = 2\n')
-    with pytest.raises(TaskError, match="its benchmark's own") as caught:
+    toml = (folder / "task.toml").read_text() + '\n[bench]\ncommand = "./bench"\n'
+    (folder / "task.toml").write_text(toml)
+    own = load_task(folder)
+    assert (own.own_score, card(own).score, own.weights) == ("best_us", "best_us", {})
+    (folder / "task.toml").write_text(f"{toml}\n[cases.a]\nweight = 2\n")
+    weighed = load_task(folder)
+    assert (weighed.own_score, card(weighed).score, weighed.weights) == ("", "us", {"a": 2.0})
+    (folder / "task.toml").write_text(f'{toml}direction = "higher"\n\n[cases.a]\nweight = 2\n')
+    with pytest.raises(TaskError, match=r"\[cases\] has weights, so the score is a time") as caught:
         load_task(folder)
-    assert caught.value.remedy == "remove it, and weigh the cases in that score"
+    assert caught.value.remedy == "remove [cases], or let the benchmark print times"
 
 
 def test_weights_are_for_cases_that_the_harness_times(folder: Path) -> None:
@@ -365,8 +371,17 @@ def test_keys_about_correctness_that_do_not_fit(folder: Path, more: str, message
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("more", ["[check]\nunchecked = true", '[check]\ngood = ["fine"]', "[need]\ncpus = 2"])
+@pytest.mark.parametrize("more", ["[check]\nunchecked = true", '[check]\ngood = ["fine"]'])
 def test_keys_that_a_task_of_kpds_driver_has_not(folder: Path, more: str) -> None:
     (folder / "task.toml").write_text(f"{TOML}\n{more}\n")
     with pytest.raises(TaskError, match="kpd's own driver measures a task in c; remove it"):
+        load_task(folder)
+
+
+@pytest.mark.parametrize("cpus", ["2", '"all"'])
+def test_kpds_driver_times_on_one_cpu(folder: Path, cpus: str) -> None:
+    (folder / "task.toml").write_text(f"{TOML}\n[need]\ncpus = 1\n")
+    assert load_task(folder).need.cpus == 1
+    (folder / "task.toml").write_text(f"{TOML}\n[need]\ncpus = {cpus}\n")
+    with pytest.raises(TaskError, match="times a task in c on one CPU; remove it, or write cpus = 1"):
         load_task(folder)

@@ -15,8 +15,9 @@ from kpd.hosts.host import Host
 from kpd.measure.bench import CheckFailed
 from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.compiling import BuildError
-from kpd.measure.judge import HeldOutResult, log_ratio
+from kpd.measure.judge import HeldOutResult, judge, log_ratio
 from kpd.measure.samples import ProcessSample
+from kpd.measure.score import score
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import THIS_CPU, local_host
 
@@ -350,3 +351,23 @@ async def test_a_command_has_all_cpus_unless_its_task_says_how_many(host: Host, 
         (sample,) = await timed(bench, KERNEL, KERNEL)
         assert sample.score is not None
         assert sample.score.a_ns == (1000.0 * most,)
+
+
+async def test_cases_count_by_their_weights_in_place_of_the_benchmarks_own_score(host: Host, tmp_path: Path) -> None:
+    printed = """
+        import json, kernel
+        cases = {"small": 10.0, "large": 20.0 * kernel.US / 100}
+        print(json.dumps({"ok": True, "best_us": 5.0, "cases": cases}))
+    """
+    bench = await made(host, tmp_path, "[cases.large]\nweight = 3\n", benchmark=printed)
+    samples = await timed(bench, us(100.0), us(50.0), processes=2)
+    assert [sample.score for sample in samples] == [None, None]
+    assert {name: case.weight for name, case in samples[0].judged.items()} == {"small": 1.0, "large": 3.0}
+    assert score(samples) == pytest.approx(10.0)
+    assert judge(samples, 1.0).gain.speedup.ratio == pytest.approx(2**0.75)
+
+
+async def test_a_weight_of_a_case_that_the_result_lacks_refuses_the_run(host: Host, tmp_path: Path) -> None:
+    bench = await made(host, tmp_path, "[cases.huge]\nweight = 3\n")
+    with pytest.raises(CheckFailed, match=r"\[cases.huge\] has a weight, but the cases of its result are all"):
+        await checked(bench, KERNEL)

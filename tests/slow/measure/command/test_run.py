@@ -144,3 +144,27 @@ def test_a_baseline_that_does_not_say_it_is_right_stops_with_a_question(
     ended = daemon.until_event("run_ended")["body"]
     assert ended["outcome"] == "failed"
     assert asked in ended["reason"]
+
+
+def test_a_machine_too_busy_for_the_last_contest_leaves_the_number_unconfirmed(
+    daemon: RealDaemon, workspace: Workspace, tmp_path: Path
+) -> None:
+    """Whoever replaces the device's lock may have measured beside this run, so the contest counts for nothing."""
+    leases, busy = tmp_path / "leases", tmp_path / "busy"
+    with (workspace.root / "config.toml").open("a") as config:
+        config.write(f'[hosts.local]\nleases = "{leases}"\n')
+    lock = leases / "cpu.lock"
+    disturb = f"from pathlib import Path\nif Path({str(busy)!r}).exists(): Path({str(lock)!r}).unlink(True)\n"
+    make(workspace, disturb + BENCHMARK)
+    daemon.start()
+    daemon.command("run", task="rate", iterations=1)
+    daemon.until_event("step_started", iteration=2, step="time")
+    busy.touch()
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    last = daemon.query("show", iteration="r1.2")["iteration"]
+    assert (last["confirming"], last["outcome"], last["cause"]["kind"]) == ("end", "infra", "too_busy")
+    headline = daemon.query("status")["runs"]["r1"]["headline"]
+    assert (headline["how"], headline["of"], headline["by"]) == ("unconfirmed", 1, None)
+    assert ", not confirmed" in verb_of(workspace, "status")
+    report = (workspace.run_folder("rate", "r1") / "report.md").read_text()
+    assert "It could not be measured against the baseline: local: the lease on cpu was lost" in report
