@@ -1,10 +1,11 @@
 """Computes lower bounds of a case's time from the measured limits of a device."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
+from typing import Protocol
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
@@ -80,6 +81,12 @@ class Roofline:
             return None
         fastest = max([self.gbs(bytes), *(gbs for footprint, gbs in self.bandwidth if footprint >= bytes)])
         return bytes / fastest / 1e3 / MEMORY_MARGIN
+
+
+class MeasureRoofline(Protocol):
+    """A function that returns the roofline of the device; with `again` it measures anew. Raises HostError."""
+
+    def __call__(self, again: bool) -> Awaitable[Roofline]: ...
 
 
 def roofline_of(said: bytes) -> Roofline:

@@ -41,7 +41,7 @@ HELD_OUT = "abba"
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> "CommandBench":
-    """Put the programs that run the task's commands on the host, and measure a GPU's roofline. Raises HostError."""
+    """Put the programs that run the task's commands on the host, and measure its roofline. Raises HostError."""
     runner = await host.stage(sources())
     facts = await host.probe()
     env: dict[str, str] = {}

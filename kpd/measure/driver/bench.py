@@ -15,7 +15,7 @@ from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver import audits, check, timing, tolerance
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
 from kpd.measure.objects.inspect import Inspector
-from kpd.measure.roofline import Roofline, work
+from kpd.measure.roofline import MeasureRoofline, Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample, weighted
 from kpd.measure.score import CaseWork
@@ -37,12 +37,6 @@ class CompileTree(Protocol):
     """
 
     def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[BuiltObject]: ...
-
-
-class MeasureRoofline(Protocol):
-    """A function that returns the roofline of the device; with `again` it measures anew. Raises HostError."""
-
-    def __call__(self, again: bool) -> Awaitable[Roofline]: ...
 
 
 class DriverBench:

@@ -17,7 +17,7 @@ from kpd.measure.command.bench import CommandBench, prepare
 from kpd.measure.compiling import BuildError
 from kpd.measure.judge import HeldOutResult, judge, log_ratio
 from kpd.measure.samples import ProcessSample
-from kpd.measure.score import score
+from kpd.measure.score import case_times, impossible, score
 from kpd.workspace.task import load_task
 from tests.support.measure.measured import THIS_CPU, local_host
 
@@ -104,6 +104,24 @@ async def test_device_time_and_work_of_a_case_that_tells_its_dims(host: Host, tm
     (sample,) = await timed(bench, us(100), us(200))
     assert sample.cases["all"].device_ns == (25_000.0, 50_000.0)
     assert (bench.work["all"].bytes, bench.work["all"].flops) == (8000, None)
+
+
+async def test_a_case_on_a_cpu_cannot_be_quicker_than_its_cpus(host: Host, tmp_path: Path) -> None:
+    """Also where nothing compares the results."""
+    case = '{"name": "all", "us": kernel.US, "dims": {"n": 10_000_000}}'
+    benchmark = f'import json, kernel; print(json.dumps({{"best_us": kernel.US, "cases": [{case}]}}))'
+    least = []
+    for cpus in (1, 2):
+        toml = f'[check]\nunchecked = true\n[need]\ncpus = {cpus}\n[roofline]\nbytes = "n*8"\nflops = "n*8"\n'
+        (tmp_path / str(cpus)).mkdir()
+        bench = await made(host, tmp_path / str(cpus), toml, benchmark=benchmark)
+        too_fast = case_times(await timed(bench, us(1e6), us(0.05), processes=2), bench.work)
+        found = impossible(too_fast, bench.work)
+        assert found is not None and found.us == pytest.approx(0.05)
+        assert impossible(case_times(await timed(bench, us(1e6), us(1e6), processes=2), bench.work), bench.work) is None
+        assert (bench.work["all"].roofline_us is None, bench.peaks == (None, None)) == (cpus == 2, cpus == 2)
+        least.append(found.least_us)
+    assert least[0] == pytest.approx(2 * least[1])
 
 
 FOUND_OUT = {
