@@ -27,8 +27,9 @@ from own_daemon import own_daemon
 
 from kpd.model import events as e
 from kpd.model.fold import fold_all
-from kpd.model.headline import chained, headline
+from kpd.model.headline import chained, headline, lineage
 from kpd.model.run import Run
+from kpd.model.verdicts import Speedup
 from kpd.workspace.paths import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,12 +99,17 @@ def told(run: Run) -> dict[str, Any]:
     return {
         "accepted": accepted,
         "how": found.how,
-        "headline": [round(value, 4) for value in (found.speedup.ratio, found.speedup.low, found.speedup.high)],
-        "chained": [round(value, 4) for value in (chain.ratio, chain.low, chain.high)],
+        "headline": ends(found.speedup),
+        "chained": ends(chain),
+        "steps": [ends(it.verdict.gain.speedup) for it in lineage(run, found.of) if it.verdict is not None],
         "quotient_of_scores": round(scores, 4),
         "within": chain.low <= found.speedup.ratio <= chain.high,
         "overlap": chain.low <= found.speedup.high and found.speedup.low <= chain.high,
     }
+
+
+def ends(of: Speedup) -> list[float]:
+    return [round(value, 4) for value in (of.ratio, of.low, of.high)]
 
 
 if __name__ == "__main__":

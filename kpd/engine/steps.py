@@ -30,7 +30,7 @@ from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
 from kpd.profile.catalogue import profiler_of
 from kpd.profile.changes import changes
-from kpd.profile.paired import MOST_CHANGES, incumbent_metrics
+from kpd.profile.paired import MOST_CHANGES, bottleneck_beside, incumbent_metrics
 from kpd.profile.profile import Profile
 from kpd.workspace.run_files import digest
 
@@ -228,12 +228,8 @@ async def explain(attempt: Attempt, found: Detail) -> e.Explained:
     profiler = profiler_of(attempt.bench.device.kind)
     fired = profiler.findings(found.profiled.metrics)
     attempt.keep("findings.json", fired)
-    said = profiler.bottleneck(found.profiled.metrics)
-    if attempt.is_baseline:
-        return e.Explained(*_blank(attempt), said, fired)
-    before = incumbent_metrics(found, attempt.detail_of(attempt.parent))
-    if "roofline_pct" in before:
-        said += f"; iteration {attempt.parent} had {before['roofline_pct']:.0f} % in the same contest"
+    before = {} if attempt.is_baseline else incumbent_metrics(found, attempt.detail_of(attempt.parent))
+    said = bottleneck_beside(profiler, found.profiled.metrics, before, attempt.parent)
     moved = changes(before, found.profiled.metrics)[:MOST_CHANGES]
     return e.Explained(*_blank(attempt), said, fired, moved)
 

@@ -28,8 +28,9 @@ def profiler_of(kind: Kind) -> Profiler:
     known = rules(kind)
     if kind == "gpu":
         concluded = partial(gpu.findings, known=known)
-        return Profiler(gpu.measured, gpu.uncounted, known, concluded, gpu.bottleneck, gpu.in_full)
-    return Profiler(cpu.measured, cpu.uncounted, known, partial(cpu.findings, known=known), cpu.bottleneck)
+        return Profiler(gpu.measured, gpu.uncounted, known, concluded, gpu.limit, gpu.bottleneck, gpu.in_full)
+    concluded = partial(cpu.findings, known=known)
+    return Profiler(cpu.measured, cpu.uncounted, known, concluded, cpu.limit, cpu.bottleneck)
 
 
 @cache

@@ -52,17 +52,22 @@ def findings(metrics: Mapping[str, float], known: Sequence[Rule] = CPU_RULES) ->
     return rules.apply(known, metrics)
 
 
+def limit(metrics: Mapping[str, float]) -> str:
+    """Name what limits the candidate: memory, arithmetic, or latency when it is far from both; empty if unknown."""
+    of_all = metrics.get("roofline_pct", math.nan)
+    if not math.isfinite(of_all):
+        return ""
+    return "latency bound" if of_all < FAR_PCT else f"{speed.limited_by(metrics)} bound"
+
+
 def bottleneck(metrics: Mapping[str, float]) -> str:
-    """Describe in one line what limits the candidate: memory, arithmetic, or latency when it is far from both."""
+    """Describe in one line what limits the candidate."""
     metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
-    of_all = metrics.get("roofline_pct")
-    if of_all is None:
+    if not (what := limit(metrics)):
         return "unknown: the task gives no roofline" + _ipc(metrics)
-    if of_all < FAR_PCT:
-        return f"latency bound: {of_all:.0f} % of the roofline{speed.rates(metrics)}{_ipc(metrics)}"
-    what = speed.limited_by(metrics)
-    room = "little room left" if of_all >= NEAR_PCT else "some room left"
-    return f"{what} bound: {of_all:.0f} % of the roofline{speed.rates(metrics)}, {room}"
+    of_all = metrics["roofline_pct"]
+    room = ", little room left" if of_all >= NEAR_PCT else ", some room left"
+    return f"{what}: {of_all:.0f} % of the roofline{speed.rates(metrics)}{_ipc(metrics) if of_all < FAR_PCT else room}"
 
 
 def _ipc(metrics: Mapping[str, float]) -> str:

@@ -23,6 +23,8 @@ LAUNCH_PCT = 20.0
 """From this share of a call on, launching may be the bottleneck; see `_launch_bound`."""
 HALF_BUSY_PCT = 60.0
 """Like Nsight Compute, kpd calls a kernel latency bound when neither arithmetic nor memory reaches this share."""
+HALF_ROOFLINE_PCT = 50.0
+"""Without counters, what limits a kernel is known only from this share of the roofline on."""
 TRAFFIC = ("dram_read_mb", "dram_write_mb")
 COMPILED = ("ptxas_registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "static_shared_bytes")
 
@@ -172,23 +174,35 @@ def findings(metrics: Mapping[str, float], known: Sequence[Rule] = GPU_RULES) ->
     return tuple(sorted((*fired, *together), key=lambda finding: order[finding.rule]))
 
 
-def bottleneck(metrics: Mapping[str, float]) -> str:
-    """Describe in one line what limits the candidate: launching, memory, arithmetic, or else latency."""
+def limit(metrics: Mapping[str, float]) -> str:
+    """Name what limits the candidate: launching, memory, arithmetic, or else latency; empty if unknown."""
     known = {name: value for name, value in metrics.items() if math.isfinite(value)}
     if _launch_bound(known):
+        return "launch bound"
+    units = _units(known)
+    if "sm_pct" not in known or not units:
+        return f"{speed.limited_by(known)} bound" if known.get("roofline_pct", 0.0) >= HALF_ROOFLINE_PCT else ""
+    if max(*units.values(), known["sm_pct"]) < HALF_BUSY_PCT:
+        return "latency bound"
+    return "compute bound" if known["sm_pct"] > max(units.values()) else "memory bound"
+
+
+def bottleneck(metrics: Mapping[str, float]) -> str:
+    """Describe in one line what limits the candidate."""
+    known = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    what, units, compute = limit(known), _units(known), known.get("sm_pct")
+    if what == "launch bound":
         return (
             f"launch bound: a call takes {known['event_us']:.3g} µs,"
             f" of which the device works {known['device_us']:.3g} µs"
             f" ({known['launch_overhead_pct']:.0f} % is launching){_roofline(known)}"
         )
-    units = {unit: known[name] for unit, name in _UNITS.items() if name in known}
-    if "sm_pct" not in known or not units:
-        return _by_roofline(known)
+    if compute is None or not units:
+        return _by_roofline(known, what)
     busiest = max(units, key=lambda unit: units[unit])
-    compute = known["sm_pct"]
-    if max(units[busiest], compute) < HALF_BUSY_PCT:
+    if what == "latency bound":
         return f"latency bound: {_busy(units)}, SMs at {compute:.0f} %{_waiting(known)}{_roofline(known)}"
-    if compute > units[busiest]:
+    if what == "compute bound":
         return f"compute bound: SMs at {compute:.0f} % of their peak, {_busy(units)}{_roofline(known)}"
     others = {unit: share for unit, share in units.items() if unit != busiest}
     return (
@@ -198,6 +212,10 @@ def bottleneck(metrics: Mapping[str, float]) -> str:
 
 
 _UNITS = {"DRAM": "dram_pct", "L2": "l2_pct"}
+
+
+def _units(m: Mapping[str, float]) -> dict[str, float]:
+    return {unit: m[name] for unit, name in _UNITS.items() if name in m}
 
 
 def _launch_bound(m: Mapping[str, float]) -> bool:
@@ -213,12 +231,10 @@ def _launch_bound(m: Mapping[str, float]) -> bool:
     return lost >= 100 - lost - m["roofline_pct"]
 
 
-def _by_roofline(m: Mapping[str, float]) -> str:
+def _by_roofline(m: Mapping[str, float], what: str) -> str:
     if "roofline_pct" not in m:
         return "unknown: no counters, and the task gives no roofline"
-    if m["roofline_pct"] < 50:
-        return f"unknown without counters{_roofline(m)}"
-    return f"{speed.limited_by(m)} bound{_roofline(m)}; no counters"
+    return f"{what}{_roofline(m)}; no counters" if what else f"unknown without counters{_roofline(m)}"
 
 
 def _busy(units: Mapping[str, float]) -> str:

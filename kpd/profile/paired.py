@@ -14,12 +14,15 @@ from kpd.model.metrics import describe, of_case, parted
 from kpd.model.profiles import CaseTime
 from kpd.model.verdicts import ratio_of
 from kpd.profile.changes import changes
+from kpd.profile.profile import Profiler
 
 Metrics = Mapping[str, float]
 TIMES = ("call_us", "event_us")
 RATES = ("gbs", "gflops", "roofline_pct", "memory_roofline_pct", "compute_roofline_pct")
 FIXED = ("intensity",)
 """Metrics of the group "speed" that no time goes into."""
+TIMED = frozenset(("roofline_pct", "event_us"))
+"""Metrics in the description of a bottleneck that depend on how fast the host was."""
 MOST_CHANGES = 8
 
 
@@ -33,6 +36,20 @@ def incumbent_metrics(found: Detail, incumbent: Detail) -> dict[str, float]:
     speedups = {case.case: ratio_of(case.gain_pct) for case in found.timed.cases}
     speedups[""] = found.judged.verdict.gain.speedup.ratio
     return _as_fast(found.profiled.metrics, incumbent.profiled.metrics, speedups) | _on_the_device(found.timed.cases)
+
+
+def bottleneck_beside(profiler: Profiler, mine: Metrics, before: Metrics, parent: int) -> str:
+    """Describe what limits a candidate, with what limited its incumbent, iteration `parent`, in the same contest.
+
+    `before` are that one's metrics there. A share of the roofline depends on how fast the host was: one that stands
+    alone is marked as measured then.
+    """
+    said = profiler.bottleneck(mine)
+    if "roofline_pct" not in before:
+        return f"{said}, as measured then" if TIMED & mine.keys() else said
+    limit = profiler.limit(before)
+    was = f" and was {limit}" if limit and limit != profiler.limit(mine) else ""
+    return f"{said}; iteration {parent} had {before['roofline_pct']:.0f} %{was} in the same contest"
 
 
 def baseline_beside(found: Detail, baseline: Detail, speedups: Mapping[str, float]) -> Detail:

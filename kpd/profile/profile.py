@@ -49,13 +49,15 @@ class TimedMetrics(Protocol):
 class Profiler:
     """The functions that profile candidates on one kind of device, and draw conclusions from the metrics.
 
-    `findings` returns the findings of the rules that fire, the severest first; `bottleneck` describes in one line what
-    limits a candidate. `in_full` collects more than the metrics, on demand; it is None where there is no more.
+    `findings` returns the findings of the rules that fire, the severest first; `limit` names what limits a candidate in
+    two words (empty: unknown), `bottleneck` describes it in one line. `in_full` collects more than the metrics, on
+    demand; it is None where there is no more.
     """
 
     measured: ProfileCandidate
     uncounted: TimedMetrics
     rules: tuple[Rule, ...]
     findings: Callable[[Mapping[str, float]], tuple[Finding, ...]]
+    limit: Callable[[Mapping[str, float]], str]
     bottleneck: Callable[[Mapping[str, float]], str]
     in_full: ProfileCandidate | None = None

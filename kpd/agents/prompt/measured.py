@@ -42,7 +42,7 @@ def cases(metrics: Mapping[str, float]) -> str:
     names = [case for metric, case in map(parted, metrics) if metric == "call_us" and case]
     told = [_case(metrics, case) for case in names[:MOST_CASES]]
     more = f"; and {len(names) - MOST_CASES} more" if len(names) > MOST_CASES else ""
-    return f"Cases (µs a call, % of roofline): {'; '.join(told)}{more}." if told else ""
+    return f"Cases (µs a call, % of roofline, as measured then): {'; '.join(told)}{more}." if told else ""
 
 
 def _case(metrics: Mapping[str, float], case: str) -> str:

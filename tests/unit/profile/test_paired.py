@@ -22,7 +22,8 @@ from kpd.model.metrics import METRICS
 from kpd.model.profiles import CaseTime, MetricChange
 from kpd.model.run import Run
 from kpd.model.verdicts import Gain, Verdict
-from kpd.profile.paired import RATES, TIMES, beside, incumbent_metrics
+from kpd.profile.catalogue import profiler_of
+from kpd.profile.paired import RATES, TIMES, beside, bottleneck_beside, incumbent_metrics
 from kpd.text.endings import of_iteration
 from tests.places import ROOT
 from tests.support.model.samples import done, run_of
@@ -145,3 +146,32 @@ def test_with_a_host_that_slows_down_in_between_the_number_is_that_of_a_direct_c
     if len(factors) == 1:
         by_scores = 100.0 / (us * 1.5)
         assert abs(log(by_scores / direct.ratio)) > log(1.3), "which scores of different contests would miss"
+
+
+@given(st.floats(1, 90), st.floats(0.2, 0.99), st.floats(0.3, 3.0))
+def test_a_bottleneck_stands_beside_the_incumbents_of_the_same_contest(
+    share: float, kept: float, slower: float
+) -> None:
+    """On a slower host both shares fall, so they never say the opposite of the verdict."""
+    incumbent = profiled(100.0, share)
+    found = profiled(slower * 100 * kept, share / slower / kept, 100 * (1 - kept))
+    assert found.profiled is not None
+    said = bottleneck_beside(profiler_of("cpu"), found.profiled.metrics, incumbent_metrics(found, incumbent), 3)
+    shares = [int(one) for one in re.findall(r"(\d+) %", said)]
+    assert len(shares) == 2 and shares[0] >= shares[1]
+    assert re.search(r"; iteration 3 had \d+ %( and was latency bound)? in the same contest$", said)
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ({"roofline_pct": 12.0}, "roofline bound: 62 % of the roofline, some room left; iteration 3 had 12 % and was"
+         " latency bound in the same contest"),
+        ({"roofline_pct": 55.0}, "roofline bound: 62 % of the roofline, some room left; iteration 3 had 55 % in the"
+         " same contest"),
+        ({}, "roofline bound: 62 % of the roofline, some room left, as measured then"),
+    ],
+)  # fmt: skip
+def test_a_share_that_stands_alone_is_marked(before: dict[str, float], told: str) -> None:
+    assert bottleneck_beside(profiler_of("cpu"), {"roofline_pct": 62.0}, before, 3) == told
+    assert bottleneck_beside(profiler_of("cpu"), {"ipc": 2.0}, {}, 3).endswith("a cycle")

@@ -60,7 +60,9 @@ def test_what_an_engineer_needs_stands_in_the_first_prompt(tmp_path: Path) -> No
     heading, bottleneck, cases, launch = said["bottleneck"].splitlines()
     assert heading == "## The incumbent, iteration 0"
     assert bottleneck.startswith("Bottleneck: memory bound: L2 at 84 % of its peak")
-    assert cases.startswith("Cases (µs a call, % of roofline): square_4096 295, 16 %; square_1024 21, 14 %; ")
+    assert cases.startswith(
+        "Cases (µs a call, % of roofline, as measured then): square_4096 295, 16 %; square_1024 21, 14 %; "
+    )
     assert "62.1 waves on 132 SMs" in launch
     assert "at least 1 % faster" in said["role"]
     assert "compared exactly" in said["role"]
