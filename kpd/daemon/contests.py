@@ -1,5 +1,6 @@
 """Answers queries about contests: one iteration beside those it is compared with, and the cases of a run."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from kpd.daemon.sources import Sources
@@ -58,7 +59,11 @@ def cases(sources: Sources, run: str | None = None) -> Any:
     of = run_ref(state, run) if run is not None else run_ref(state)
     with sources.log(of.id) as log:
         facts = [event.fact for event in log.read(run=of.id, kind=Timed.kind())] if log else []
-    timed = {fact.iteration: fact for fact in facts if isinstance(fact, Timed)}
+    return matrix_of(of, {fact.iteration: fact for fact in facts if isinstance(fact, Timed)})
+
+
+def matrix_of(of: Run, timed: Mapping[int, Timed]) -> dict[str, Any]:
+    """Return the run's matrix, the slowest case of its incumbent first; `timed` has the times of its iterations."""
     matrix = sorted(case_matrix(of, timed), key=lambda row: row.ratio(of.incumbent))
     rows = [{"case": row.case, "weight": row.weight, "best": row.best, "speedups": row.speedups} for row in matrix]
     return {"run": of.id, "incumbent": of.incumbent, "dispatch": dispatch(matrix, of.incumbent), "cases": rows}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from kpd.model.case_matrix import CaseSpeedups
 from kpd.model.detail import Detail
 from kpd.model.events import Event
 from kpd.model.iteration import Iteration
@@ -11,7 +12,7 @@ from kpd.model.profiles import Severity
 from kpd.model.spending import Spend
 from tui.model.outline import TreePosition
 
-What = Literal["show", "diff", "events", "cost", "rules", "acts", "diary", "texts"]
+What = Literal["show", "diff", "events", "cost", "rules", "acts", "diary", "texts", "cases"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,20 @@ class RuleRecord:
     action: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class BestCases:
+    """The matrix of a run's cases and candidates.
+
+    `dispatch` is how many times as fast as the incumbent a program with the best of each case would be at most.
+    """
+
+    cases: tuple[CaseSpeedups, ...]
+    dispatch: float | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedDetails:
-    """The answers for one iteration, and `cost` for the run; None where there is no answer yet.
+    """The answers for one iteration, `cost` and `best_cases` for the run; None where there is no answer yet.
 
     `marked` is the marked iteration in full; `acts` are what operators did in the run, among its newest events; `diary`
     are the newest lines of the daemon's own log; `texts` are those files in TEXTS that the iteration has.
@@ -100,6 +112,7 @@ class LoadedDetails:
     marked: Show | Problem | None = None
     diary: tuple[Notice, ...] | Problem | None = None
     texts: tuple[Text, ...] | Problem | None = None
+    best_cases: BestCases | Problem | None = None
 
     @property
     def detail(self) -> Detail:
@@ -107,5 +120,13 @@ class LoadedDetails:
 
 
 Answer = (
-    Show | Diff | Cost | Problem | tuple[Event, ...] | tuple[RuleRecord, ...] | tuple[Notice, ...] | tuple[Text, ...]
+    Show
+    | Diff
+    | Cost
+    | Problem
+    | BestCases
+    | tuple[Event, ...]
+    | tuple[RuleRecord, ...]
+    | tuple[Notice, ...]
+    | tuple[Text, ...]
 )

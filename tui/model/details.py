@@ -4,14 +4,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kpd.messages import Push
+from kpd.model.acts import RolledBack
 from kpd.model.codec import CodecError, decode, encode, event_from_json
-from kpd.model.events import Billed, Event, IterationEnded, IterationFact, RunFact
+from kpd.model.events import Accepted, Billed, Event, GaveWay, IterationEnded, IterationFact, RunFact
 from kpd.model.notices import Notice
 from kpd.model.state import State
 from kpd.subscription import DaemonError, Live
 from kpd.wire import DAEMON_LOG
 from tui.format.operator_acts import operator_act
-from tui.model.answers import Answer, Cost, DetailQuery, Diff, LoadedDetails, Problem, RuleRecord, Show, Text
+from tui.model.answers import Answer, BestCases, Cost, DetailQuery, Diff, LoadedDetails, Problem, RuleRecord, Show, Text
 from tui.model.feed import Feed
 from tui.model.outline import TreePosition
 from tui.model.output import AGENT
@@ -26,8 +27,8 @@ LOST = ("infra", "no_daemon")
 TEXTS = {"reply.md": AGENT, "build.log": "build"}
 """Files of an iteration with output that was printed while nobody watched, and its channel."""
 LONGEST_TEXT = 40_000
-BILLS, ACTS = -1, -2
-"""Keys in place of an iteration's number: the bills of a run, and what operators did in it."""
+BILLS, ACTS, CASES = -1, -2, -3
+"""Keys in place of an iteration's number: the bills of a run, what operators did in it, and its times by case."""
 
 
 @dataclass(slots=True)
@@ -67,6 +68,8 @@ class Details:
                 self._changed[fact.run, BILLS] = self._heard
             elif isinstance(fact, IterationEnded):
                 self._changed[_EVERYWHERE] = self._heard
+            if isinstance(fact, IterationEnded | Accepted | RolledBack | GaveWay):
+                self._changed[fact.run, CASES] = self._heard
 
     def forget_problems(self) -> None:
         """Forget questions that got no answer, and ask again those under way: a new connection may answer them."""
@@ -88,6 +91,7 @@ class Details:
             None if mark is None else self._value(DetailQuery("show", mark)),
             self._value(DetailQuery("diary", at)),
             self._value(DetailQuery("texts", at)),
+            self._value(DetailQuery("cases", at)),
         )
 
     def wants(self, question: DetailQuery) -> bool:
@@ -142,7 +146,7 @@ def _key(question: DetailQuery) -> DetailQuery | None:
     match question.what:
         case "cost":
             return question if at.run and at.iteration is None else None
-        case "acts":
+        case "acts" | "cases":
             return replace(question, at=at.folder if at.iteration is not None else at) if at.run else None
         case "rules":
             return None if at.iteration is None else replace(question, at=TreePosition())
@@ -160,6 +164,8 @@ def _subject(key: DetailQuery) -> tuple[str, int]:
             return key.at.run, BILLS
         case "acts":
             return key.at.run, ACTS
+        case "cases":
+            return key.at.run, CASES
         case "diary":
             return _DAEMON
     assert key.at.iteration is not None
@@ -183,6 +189,8 @@ async def _answer(feed: Feed, question: DetailQuery) -> Answer:
         case "cost":
             found = decode(encode(await feed.query("cost", run=at.run)), dict[str, Any])
             return decode(encode(found.get("runs")), tuple[Cost])[0]
+        case "cases":
+            return decode(encode(await feed.query("cases", run=at.run)), BestCases)
         case "rules":
             return decode(encode(await feed.query("rules")), tuple[RuleRecord, ...])
         case "diary":

@@ -20,7 +20,7 @@ from tui.model.selected import compared_with
 from tui.model.view import Tab, View
 
 _ASKED_BY: dict[Tab, tuple[What, ...]] = {
-    "overview": ("show", "cost"), "metrics": ("show",), "rules": ("show", "rules"), "diff": ("diff",),
+    "overview": ("show", "cost"), "metrics": ("show", "cases"), "rules": ("show", "rules"), "diff": ("diff",),
     "memo": ("show", "acts"), "log": ("events", "show", "acts", "diary", "texts"), "hosts": (),
 }  # fmt: skip
 

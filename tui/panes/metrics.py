@@ -11,6 +11,7 @@ from kpd.model.run import Run
 from tui.format.text import BLANK, line, wrapped
 from tui.model.answers import Problem, Show
 from tui.model.view import View
+from tui.panes import best_cases
 from tui.panes.cases import cases
 from tui.panes.comparison import compared, moved_most
 from tui.panes.parts import nothing_selected, problem, sentence
@@ -22,6 +23,8 @@ TALL = 26
 
 
 def lines(view: View, width: int, height: int) -> list[Content]:
+    if view.iteration is None and view.run is not None and view.run.iterations:
+        return best_cases.lines(view, view.run, width)
     if (nothing := nothing_selected(view, width)) is not None:
         return nothing
     show = view.shown.show
@@ -50,7 +53,9 @@ def _whole(view: View, run: Run, show: Show, width: int, height: int) -> list[Co
     table = compared(sides, width)
     found += [BLANK, *table] if table else []
     found += _configs(show, sides, width)
-    return found + [row for lack in lacking if not _is_news(lack) for row in _lack(lack, width)]
+    found += [row for lack in lacking if not _is_news(lack) for row in _lack(lack, width)]
+    best = best_cases.below(view, run, width)
+    return [*found, BLANK, *best] if best else found
 
 
 def _sides(view: View, run: Run, show: Show) -> Sides:

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from kpd.daemon import knowledge_views
 from kpd.daemon.accounting import account
+from kpd.daemon.contests import matrix_of
 from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json
@@ -125,6 +126,10 @@ class CannedFeed:
             case "cost":
                 run = self.log.state.runs[args["run"]]
                 return _plain({"days": self.log.state.days, "runs": [account(run, self._of(run.id))]})
+            case "cases":
+                run = self.log.state.runs[args["run"]]
+                timed = {event.fact.iteration: event.fact for event in self._of(run.id, kind=e.Timed)}
+                return _plain(matrix_of(run, timed))
             case "rules":
                 return _plain(knowledge_views.rules(self.log.state.runs.values(), {}))
             case "diary":
