@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, fsum, isfinite, log, sqrt
+from math import isfinite, prod
 from typing import Literal
 
 from kpd.model.causes import IterationCause
@@ -73,25 +73,31 @@ def paired_score(run: Run, direction: Direction = "lower") -> float | None:
 
 
 def chained(run: Run, number: int) -> Speedup | None:
-    """Multiply the speed-ups from the baseline to iteration `number`; None where a contest of the line is missing."""
+    """Multiply the speed-ups from the baseline to iteration `number`; None where a contest of the line is missing.
+
+    Its bounds are a forecast: they hold what the one contest against the baseline, which takes its place later, is
+    expected to show. That contest is taken to be as wide as the widest of the line.
+    """
     line = tuple(lineage(run, number))
     if not line or line[-1].outcome != "baseline":
         return None
     steps = [it.verdict.gain.speedup for it in line[:-1] if it.verdict is not None]
-    return product(steps) if len(steps) == len(line) - 1 else None
+    found = product(steps) if len(steps) == len(line) - 1 else None
+    if found is None or not steps:
+        return found
+    below, above = max(one.ratio / one.low for one in steps), max(one.high / one.ratio for one in steps)
+    return Speedup(found.ratio, found.low / below, found.high * above)
 
 
 def product(steps: Sequence[Speedup]) -> Speedup | None:
-    """Multiply speed-ups of separate contests; None where one has an end that is 0 or infinite.
+    """Multiply speed-ups of separate contests, and the ends of their intervals; None where an end is 0 or infinite.
 
-    Their errors are independent: the half-widths of the logarithms add up as the root of their squares.
+    So the half-widths of the logarithms add up. As the root of their squares they would be too narrow: errors of
+    contests are not independent. Each had the machine of its minute, and those of accepted candidates lean to one side.
     """
     if not all(one.low > 0 and isfinite(one.high) for one in steps):
         return None
-    middle = fsum(log(one.ratio) for one in steps)
-    below = sqrt(fsum(log(one.ratio / one.low) ** 2 for one in steps))
-    above = sqrt(fsum(log(one.high / one.ratio) ** 2 for one in steps))
-    return Speedup(exp(middle), exp(middle - below), exp(middle + above))
+    return Speedup(prod(one.ratio for one in steps), prod(one.low for one in steps), prod(one.high for one in steps))
 
 
 def speedups(run: Run) -> dict[int, float]:

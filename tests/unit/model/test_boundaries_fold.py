@@ -96,7 +96,7 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
         (e.RunPaused("r1", PausedBy("ada"), "ada"), {"status": Paused(PausedBy("ada"))}),
         (e.RunPaused("r1", DISK, infra=True), {"status": Paused(DISK, infra=True)}),
         (e.RunResumed("r1"), {}),
-        (e.RunEnded("r1", "stopped", Stopped("ada")), {"status": Ended("stopped", Stopped("ada"), AT)}),
+        (e.RunEnded("r1", "stopped", Stopped("ada")), {"status": Ended("stopped", Stopped("ada"), AT), "again": ()}),
         # an iteration's
         (e.StepStarted("r1", 2, "build", 4), {".status": Stepping("build", AT, attempt=4)}),
         (
@@ -156,12 +156,17 @@ def test_a_step_that_is_over_leaves_the_device_and_keeps_its_place(fact: Fact) -
         (Running(TURN), e.RunPaused("r1", DISK, infra=True), Paused(DISK, infra=True)),
         (Paused(PausedBy("ada"), wait=TURN), e.RunResumed("r1"), Running(TURN)),
         (Paused(DISK, infra=True), e.RunResumed("r1"), Running()),
-        (Paused(DISK, wait=TURN), e.RunEnded("r1", "no_gain", Told("x")), Ended("no_gain", Told("x"), AT)),
     ],
 )
 def test_a_status_takes_what_it_waits_for_along(before: RunStatus, fact: Fact, after: RunStatus) -> None:
     state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, status=before)})
     assert changed(fact, state) == {"status": after}
+
+
+def test_an_end_takes_neither_the_wait_nor_what_was_still_to_be_measured_along() -> None:
+    state = replace(STATE, runs={"r0": OTHER, "r1": replace(RUN, status=Paused(DISK, wait=TURN))})
+    ended = {"status": Ended("no_gain", Told("x"), AT), "again": ()}
+    assert changed(e.RunEnded("r1", "no_gain", Told("x")), state) == ended
 
 
 def test_who_has_ended_waits_no_more() -> None:
