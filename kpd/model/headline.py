@@ -15,6 +15,9 @@ How = Literal["measured", "chained", "unconfirmed"]
 """Where a headline comes from: one contest against the baseline; the contests of all accepted candidates; the same,
 after a contest against the baseline that came to no result."""
 
+ALONE = Speedup(1.0, 1.0, 1.0)
+"""A program over itself, where nothing was measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class Headline:
@@ -76,16 +79,19 @@ def chained(run: Run, number: int) -> Speedup | None:
     """Multiply the speed-ups from the baseline to iteration `number`; None where a contest of the line is missing.
 
     Its bounds are a forecast: they hold what the one contest against the baseline, which takes its place later, is
-    expected to show. That contest is taken to be as wide as the widest of the line.
+    expected to show. That contest is taken to be as wide as the widest of the line, the baseline's against itself
+    included.
     """
     line = tuple(lineage(run, number))
     if not line or line[-1].outcome != "baseline":
         return None
     steps = [it.verdict.gain.speedup for it in line[:-1] if it.verdict is not None]
     found = product(steps) if len(steps) == len(line) - 1 else None
-    if found is None or not steps:
+    noise = line[-1].verdict.gain.speedup if line[-1].verdict is not None else ALONE
+    if found is None or not steps or noise.low <= 0:
         return found
-    below, above = max(one.ratio / one.low for one in steps), max(one.high / one.ratio for one in steps)
+    widths = (*steps, noise)
+    below, above = max(one.ratio / one.low for one in widths), max(one.high / one.ratio for one in widths)
     return Speedup(found.ratio, found.low / below, found.high * above)
 
 

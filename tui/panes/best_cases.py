@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.case_matrix import CaseSpeedups
+from kpd.model.headline import ALONE
 from kpd.model.profiles import MANY_CASES
 from kpd.model.run import Run
 from kpd.model.verdicts import Speedup
@@ -20,8 +21,6 @@ from tui.panes.parts import heading, problem, sentence
 INTERVALS = 68
 """Cells that the other columns need beside the names of the cases where they have intervals."""
 BAR = 16
-ALONE = Speedup(1.0, 1.0, 1.0)
-"""The baseline over itself."""
 NEAR = 1.001
 """A case whose best is at most so many times the incumbent's speed has nothing to win."""
 

@@ -1,5 +1,6 @@
 """The headline: the product of paired contests, or the one contest against the baseline; never a quotient of scores."""
 
+from dataclasses import replace
 from math import expm1, log, prod, sqrt
 from random import Random
 from statistics import fmean
@@ -37,6 +38,14 @@ def test_it_is_the_product_along_the_line(gains: list[tuple[float, float]]) -> N
     coming = max(one.ratio / one.low for one in steps)
     assert found.speedup.low == pytest.approx(prod(one.low for one in steps) / coming)
     assert found.speedup.low < found.speedup.ratio < found.speedup.high
+
+
+def test_the_noise_of_the_baseline_widens_it_where_that_is_more() -> None:
+    noisy = replace(BASELINE, verdict=judged(0, 0, 0.5, 4.0).verdict)
+    found, alone = headline(run_of(noisy, judged(1, 0, 50.0))), headline(run_of(BASELINE, judged(1, 0, 50.0)))
+    assert found is not None and alone is not None and found.speedup.ratio == alone.speedup.ratio
+    assert found.speedup.low == pytest.approx((1 / 0.51) / (1.035 / 0.995))
+    assert found.speedup.low < alone.speedup.low
 
 
 def test_rejected_ones_and_side_lines_do_not_count() -> None:
