@@ -38,7 +38,7 @@ verdict     faster beyond doubt, by at least 2 %
             1.032× [1.025, 1.040] the incumbent's speed (99 % interval, 7 processes)
 score       12.50 µs, 78 % of the roofline (the incumbent 67 % in the same contest), as measured
             then
-speed-up    1.032× [1.025, 1.040], chained, over the baseline
+speed-up    1.032× [1.017, 1.047], chained, over the baseline
 bottleneck  memory
 flagged     a removed loop
 
@@ -156,7 +156,7 @@ def test_status() -> None:
 ● local: Some CPU, gcc 12
 
 RUN  STATE      TASK           AGENT  HOST   ITER  BEST                            NOW
-r3   … running  transpose_cpu  sweep  local   1/6  1.032× [1.025, 1.040], chained  between iterations
+r3   … running  transpose_cpu  sweep  local   1/6  1.032× [1.017, 1.047], chained  between iterations
 r4   ○ queued   transpose_cpu  sweep  local   0/6
 
 ✗ task bad: tasks/bad/task.toml:3: unknown key
