@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from textual.binding import Binding
 
-from tests.support.tui import agents, gpu, logs, many_hosts
+from tests.support.tui import agents, case_logs, gpu, logs, many_hosts
 from tests.support.tui.drawn import rows
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
@@ -39,7 +39,8 @@ SMALL, LARGE, WIDE, WIDEST = (80, 24), (120, 36), (140, 40), (240, 70)
         pytest.param(many_hosts.waiting, LARGE, (), ("Other runs", "◔ r2 transpose_cpu"), id="waiting_large"),
         pytest.param(many_hosts.two, LARGE, ("down",), ("… 2 running", "r2.0", "2 … check"), id="two_running"),
         pytest.param(agents.mailbox, SMALL, (), ("waits  for reply.md", "copies its path:"), id="mailbox"),
-        pytest.param(gpu.transposed, SMALL, (), ("Speed-up  5.10× [5.08, 5.15]", "87 %"), id="gpu_overview_small"),
+        pytest.param(gpu.transposed, SMALL, (), ("Speed-up  5.10× [5.05, 5.21]", "87 %"), id="gpu_overview_small"),
+        pytest.param(case_logs.by_case, SMALL, ("2", "left"), ("Best of each case", "2.71×  r1.3"), id="best_cases"),
         pytest.param(gpu.transposed, WIDE, (), ("96 % on the device, 3.7 % launching", "6.47×"), id="gpu_overview"),
         pytest.param(gpu.transposed, WIDEST, (), ("Moved most", "smem_bank_conflicts", "Lately"), id="gpu_widest"),
         pytest.param(gpu.transposed, WIDE, ("3", "right", "end"), ("NVIDIA",), id="gpu_advice"),

@@ -14,7 +14,7 @@ from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.subscription import NoDaemon
 from kpd.workspace.config import TuiConfig
-from tests.support.tui import agents, case_logs, gpu, logs, many_hosts
+from tests.support.tui import agents, gpu, logs, many_hosts
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.feed import Feed
@@ -51,7 +51,6 @@ SCREENS = [
     pytest.param(agents.claude, LARGE, ("left",), DARK, id="run_large"),
     pytest.param(gpu.transposed, SMALL, ("2",), LIGHT, id="metrics_small"),
     pytest.param(gpu.transposed, LARGE, ("2",), DARK, id="metrics_large"),
-    pytest.param(case_logs.by_case, SMALL, ("2", "left"), DARK, id="cases_small"),
     pytest.param(gpu.transposed, LARGE, ("3",), DARK, id="rules_large"),
     pytest.param(logs.some, SMALL, ("4", "down"), DARK, id="diff_small"),
     pytest.param(logs.some, LARGE, ("4", "down", "z", "w"), LIGHT, id="diff_large"),

@@ -90,7 +90,7 @@ def test_a_later_prompt_says_what_became_of_the_earlier_ones(tmp_path: Path) -> 
         "Iteration 3; with this one at most 4 are left. So far 4.29× [3.85, 4.81] the baseline's speed."
         in said["standing"]
     )
-    assert "1 accepted · [uncoalesced_store] · a tile · 4.29× [3.85, 4.81]" in said["run:1"]
+    assert "1 accepted · [uncoalesced_store] · a tile · 4.29× [4.07, 4.55]" in said["run:1"]
     assert (
         "2 rejected (same) · wider · expected dram_pct up, 15.0 % less time · 0.3 % more time [−0.6, 1.2]"
         in said["run:2"]
