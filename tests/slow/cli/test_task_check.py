@@ -41,6 +41,17 @@ def test_a_task_with_commands_is_run_once_and_says_what_was_understood(
     assert "✓ own\n    score best_us = 5 (lower is better), 2 cases (small, large)\n" in told
     assert "says about its correctness: status = PASS" in told
     assert "is timed in up to 30 runs" in told
+    assert "timed on all CPUs" in told
+
+
+def test_a_task_with_commands_and_weights_is_judged_by_its_cases(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own(root, "PASS", "[need]\ncpus = 1\n[cases.small]\nweight = 3\n")
+    assert main(["-w", str(root), "task", "check", "own"]) == 0
+    told = capsys.readouterr().out
+    assert "score: the mean time of the cases by their weights, 2 cases (small, large)\n" in told
+    assert "timed on one CPU" in told
 
 
 def test_a_word_that_is_not_known_is_asked_about_before_any_run(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,6 +82,7 @@ def test_a_native_task_says_its_margin_and_the_lack_of_optimisation(
     assert main(["-w", str(root), "task", "check", "--json", "mine"]) == 0
     (told,) = json.loads(capsys.readouterr().out)
     assert 0.5 < told["margin"] < 1
+    assert told["notes"][1] == "timed on one CPU"
     assert "may be refused" in told["warnings"][0]
     assert "does not optimise (-O0)" in told["warnings"][1]
 
