@@ -12,7 +12,7 @@ from tests.places import TESTS
 BENCHMARK = TESTS.parent / "benchmarks" / "cheats.py"
 CHEATS = "rmsnorm_diff_copy,low_precision_mantissa_11,ends_exit"
 INTRUDERS = "parents_stdin,task_files,authorized_keys_absolute"
-HONEST = "t_blocked_b16,t_comments,r_fused,m_order,h_tables_static8"
+HONEST = "t_blocked_b16,h_tables_static8"
 
 
 def _tried(names: str) -> list[dict[str, Any]]:

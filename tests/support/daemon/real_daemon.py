@@ -1,5 +1,6 @@
 """A real daemon in a process of its own, on a workspace in a temporary folder, spoken to over its real socket."""
 
+import json
 import os
 import shutil
 import signal
@@ -150,7 +151,7 @@ def _keep(host: Path, kept: Path) -> None:
         if (
             not job.name.startswith(("harness-", "roofline-"))
             or "-std=gnu11" not in script
-            or rc.read_text().strip() != "0"
+            or json.loads(rc.read_text())["rc"] != 0
         ):
             continue
         for path in (job, *(tree for tree in host.glob("trees/*") if tree.name in script)):
