@@ -87,6 +87,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("", f"{labels.gain(verdict)} the incumbent's speed ({confidence})", limit)
     if detail["judged"] and (audited := detail["judged"].get("audited")):
         yield from _field("audited", audited["text"], limit)
+    if detail["judged"] and (repeats := detail["judged"]["repeats"]):
+        yield from _field("repeated", f"{repeats} calls on unchanged inputs", limit)
     if it["override"]:
         yield from _field("override", it["override"]["text"], limit)
     if it["score"] is not None:

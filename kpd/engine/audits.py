@@ -19,6 +19,7 @@ from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed
 from kpd.model.verdicts import Verdict
 
 AUDIT = "audit.json"
+REPEATS = "repeats.json"
 AUDITED: frozenset[str] = frozenset({"cpu"})
 """Devices on which the gain is audited. A GPU's audits have not been tried on a real one."""
 
@@ -27,7 +28,7 @@ AUDITED: frozenset[str] = frozenset({"cpu"})
 class Winner:
     """A candidate that would be accepted, or the baseline: its samples, its object, and the incumbent's.
 
-    `audited` is set by the audits of its gain.
+    `audited` is set by the audits of its gain, `repeats` by the calls on inputs that do not change.
     """
 
     attempt: Attempt
@@ -35,6 +36,7 @@ class Winner:
     candidate: BuiltObject
     incumbent: BuiltObject
     audited: AuditSummary | None = None
+    repeats: int = 0
 
 
 def wanted(attempt: Attempt, verdict: Callable[[], Verdict]) -> bool:
@@ -61,6 +63,21 @@ async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
     """Compare the samples with the driver's own clock. It costs nothing."""
     if _has_gain_to_audit(winner.attempt) and (forged := audits.refuse_clock(winner.samples)):
         raise CandidateFailed(forged, final=True)
+    return verdict
+
+
+async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
+    """Call the candidate again and again on inputs that do not change."""
+    attempt = winner.attempt
+    if attempt.is_baseline:
+        return verdict
+    try:
+        calls = await attempt.bench.repeat(winner.candidate.job, attempt.job("repeats"), attempt.say("job"))
+    except bench.CheckFailed as err:
+        raise CandidateFailed(Incorrect(err.wrong)) from err
+    if calls is not None:
+        winner.repeats = sum(calls.values())
+        attempt.keep(REPEATS, calls)
     return verdict
 
 
@@ -107,4 +124,4 @@ async def _held_out(winner: Winner, verdict: Verdict) -> Verdict:
     return held_out(verdict, final, attempt.run.budget.min_gain_pct)
 
 
-HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (_clock, _gain, _memcheck, _held_out)
+HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (_clock, _repeats, _gain, _memcheck, _held_out)

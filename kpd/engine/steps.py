@@ -155,15 +155,15 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
 
 async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine."""
-    verdict, audited = _verdict(attempt, found), None
+    verdict, audited, repeats = _verdict(attempt, found), None, 0
     if _is_audited(attempt, found):
         candidate = await _object(attempt, attempt.candidate())
         incumbent = await _object(attempt, attempt.files_of(attempt.parent))
         winner = audits.Winner(attempt, _samples(attempt, found), candidate, incumbent)
         verdict = await audits.all_hold(winner, verdict)
-        audited = winner.audited
+        audited, repeats = winner.audited, winner.repeats
     attempt.keep("verdict.json", verdict)
-    return e.Judged(*_blank(attempt), verdict, audited, await _flags(attempt, verdict))
+    return e.Judged(*_blank(attempt), verdict, audited, await _flags(attempt, verdict), repeats)
 
 
 async def _flags(attempt: Attempt, verdict: Verdict) -> tuple[Flag, ...]:

@@ -129,6 +129,13 @@ class Bench(Protocol):
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         """Look for out-of-bounds accesses that a check cannot see, if the task asks for it. Raises CheckFailed."""
 
+    async def repeat(self, built: str, job: str, say: Say) -> dict[str, int] | None:
+        """Call a candidate that is about to be accepted on inputs that do not change, in a process of its own.
+
+        Return the number of calls of each case; None where that cannot be done. Raises CheckFailed when a result is
+        wrong, or differs from the first where the task wants the same bits.
+        """
+
     async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples | None:
         """Time a candidate that is about to be accepted as the audits want it; None where that cannot be done.
 

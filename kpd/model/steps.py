@@ -83,12 +83,14 @@ class Timed(StepFact):
 class Judged(StepFact):
     """A verdict; `audited` is what the audits of a gain found, None where nothing was audited.
 
-    `flags` are those of the object of a candidate that won.
+    `flags` are those of the object of a candidate that won, and `repeats` its calls on inputs that did not change, all
+    of which gave the right results, and the same ones if the task asks for that.
     """
 
     verdict: Verdict
     audited: AuditSummary | None = None
     flags: tuple[Flag, ...] = ()
+    repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ class CheckSpec:
 
     With `sizes` = "any" secret sizes that no case has are checked, too, where the task's own kernel is right. With
     `nonfinite` = "propagate" a NaN or an infinity in an input must be found in the outputs where the oracle has it.
+    `deterministic` says whether equal inputs must give equal bits in every call: "auto", where they do with the task's
+    own kernel.
 
     A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
     last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
@@ -68,6 +70,7 @@ class CheckSpec:
     fast_math: bool = False
     sizes: Literal["any", "listed"] = "listed"
     nonfinite: Literal["propagate", "any"] = "any"
+    deterministic: Literal["auto", "yes", "no"] = "auto"
     truth: Literal["oracle", "baseline"] = "oracle"
     limit_s: Seconds = 60.0
     command: Text | None = None

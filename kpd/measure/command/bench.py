@@ -167,6 +167,9 @@ class CommandBench:
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         """Do nothing: a task's own check may look for such accesses."""
 
+    async def repeat(self, built: str, job: str, say: Say) -> None:
+        """Return None: the calls are the benchmark's own."""
+
     async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> None:
         """Return None: the calls, and their inputs, are the benchmark's own."""
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.audits import AuditSamples, FreshCase
-from kpd.measure.bench import CheckFailed, Say
-from kpd.measure.driver.check import CheckFailure, refuse_device_trouble, refuse_driver_trouble, wrong
+from kpd.measure.bench import Say
+from kpd.measure.driver.check import Report, report_of
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import CASE_LIMIT_MS, PlaceObject, copied, drawn, time_pair
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
-from kpd.model.codec import CodecError, decode
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 FRESH_MS = (800, 1600)
@@ -44,10 +43,9 @@ class Audited:
         return self.where.lease is not None and self.where.lease.gpu
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report(Report):
     cases: dict[str, FreshCase]
-    problem: CheckFailure | None
 
 
 async def audit(what: Audited, fresh_job: str, alone_job: str, say: Say | None = None) -> AuditSamples:
@@ -77,15 +75,7 @@ async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, Fr
     )
     secret = f"{secrets.token_hex(8)} {drawn()}\n".encode()
     result = await jobs.run(what.host, what.where.spec(job, script, what.bench.limit_s, secret), say)
-    await refuse_driver_trouble(what.host, what.harness, result, "audit", what.bench.limit_s)
-    try:
-        report = decode(result.stdout, _Report)
-    except CodecError as err:
-        raise await jobs.unreported(what.host, result, str(err)) from err
-    if report.problem is not None:
-        await refuse_device_trouble(what.host, result, report.problem)
-        raise CheckFailed(wrong(report.problem, stderr=result.stderr))
-    return report.cases
+    return (await report_of(what.host, what.harness, result, _Report, "audit", what.bench.limit_s)).cases
 
 
 async def alone(what: Audited, job: str, say: Say | None = None) -> tuple[ProcessSample, ...]:

@@ -14,6 +14,7 @@ from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver import audits, check, timing, tolerance
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
+from kpd.measure.driver.repeat import repeat
 from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import MeasureRoofline, Roofline, work
 from kpd.measure.run_context import RunContext
@@ -165,6 +166,15 @@ class DriverBench:
             usual = await self._inspector.flags(self.host, own.job, say)
             found = await self._inspector.flags(self.host, built, say)
         return tuple(flag for flag in found if flag not in usual)
+
+    async def repeat(self, built: str, job: str, say: Say) -> dict[str, int]:
+        reference = await self._reference(say)
+        baseline = await self._own(say) if self.task.check.deterministic == "auto" else ""
+        self._made.may_be_touched()
+        async with self._made.again_if_gone(built):
+            return await repeat(
+                self.host, self.harness, built, job, self.task.check, self._checking, say, reference, baseline
+            )
 
     async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples:
         reference = await self._reference(say)

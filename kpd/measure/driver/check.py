@@ -2,7 +2,9 @@
 
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
@@ -66,14 +68,18 @@ class CheckFailure:
     cancels: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A report that may have a problem. All of the driver's have."""
+    """A report that may have a problem. All of the driver's have. `failed`: all that was wrong, as "case/inputs"."""
 
     problem: CheckFailure | None
+    failed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+Some = TypeVar("Some", bound=Report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Passed(Report):
     comparisons: int
     worst: float
@@ -81,7 +87,6 @@ class _Passed(Report):
     distribution: str
     output: str
     index: int
-    failed: tuple[str, ...]
 
 
 def call_limit_ms(spec: CheckSpec) -> int:
@@ -98,23 +103,38 @@ async def check(
     `reference` and `baseline` are as in Harness.command. Raises CheckFailed, and HostError for the host's own trouble.
     """
     path = jobs.out(host, built, OBJECT)
-    needed = " && ".join(f"[ -e {jobs.words([each])} ]" for each in (path, reference, baseline) if each)
-    arguments = ("check", path, str(spec.seeds), str(call_limit_ms(spec)))
-    script = (
-        f"{needed} || exit {jobs.GONE}\nexec {jobs.words([*harness.command(spec, reference, baseline), *arguments])}\n"
-    )
-    secret = f"{secrets.token_hex(8)}\n".encode()
-    result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, secret), say)
-    await refuse_driver_trouble(host, harness, result, "check", spec.limit_s)
+    command = (*harness.command(spec, reference, baseline), "check", path, str(spec.seeds), str(call_limit_ms(spec)))
+    script = seeded(command, path, reference, baseline)
+    result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, seed()), say)
+    report = await report_of(host, harness, result, _Passed, "check", spec.limit_s)
+    worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
+    return CheckPassed(report.comparisons, report.worst, worst_at, spec.truth)
+
+
+def seeded(command: Iterable[str], *needed: str) -> str:
+    """Return the script of a driver's command that must find the files in `needed`; empty names are left out."""
+    there = " && ".join(f"[ -e {jobs.words([each])} ]" for each in needed if each)
+    return f"{there} || exit {jobs.GONE}\nexec {jobs.words(command)}\n"
+
+
+def seed() -> bytes:
+    """Draw the secret seed that the driver reads from its input."""
+    return f"{secrets.token_hex(8)}\n".encode()
+
+
+async def report_of(
+    host: Host, harness: Harness, result: JobResult, kind: type[Some], what: str, limit_s: float
+) -> Some:
+    """Read the driver's report. Raises CheckFailed where it tells of a problem, and HostError."""
+    await refuse_driver_trouble(host, harness, result, what, limit_s)
     try:
-        report = decode(result.stdout, _Passed)
+        report = decode(result.stdout, kind)
     except CodecError as err:
         raise await jobs.unreported(host, result, str(err)) from err
     if report.problem is not None:
         await refuse_device_trouble(host, result, report.problem)
         raise CheckFailed(wrong(report.problem, report.failed, result.stderr))
-    worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
-    return CheckPassed(report.comparisons, report.worst, worst_at, spec.truth)
+    return report
 
 
 async def refuse_driver_trouble(host: Host, harness: Harness, result: JobResult, what: str, limit_s: float) -> None:

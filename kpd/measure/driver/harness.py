@@ -14,7 +14,8 @@ OBJECT = "kernel.so"
 HEADERS = ("kpd_task.h", "driver.h", "numbers.h", "report.h", "swap.h")
 SOURCES = (
     "arena.c", "batches.c", "bounds.c", "check.c", "crew.c", "driver.c", "fence.c", "fresh.c", "mappings.c",
-    "numbers.c", "referee.c", "report.c", "sandbox.c", "sizes.c", "timed.c", "truth.c", "values.c", "worker.c",
+    "numbers.c", "referee.c", "repeat.c", "report.c", "sandbox.c", "sizes.c", "timed.c", "truth.c", "turns.c",
+    "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 

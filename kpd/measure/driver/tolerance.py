@@ -2,11 +2,10 @@
 
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.bench import CheckFailed, Say
-from kpd.measure.driver.check import Report, call_limit_ms, refuse_device_trouble, refuse_driver_trouble, wrong
+from kpd.measure.bench import Say
+from kpd.measure.driver.check import Report, call_limit_ms, report_of
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.run_context import RunContext
-from kpd.model.codec import CodecError, decode
 from kpd.workspace.specs import CheckSpec
 
 BOUNDS = "bounds.txt"
@@ -28,12 +27,5 @@ async def measure_bounds(
     limit_s = TIMES * spec.limit_s
     id = jobs.key("bounds", script)
     result = await jobs.run(host, where.spec(id, script, limit_s), say)
-    await refuse_driver_trouble(host, harness, result, "check", limit_s)
-    try:
-        problem = decode(result.stdout, Report).problem
-    except CodecError as err:
-        raise await jobs.unreported(host, result, str(err)) from err
-    if problem is not None:
-        await refuse_device_trouble(host, result, problem)
-        raise CheckFailed(wrong(problem, stderr=result.stderr))
+    await report_of(host, harness, result, Report, "check", limit_s)
     return jobs.out(host, id, BOUNDS)

@@ -261,36 +261,29 @@ void arena_keep(view *v) {
     }
 }
 
+/* Whether an output has other bits than what was put aside: which, and where first. What lies behind an output's length, as the
+ * kernel then told it, holds nothing. */
+int arena_differs(const view *v, size_t *output, size_t *index) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        size_t by = buffer->sized_by, count = buffer->count, width = element(buffer->type);
+        if (!is_written(buffer)) continue;
+        if (by) {
+            double told = value_of(v->buffers[by - 1].type, v->kept[by - 1], 0);
+            if (told >= 0.0 && told < (double)count) count = (size_t)told;
+        }
+        pair p = {.to = v->kept[b], .from = v->data[b]};
+        kpd_parallel(count * width, STEP, compare_part, &p);
+        if (!p.differ) continue;
+        *output = b;
+        for (*index = 0; !memcmp(p.to + *index * width, p.from + *index * width, width); ++*index) continue;
+        return 1;
+    }
+    return 0;
+}
+
 /* What the kernel changes in place gets what it has at the same offset from `fresh`. */
 void arena_restore(view *v, const char *fresh) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++)
         if (v->buffers[b].role == KPD_INOUT) memcpy(v->data[b], fresh + v->offset[b], size_of(&v->buffers[b]));
-}
-
-/* What the harness changes in a set before this turn's call. */
-patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set) {
-    kpd_rng rng = {turn_key(seed, turn, set)};
-    kpd_change c = kpd_task.change(v->problem, &rng);
-    if (c.buffer >= kpd_task.buffer_count || !is_read(&v->buffers[c.buffer]) || c.index >= v->buffers[c.buffer].count) {
-        fprintf(stderr, "kpd driver: %s: the harness changes what is no element of an input\n", v->problem->name);
-        exit(2);
-    }
-    const kpd_buffer *buffer = &v->buffers[c.buffer];
-    size_t size = element(buffer->type);
-    return (patch){v->offset[c.buffer] + c.index * size, value_bits(buffer->type, c.value), (uint32_t)size};
-}
-
-/* What changes before this turn's call in the set that lies at `base`. */
-void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set) {
-    if (!kpd_task.change) {
-        swap_turn(base, &v->inputs, seed, turn, set);
-        return;
-    }
-    patch p = arena_patch(v, seed, turn, set);
-    patch_apply(base, &p);
-}
-
-/* Do to the pristine inputs what was done to a set of the worker's, up to `turns` in all. */
-void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns) {
-    while (v->turns < turns) arena_turn(v, v->pristine_base, seed, v->turns++, set);
 }

@@ -4,6 +4,7 @@
  *   bench check OBJECT seeds limit_ms                        is the candidate right?
  *   bench time INCUMBENT CANDIDATE first quads limit_ms      A B B A; `first` (a or b) is loaded first
  *   bench fresh INCUMBENT CANDIDATE first budget_ms limit_ms   is the gain there when all inputs are new in each call?
+ *   bench repeat OBJECT asked budget_ms limit_ms             the same each time? asked: yes, no, or auto: as the baseline
  *   bench bounds OBJECT FILE limit_ms                        how exact the task's own kernel is, to a file
  *   bench run OBJECT calls                                   every timed case, for a profiler
  *   bench memcheck OBJECT                                    every checked case once, for compute-sanitizer
@@ -11,11 +12,11 @@
  *
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
  * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both. With
- * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With baseline=OBJECT sizes are drawn: where
- * that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the outputs.
+ * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With baseline=OBJECT a check draws sizes:
+ * where that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the outputs.
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
- * check, time and fresh read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
+ * check, time, fresh and repeat read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
  * is null or what the kernel did wrong; run and memcheck have none. Exit status 0: no problem; 1: a problem; 2: the driver or
  * the harness is at fault, with the reason on standard error.
@@ -171,15 +172,17 @@ int main(int argc, char **argv) {
     int checking = argc == 5 && !strcmp(mode, "check");
     int timing = argc == 7 && !strcmp(mode, "time");
     int auditing = argc == 7 && !strcmp(mode, "fresh");
+    int repeating = argc == 6 && !strcmp(mode, "repeat");
     int measuring = argc == 5 && !strcmp(mode, "bounds");
     int running = argc == 4 && !strcmp(mode, "run");
     int bounding = argc == 3 && !strcmp(mode, "memcheck");
     int stopping = argc == 3 && !strcmp(mode, "timing");
-    if (!checking && !timing && !auditing && !measuring && !running && !bounding && !stopping)
-        return fail("usage: bench describe | check … | time … | fresh … | bounds … | run … | memcheck … | timing … (see driver.c)");
+    if (!checking && !timing && !auditing && !repeating && !measuring && !running && !bounding && !stopping)
+        return fail("usage: bench describe | check … | time … | fresh … | repeat … | bounds … | run … | memcheck … | timing … "
+            "(see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
-    int judging = checking || timing || auditing || measuring;
+    int secret = checking || timing || auditing || repeating, judging = secret || measuring;
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
     if (checking && job.baseline) arena_drawn = 1;
@@ -189,14 +192,15 @@ int main(int argc, char **argv) {
     if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
     worker_start(job.views, job.shared, (const char *const[2]){argv[2], timing || auditing ? argv[3] : NULL});
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */
-    else if (job.baseline) referee_start(job.baseline, atoi(argv[argc - 1]), 0);
+    else if (checking && job.baseline) referee_start(job.baseline, atoi(argv[argc - 1]), 0);
     uint64_t seed = 0;
-    if ((checking || timing || auditing) && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");
+    if (secret && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");
     job.limit_ms = stopping ? STOPWATCH_LIMIT_MS : atoi(argv[argc - 1]);
     if (stopping) stopwatch(argv[2]);
     if (checking) check(argv[2], atoi(argv[3]), seed);
     if (timing) time_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, quads, seed);
     if (auditing) fresh_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, atoi(argv[5]), seed);
+    if (repeating) repeat(argv[2], argv[3][0] == 'y' ? ALWAYS : argv[3][0] == 'n' ? NEVER : AS_THE_BASELINE, atoi(argv[4]), seed);
     if (measuring) bounds_measure(argv[2], argv[3]);
     worker_stop();
     return problem.kind ? 1 : 0;

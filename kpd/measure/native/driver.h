@@ -1,13 +1,13 @@
 /* Shared by the parts of the driver.
  *
- *   driver.c   modes                               check.c, timed.c, fresh.c   three of them
+ *   driver.c   modes                               check.c, timed.c, fresh.c, repeat.c   four of them
  *   report.c   the JSON, and what went wrong       values.c           kinds of inputs
  *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
  *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
  *   crew.c     work in several threads             worker.c           the process that runs untrusted code
  *   sizes.c    sizes that no case names            fence.c            pages without access beside the buffers
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
- *   mappings.c whether its code is as it was loaded
+ *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -133,7 +133,10 @@ void arena_poison(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
 void arena_keep(view *v);
+int arena_differs(const view *v, size_t *output, size_t *index);
 void arena_restore(view *v, const char *fresh);
+
+/* turns.c */
 patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
@@ -142,6 +145,7 @@ void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 void truth_find(view *v);
 void referee_start(const char *object, int limit_ms, int is_truth);
 void *const *referee_call(const view *v);
+int referee_repeats(const view *v, size_t calls, uint64_t until);
 int referee_find(view *v); /* 0 where there is none */
 size_t truth_count(const view *v, size_t output);
 double truth_of(const view *v, size_t output, size_t i);

@@ -1,6 +1,6 @@
 /* A worker of its own for the task's own kernel, where no candidate can reach it. In a task without an oracle its outputs are
  * the truth: it is called several times, and what they differ by is tolerated. Where sizes are drawn it says which can be asked
- * of a candidate: those at which it is right itself.
+ * of a candidate: those at which it is right itself. And where a candidate's results differ from call to call, whether its own do.
  */
 #include "report.h"
 
@@ -17,7 +17,7 @@ static int limit, is_truth, is_loaded;
 
 static void must(outcome o, const view *v) {
     if (o.how == DONE) return;
-    fprintf(stderr, "kpd driver: %s: the baseline, whose outputs are the truth, does not return: %s\n",
+    fprintf(stderr, "kpd driver: %s: the task's own kernel does not return: %s\n",
         v ? v->problem->name : "load", o.message);
     worker_use(0);
     worker_stop();
@@ -85,6 +85,25 @@ int referee_find(view *v) {
     }
     worker_use(0);
     return 1;
+}
+
+/* Whether the baseline gives the same bits in so many calls on the inputs of `v`, or in as many as there is time for. */
+int referee_repeats(const view *v, size_t calls, uint64_t until) {
+    size_t number = (size_t)(v - job.views), b, i;
+    view *own = &views[number];
+    int same = 1;
+    if (!path) referee_start(job.baseline, job.limit_ms, 0);
+    worker_use(1);
+    load();
+    for (size_t call = 0; same && call < calls && (call < CALLS || now_ns() < until); call++) {
+        give(own, v);
+        worker_call(CANDIDATE, (int)number, 0, 1);
+        must(worker_wait(limit, 0), v);
+        if (call) same = !arena_differs(own, &b, &i);
+        else arena_keep(own);
+    }
+    worker_use(0);
+    return same;
 }
 
 /* One call at a drawn size, with the inputs of `v`. Returns the baseline's buffers; NULL where it crashed, hung or wrote where

@@ -60,10 +60,12 @@ void size_watched(const kpd_case *drawn);
 void mappings_note(const char *const paths[2]);
 int unpatched(void);
 
-/* check.c, timed.c, fresh.c */
+/* check.c, timed.c, fresh.c, repeat.c */
+typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */
 void check(const char *object, int seeds, uint64_t seed);
 void await_turn(void);
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads, uint64_t seed);
 void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, uint64_t seed);
+void repeat(const char *object, steadiness asked, int ms, uint64_t seed);
 
 #endif

@@ -36,6 +36,8 @@ def test_a_gain_is_audited_before_it_is_accepted(daemon: RealDaemon, workspace: 
     audited = daemon.query("show", iteration="r1.2")["detail"]["judged"]["audited"]
     assert audited["fresh"]["low"] > 20
     assert "calls of each kernel on fresh inputs" in audited["text"]
+    assert daemon.query("show", iteration="r1.2")["detail"]["judged"]["repeats"] >= 6
+    assert (workspace.iteration_folder("scale", "r1", 2) / "repeats.json").is_file()
     assert (workspace.iteration_folder("scale", "r1", 2) / "audit.json").is_file()
     assert (workspace.iteration_folder("scale", "r1", 1) / "audit.json").is_file()
     assert not daemon.events("faulted"), "it is never sent back"

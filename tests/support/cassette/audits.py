@@ -1,4 +1,4 @@
-"""The audits of a cassette that was recorded before there were any: made of the timings of its contests."""
+"""The audits and repeats of a cassette that was recorded before there were any: made of the timings of its contests."""
 
 import json
 import re
@@ -8,7 +8,9 @@ from typing import Any
 from tests.support.cassette.answers import Answer, Answers
 
 _PAIR = re.compile(r"\.asked-([0-9a-f]{64})\Z")
-_AUDIT = re.compile(r"-(fresh|alone)\Z")
+_AUDIT = re.compile(r"-(fresh|alone|repeats)\Z")
+
+_WELL = {"stderr": "", "status": 0, "report": ""}
 
 
 def made(answers: Answers, job: Path, number: int) -> Answer | None:
@@ -24,8 +26,10 @@ def made(answers: Answers, job: Path, number: int) -> Answer | None:
         return None
     report = json.loads(answers.text(timed[number % len(timed)]["stdout"]))
     cases = report["cases"]
+    if found[1] == "repeats":
+        return {"stdout": json.dumps({"calls": dict.fromkeys(cases, 1), "problem": None}) + "\n", **_WELL}
     made = _fresh(cases) if found[1] == "fresh" else _alone(cases, "b_ns" if number % 2 == 0 else "a_ns")
-    return {"stdout": json.dumps({**report, "cases": made}) + "\n", "stderr": "", "status": 0, "report": ""}
+    return {"stdout": json.dumps({**report, "cases": made}) + "\n", **_WELL}
 
 
 def _fresh(cases: dict[str, Any]) -> dict[str, Any]:

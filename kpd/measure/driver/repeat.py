@@ -1,0 +1,36 @@
+"""Measures whether a candidate gives the same results each time, on inputs that do not change."""
+
+from dataclasses import dataclass
+
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.bench import Say
+from kpd.measure.driver.check import Report, call_limit_ms, report_of, seed, seeded
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.run_context import RunContext
+from kpd.workspace.specs import CheckSpec
+
+REPEAT_MS = 400
+"""Milliseconds of calls on unchanged inputs, all cases together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report(Report):
+    calls: dict[str, int]
+
+
+async def repeat(
+    host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: RunContext, say: Say | None = None,
+    reference: str = "", baseline: str = "",
+) -> dict[str, int]:  # fmt: skip
+    """Call the candidate of build job `built` on unchanged inputs. Return the number of calls of each case.
+
+    `reference` and `baseline` are as in Harness.command. Raises CheckFailed when a call's results are wrong, or differ
+    from the first one's where [check] asks for the same bits; and HostError.
+    """
+    path = jobs.out(host, built, OBJECT)
+    given = harness.command(spec, reference, baseline)
+    command = (*given, "repeat", path, spec.deterministic, str(REPEAT_MS), str(call_limit_ms(spec)))
+    script = seeded(command, path, reference, baseline)
+    result = await jobs.run(host, where.spec(job, script, spec.limit_s, seed()), say)
+    return (await report_of(host, harness, result, _Report, "repeats", spec.limit_s)).calls

@@ -1,0 +1,112 @@
+"""Calls on inputs that do not change: what is wrong now and then, and what differs from call to call."""
+
+from dataclasses import replace
+
+import pytest
+
+from kpd.measure import jobs
+from kpd.measure.bench import CheckFailed
+from kpd.measure.driver.harness import OBJECT
+from kpd.measure.driver.repeat import repeat
+from kpd.model.faults import Complaint, WrongValue
+from tests.support.measure.measured import Lab
+from tests.support.measure.sizes import LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers
+
+__all__ = ["_lab"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+AUTO = replace(LISTED, seeds=1)
+YES, NO = replace(AUTO, deterministic="yes"), replace(AUTO, deterministic="no")
+
+
+def in_some(calls: str, then: str) -> str:
+    """A kernel that does `then` in the calls, numbered from 1, for which the condition holds."""
+    return kernel(f"static long call; call++; {LOOP} if ({calls}) {{ {then} }}")
+
+
+def wrong(calls: str) -> str:
+    return in_some(calls, "y[n / 2] += 1.0f;")
+
+
+def other(calls: str) -> str:
+    """A kernel whose result has other bits in some calls, and is still right."""
+    return in_some(calls, "y[n / 2] *= 1.0f + 0x1p-22f;")
+
+
+async def repeated(lab: Lab, source: str, spec: object = AUTO, own: str = RIGHT) -> int:
+    ready = replace(lab, harness=await made(lab))
+    built, baseline = await ready.build(source), await ready.build(own)
+    path = jobs.out(lab.host, baseline.job, OBJECT)
+    calls = await repeat(lab.host, ready.harness, built.job, f"repeat{next(numbers)}", spec, lab.where, baseline=path)
+    assert list(calls) == ["1000"]
+    return calls["1000"]
+
+
+async def test_what_is_wrong_in_one_call_of_fifty_is_found(lab: Lab) -> None:
+    rarely = wrong("call % 50 == 0")
+    assert (await checked(lab, rarely, AUTO)).worst < 1
+    with pytest.raises(CheckFailed, match=r"\(call 50 on the same inputs\)") as caught:
+        await repeated(lab, rarely, NO)
+    assert isinstance(caught.value.wrong.what, WrongValue)
+    assert await repeated(lab, RIGHT) >= 200
+
+
+@pytest.mark.parametrize(
+    ("spec", "own", "refused"),
+    [
+        (AUTO, RIGHT, True),
+        (AUTO, other("call % 3 == 0"), False),
+        (NO, RIGHT, False),
+        (YES, RIGHT, True),
+        (YES, other("call % 3 == 0"), True),
+    ],
+)
+async def test_bits_may_differ_where_the_own_kernels_do_or_the_task_says_so(
+    lab: Lab, spec: object, own: str, refused: bool
+) -> None:
+    """Sums by atomics differ so: within the tolerance, from call to call."""
+    differs = other("call % 5 == 0")
+    if not refused:
+        assert await repeated(lab, differs, spec, own) >= 200
+        return
+    with pytest.raises(CheckFailed, match=r'made y\[500\] .* in the first call on the same inputs .*"no"') as caught:
+        await repeated(lab, differs, spec, own)
+    assert isinstance(caught.value.wrong.what, Complaint)
+
+
+@pytest.mark.parametrize(("call", "refused"), [(20, False), (21, True)])
+async def test_the_own_kernel_is_called_twenty_times_before_it_counts_as_steady(
+    lab: Lab, call: int, refused: bool
+) -> None:
+    if refused:
+        with pytest.raises(CheckFailed, match="in the first call"):
+            await repeated(lab, other("call == 2"), AUTO, other(f"call == {call}"))
+    else:
+        await repeated(lab, other("call == 2"), AUTO, other(f"call == {call}"))
+
+
+@pytest.mark.parametrize(("call", "refused"), [(30, False), (31, True)])
+async def test_the_own_kernel_is_called_as_often_as_the_candidate(lab: Lab, call: int, refused: bool) -> None:
+    """The candidate's call 31 differs: thirty others did not."""
+    if refused:
+        with pytest.raises(CheckFailed, match="in the first call"):
+            await repeated(lab, other("call == 31"), AUTO, other(f"call == {call}"))
+    else:
+        await repeated(lab, other("call == 31"), AUTO, other(f"call == {call}"))
+
+
+@pytest.mark.parametrize(("call", "found"), [(3, True), (4, False)])
+async def test_a_slow_kernel_is_called_three_times(lab: Lab, call: int, found: bool) -> None:
+    slow = "struct timespec rest = {0, 210000000}; nanosleep(&rest, 0);"
+    source = "#include <time.h>\n" + wrong(f"call == {call}").replace("call++;", f"call++; {slow}")
+    if found:
+        with pytest.raises(CheckFailed, match="call 3 "):
+            await repeated(lab, source)
+    else:
+        assert await repeated(lab, source) == 3
+
+
+async def test_what_is_written_beside_a_buffer_in_some_call_is_found(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match=r"wrote past the end of y.*call 7"):
+        await repeated(lab, in_some("call == 7", "y[n] = 1.0f;"))
