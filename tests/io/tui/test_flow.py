@@ -84,12 +84,12 @@ async def test_answers_are_asked_for_once_and_again_when_the_iteration_moves_on(
         await settled(pilot)
         await pilot.press("2", "3", "1")
         await settled(pilot)
-        assert [what for what, _ in feed.queries] == ["show", "rules"]
+        assert [what for what, _ in feed.queries] == ["show", "cases", "rules"]
         feed.log.steps("r1", 6, *logs.measured("r1", 6, 300.0, 320.0, logs.same())[1:2])
         feed.push(*feed.log.events[-2:])
         await settled(pilot)
         assert app.view.shown.detail.timed is not None
-        assert [what for what, _ in feed.queries] == ["show", "rules", "show"]
+        assert [what for what, _ in feed.queries] == ["show", "cases", "rules", "show"]
 
 
 async def test_a_query_that_fails_is_shown_in_its_pane() -> None:
