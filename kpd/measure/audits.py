@@ -26,7 +26,9 @@ CONFIDENCE = 0.999
 CLOCK_SHARE = 0.05
 """The share of the time by which the driver's clock and the sum of the samples may differ."""
 FEWEST = 2
-"""The processes whose clocks must differ: so many at least; where other work can be the cause, all of them."""
+"""The processes whose clocks must differ, at least: one may be an accident."""
+SHORT_SHARE = 3
+"""Where other work can be the cause, one in so many must: a gain that fewer show is never accepted."""
 BETWEEN_NS = 10_000
 """The most time that passes from one batch to the next, beside that share: counters are read there."""
 _SIGMA = 1.4826
@@ -120,14 +122,15 @@ def alone_gain(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample])
 def refuse_clock(samples: Iterable[ProcessSample]) -> ClockForged | None:
     """Return the fault of a candidate whose samples the driver's own clock does not bear out; None where it does.
 
-    The kept batches of a case cannot take longer than its timing did: two processes that say so are enough. Nor can the
-    timing of all cases take longer than all batches that were taken, but for what is between them; that can be other
-    work, which the system does not always tell of, so all processes must show it.
+    The kept batches of a case cannot take longer than its timing did. Nor can the timing of all cases, from when the
+    process is awake, take longer than all batches that were taken, but for what is between them: a batch lasts as long
+    when other work has the CPU meanwhile. That work can get it between two batches, too, though seldom; so a third of
+    the processes must show it.
     """
     kept = [sample for sample in samples if not sample.taint and has_clock(sample)]
     longer = [clocks for clocks in map(_longest, kept) if clocks.beyond_ns > 0]
     shorter = [clocks for clocks in map(_shorter, kept) if clocks.beyond_ns > 0]
-    for forged, fewest in ((longer, FEWEST), (shorter, max(FEWEST, len(kept)))):
+    for forged, fewest in ((longer, FEWEST), (shorter, max(FEWEST, -(-len(kept) // SHORT_SHARE)))):
         if len(forged) >= fewest:
             worst = max(forged, key=lambda clocks: clocks.beyond_ns)
             return ClockForged(worst.summed_ns / 1e6, worst.wall_ns / 1e6, len(forged), len(kept))
@@ -161,8 +164,9 @@ def _shorter(sample: ProcessSample) -> _Clocks:
         if clock is None or not clock.spent_ns:
             continue
         batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, clock.spent_ns / _summed(case))
-        beyond += (1 - CLOCK_SHARE) * clock.wall_ns - clock.waited_ns - clock.spent_ns - BETWEEN_NS * batches
-        spent, wall = spent + clock.spent_ns, wall + clock.wall_ns
+        timed = max(clock.wall_ns - clock.late_ns, min(clock.busy_ns, clock.wall_ns))
+        beyond += (1 - CLOCK_SHARE) * timed - clock.spent_ns - BETWEEN_NS * batches
+        spent, wall = spent + clock.spent_ns, wall + timed
     return _Clocks(beyond, spent, wall)
 
 

@@ -44,13 +44,15 @@ class ClockReadings:
 class DriverClock:
     """A case's timing by the clock of the driver's own process, in nanoseconds, from its begin to its end.
 
-    In `waited_ns` of it others had the CPU. `spent_ns` is what the timed process says of all its batches, also of those
-    that were taken again; 0 on a GPU, whose own clock times them.
+    In at most `late_ns` of it the timed process had yet to wake up, or the driver to hear that it was done; other work
+    can make that long. `busy_ns` is the CPU time of that process, 0 where the system does not tell. `spent_ns` is what
+    it says of all its batches, also of those that were taken again; 0 on a GPU, whose own clock times them.
     """
 
     wall_ns: int
-    waited_ns: int
     spent_ns: int
+    late_ns: int = 0
+    busy_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

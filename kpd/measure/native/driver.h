@@ -108,6 +108,7 @@ typedef enum {
     UNABLE, /* not a kernel's fault */
     BEGUN,  /* not ended yet: a timing's clock runs from here on, and it should take `code` microseconds */
     PAUSED, /* nor this: the outputs of a timed batch can be fetched, until the worker is told to go on */
+    AWAKE,  /* nor this: it has been told to, and batches are timed from here on */
     STRAYED, /* into a fence */
 } ending;
 
@@ -185,7 +186,12 @@ void worker_fresh_begin(int number, uint64_t seed);
 void worker_take(int number, int set);
 void worker_fresh(slot which, int number, int calls, int layout);
 int worker_process(void);
-uint64_t worker_waited(void);
+uint64_t worker_busy(void);
+typedef struct {
+    uint64_t at;   /* the clock, once the driver had heard the last answer */
+    uint64_t late; /* nanoseconds before that, at the most, in which it could have heard it, but others had its CPU */
+} hearing;
+extern hearing worker_heard;
 void worker_stopwatch(int number, int calls);
 void object_path(char to[PATH_BYTES], const char *given);
 outcome worker_ready(void);

@@ -32,7 +32,7 @@ static void give_up(const char *what, const char *why) {
 int well(outcome o, slot who, const view *v, const char *distribution, const char *when) {
     static const char *const kinds[] = {
         [CRASHED] = "crash", [EXITED] = "exit", [TIMED_OUT] = "timeout", [REFUSED] = "load", [FAILED] = "device",
-        [BEGUN] = "damage", [PAUSED] = "damage", /* out of turn */
+        [BEGUN] = "damage", [PAUSED] = "damage", [AWAKE] = "damage", /* out of turn */
         [STRAYED] = "damage"};
     if (o.how == DONE) return 1;
     if (o.how == UNABLE) give_up("", o.message);

@@ -56,13 +56,30 @@ static int aftermath(int number, int set, uint64_t seed, kpd_rng *rng) {
            right_when_poisoned(INCUMBENT, number, set, reps);
 }
 
-/* What the candidate had written, in the middle of the timing. */
+/* What the candidate had written, in the middle of the timing; and how long that took by the driver's clocks, without the stop
+ * for this. A worker may be slow to wake up once it is let go, and the driver slow to hear that it is done. */
 typedef struct {
     int set;
     uint64_t turns; /* swaps that its inputs had seen */
-    uint64_t wall_ns; /* of the timing by the driver's clock, without the stop for this */
-    uint64_t waited_ns; /* of that, while others had the CPU */
+    uint64_t wall_ns; /* from letting it go to hearing from it */
+    uint64_t late_ns; /* of that, before it had said that it is awake, or after it was done: at the most */
+    uint64_t busy_ns; /* CPU time of the worker */
 } glimpse;
+
+/* Let the worker time batches until it says something; `look_in` nanoseconds later, unless 0, it is to show one. */
+static outcome go_on(glimpse *seen, uint64_t look_in) {
+    uint64_t busy = worker_busy(), from = now_ns();
+    worker_resume();
+    outcome o = worker_wait(job.limit_ms, 0);
+    if (o.how != AWAKE) return o.how == DONE || o.how == PAUSED ? (outcome){.how = BEGUN} : o; /* out of turn */
+    uint64_t awake = worker_heard.at;
+    if (look_in) worker_look_at(&job.shared->look, awake + look_in);
+    o = worker_wait(job.limit_ms, 1);
+    seen->wall_ns += worker_heard.at - from;
+    seen->late_ns += awake - from + worker_heard.late;
+    seen->busy_ns += worker_busy() - busy;
+    return o;
+}
 
 static void print_case(const view *v, const glimpse *seen) {
     const measurement *m = job.shared;
@@ -73,7 +90,8 @@ static void print_case(const view *v, const glimpse *seen) {
     print_batches("b_ns", m->ns[CANDIDATE], 2 * m->quads);
     printf(",\"layouts\":%d,\"lost_ns\":%" PRIu64, m->layouts, m->lost_ns);
     printf(",\"steal_ticks\":%ld,\"threads\":%d", m->steal_ticks, m->threads);
-    printf(",\"clock\":{\"wall_ns\":%" PRIu64 ",\"waited_ns\":%" PRIu64 ",\"spent_ns\":%" PRIu64 "}", seen->wall_ns, seen->waited_ns, m->spent_ns);
+    printf(",\"clock\":{\"wall_ns\":%" PRIu64 ",\"late_ns\":%" PRIu64, seen->wall_ns, seen->late_ns);
+    printf(",\"busy_ns\":%" PRIu64 ",\"spent_ns\":%" PRIu64 "}", seen->busy_ns, m->spent_ns);
     engine_report(m);
     printf("}");
 }
@@ -96,39 +114,28 @@ void await_turn(void) {
 static int timed(int number, int quads, uint64_t seed, kpd_rng *rng, glimpse *seen) {
     view *v = &job.views[number];
     const measurement *m = job.shared;
-    uint64_t begun = 0, waited = 0;
     worker_time(number, quads, seed);
     outcome o = worker_wait(job.limit_ms, 0);
     if (o.how == BEGUN) {
         uint64_t ns = o.code > 0 ? (uint64_t)o.code * 1000u : 1;
-        waited = worker_waited();
-        begun = now_ns();
-        worker_resume();
-        worker_look_at(&job.shared->look, now_ns() + kpd_random(rng) % ns);
-        o = worker_wait(job.limit_ms, 1);
+        o = go_on(seen, 1 + kpd_random(rng) % ns);
     }
     if (o.how != PAUSED) {
         if (well(o, CANDIDATE, v, timed_name(), "timing")) unbelieved(v);
         return 0;
     }
-    uint64_t paused = now_ns();
     if (!sound(v, quads)) return 0;
     seen->turns = m->swaps;
     seen->set = (m->first_set + one_of(rng, m->reps < m->sets ? m->reps : m->sets)) % m->sets;
     worker_fetch(number, seen->set);
     if (!answered(CANDIDATE, v, timed_name(), "timing")) return 0;
     arena_keep(v);
-    uint64_t resumed = now_ns();
-    worker_resume();
-    if (!well(worker_wait(job.limit_ms, 1), CANDIDATE, v, timed_name(), "timing") || !sound(v, quads)) return 0;
-    seen->wall_ns = now_ns() - begun - (resumed - paused);
-    seen->waited_ns = worker_waited() - waited;
-    return 1;
+    return well(go_on(seen, 0), CANDIDATE, v, timed_name(), "timing") && sound(v, quads);
 }
 
 static int time_one(int number, int quads, kpd_rng *rng) {
     view *v = &job.views[number];
-    glimpse seen;
+    glimpse seen = {.set = 0};
     arena_fill(v, rng, job.timed);
     arena_poison(v);
     uint64_t seed = kpd_random(rng);

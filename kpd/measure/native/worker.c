@@ -62,10 +62,11 @@ static request next_request(void) {
     return asked;
 }
 
-/* The driver starts its own clock before it lets the timing go on. */
+/* The driver starts its own clock before it lets the timing go on; from then on it may be long until this process runs. */
 void worker_begun(uint64_t expected_ns) {
     worker_tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)});
     next_request();
+    worker_tell(&(outcome){.how = AWAKE});
 }
 
 void worker_pause(view *v) {
@@ -75,6 +76,7 @@ void worker_pause(view *v) {
         engine_fetch(v, asked.set, &answer);
         worker_tell(&answer);
     }
+    worker_tell(&(outcome){.how = AWAKE});
 }
 
 static void resize(view *v, const request *asked) {
@@ -184,6 +186,18 @@ void worker_look_at(volatile int *look, uint64_t moment) {
     wish.moment = moment;
 }
 
+hearing worker_heard;
+
+/* Nanoseconds in which the driver could have run, but others had its CPU; UINT64_MAX where the system does not tell. */
+static uint64_t waited(void) {
+    char text[96] = "";
+    unsigned long long ran, waited;
+    static int file = -1;
+    if (file < 0) file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    ssize_t got = pread(file, text, sizeof text - 1, 0);
+    return got > 0 && sscanf(text, "%llu %llu", &ran, &waited) == 2 ? waited : UINT64_MAX;
+}
+
 static uint64_t sooner(uint64_t one, uint64_t other) { return one < other ? one : other; }
 
 /* 1 when the worker has said something, or has died; 0 at the deadline. Until then the driver wakes as seldom as can be: both
@@ -195,13 +209,18 @@ static int heard(uint64_t deadline, int looking) {
             next = ms ? now_ns() + (uint64_t)ms * 1000000u : UINT64_MAX;
         }
         uint64_t wake = sooner(next, wish.look ? sooner(deadline, wish.moment) : deadline);
+        uint64_t before = waited();
         now = now_ns();
         uint64_t ns = wake > now ? wake - now : 0;
         struct timespec rest = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
         fd_set line;
         FD_ZERO(&line);
         FD_SET(line_to_child, &line);
-        if (pselect(line_to_child + 1, &line, NULL, NULL, &rest, NULL) > 0) return 1;
+        if (pselect(line_to_child + 1, &line, NULL, NULL, &rest, NULL) > 0) {
+            worker_heard.at = now_ns(); /* before the wait is asked for, so that it is rather too long */
+            worker_heard.late = before == UINT64_MAX ? worker_heard.at - now : waited() - before;
+            return 1;
+        }
         if (wish.look && now_ns() >= wish.moment) {
             *wish.look = 1;
             wish.look = NULL;
@@ -268,15 +287,14 @@ void worker_fresh(slot which, int number, int calls, int layout) {
 
 int worker_process(void) { return (int)child; }
 
-/* Nanoseconds in which the worker could have run, but others had its CPU; 0 where the system does not tell. */
-uint64_t worker_waited(void) {
-    char path[64];
-    unsigned long long ran = 0, waited = 0;
-    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child);
-    FILE *file = fopen(path, "r");
-    if (file && fscanf(file, "%llu %llu", &ran, &waited) != 2) waited = 0;
-    if (file) fclose(file);
-    return waited;
+/* The CPU time of the worker's threads, also of those that have ended; 0 where the system does not tell. */
+uint64_t worker_busy(void) {
+    struct timespec t = {0, 0};
+#ifdef __linux__
+    clockid_t of;
+    if (clock_getcpuclockid(child, &of) || clock_gettime(of, &t)) return 0;
+#endif
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void worker_resume(void) { post(&(request){.what = RESUME}); }
