@@ -8,14 +8,13 @@ from msgspec import structs
 
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
-from kpd.engine import audits, review
+from kpd.engine import audits, objects, review
 from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
 from kpd.measure import bench, judge as verdicts, score
-from kpd.measure.bench import BuiltObject
 from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS, contest
@@ -93,18 +92,18 @@ async def stage(attempt: Attempt, found: Detail) -> e.Staged:
 
 async def build(attempt: Attempt, found: Detail) -> e.Built:
     try:
-        built = await _object(attempt, attempt.candidate())
+        built = await objects.candidate(attempt, found)
     except BuildError as err:
         attempt.keep("build.log", err.log)
         raise CandidateFailed(err.fault, feedback(err.told)) from err
     attempt.keep("build.log", built.log)
     if attempt.is_baseline and lacks_optimisation(attempt.task.language, built.flags):
         attempt.journal.emit(e.Noticed("warning", NotOptimised(attempt.run_id, built.flags)))
-    return e.Built(*_blank(attempt), built.job, built.cached, built.flags, built.warnings)
+    return e.Built(*_blank(attempt), built.job, built.cached, built.flags, built.warnings, dict(built.hashes))
 
 
 async def check(attempt: Attempt, found: Detail) -> e.Checked:
-    built = await _object(attempt, attempt.candidate())
+    built = await objects.candidate(attempt, found)
     try:
         checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
     except bench.CheckFailed as err:
@@ -118,8 +117,7 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
 
 async def time(attempt: Attempt, found: Detail) -> e.Timed:
     """Time the candidate against the incumbent in fresh processes until the verdict is clear."""
-    candidate = await _object(attempt, attempt.candidate())
-    incumbent = await _object(attempt, attempt.files_of(attempt.parent))
+    candidate, incumbent = await objects.both(attempt, found)
     try:
         samples = await contest(
             attempt.bench,
@@ -157,20 +155,19 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine."""
     verdict, audited, repeats = _verdict(attempt, found), None, 0
     if _is_audited(attempt, found):
-        candidate = await _object(attempt, attempt.candidate())
-        incumbent = await _object(attempt, attempt.files_of(attempt.parent))
+        candidate, incumbent = await objects.both(attempt, found)
         winner = audits.Winner(attempt, _samples(attempt, found), candidate, incumbent)
         verdict = await audits.all_hold(winner, verdict)
         audited, repeats = winner.audited, winner.repeats
     attempt.keep("verdict.json", verdict)
-    return e.Judged(*_blank(attempt), verdict, audited, await _flags(attempt, verdict), repeats)
+    return e.Judged(*_blank(attempt), verdict, audited, await _flags(attempt, found, verdict), repeats)
 
 
-async def _flags(attempt: Attempt, verdict: Verdict) -> tuple[Flag, ...]:
+async def _flags(attempt: Attempt, found: Detail, verdict: Verdict) -> tuple[Flag, ...]:
     """Return what looks wrong with the object of a candidate that would be accepted."""
     if attempt.is_baseline or attempt.iteration.confirming or not verdict.accepted:
         return ()
-    candidate = await _object(attempt, attempt.candidate())
+    candidate = await objects.candidate(attempt, found)
     return await attempt.bench.inspect(candidate.job, attempt.say("job"))
 
 
@@ -196,7 +193,7 @@ def _is_audited(attempt: Attempt, found: Detail) -> bool:
 
 async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
     assert found.timed is not None
-    built = await _object(attempt, attempt.candidate())
+    built = await objects.candidate(attempt, found)
     profiler = profiler_of(attempt.bench.device.kind)
     if _is_counted(attempt, found):
         stays = _stays(attempt, found)
@@ -273,11 +270,6 @@ STEPS = (
 def _blank(attempt: Attempt) -> tuple[str, int, float, float]:
     """Return the run, the iteration, and two durations that the loop fills in later."""
     return attempt.run_id, attempt.number, 0.0, 0.0
-
-
-async def _object(attempt: Attempt, files: dict[str, bytes]) -> BuiltObject:
-    """Build the files, or find what the host has built of them. Raises BuildError, HostError."""
-    return await attempt.bench.build(await attempt.bench.stage(files), files, attempt.say("build"))
 
 
 def feedback(log: str) -> str:

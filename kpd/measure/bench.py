@@ -1,7 +1,7 @@
 """Defines the interface by which the engine measures candidates on a host, for every language."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from kpd.hosts.host import JobResult
@@ -21,13 +21,18 @@ Counted = Callable[[Callable[[int], str]], str]
 
 @dataclass(frozen=True, slots=True)
 class BuiltObject:
-    """A built candidate: the id of the host's job whose `out/` folder holds it, and what the compiler said."""
+    """A built candidate: the id of the host's job whose `out/` folder holds it, and what the compiler said.
+
+    `hashes` are the sha256 of the files in that folder, by name. `made`: they were taken now, not read from a cache.
+    """
 
     job: str
     cached: bool
     flags: str
     warnings: int
     log: str
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True)

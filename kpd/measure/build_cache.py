@@ -17,11 +17,13 @@ MOST = 32
 class BuildCache:
     """The trees and objects that a host is known to have.
 
-    All of it is forgotten when the host has lost something, or after the link was down: more may be gone.
+    All of it is forgotten when the host has lost something, or after the link was down: more may be gone. `program` is
+    the job that built the measuring program; empty where there is none.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, program: str = "") -> None:
         self._host = host
+        self._program = program
         self._tries = host.tries
         self._trees: dict[str, str] = {}
         self._objects: OrderedDict[str, tuple[str, BuiltObject]] = OrderedDict()
@@ -54,19 +56,23 @@ class BuildCache:
 
     @asynccontextmanager
     async def again_if_gone(self, *built: str) -> AsyncIterator[None]:
-        """Run a block that uses these build jobs. If the host has lost a file, forget all that was staged and built.
+        """Run a block that uses these build jobs. If a file is gone or changed, forget all that was staged and built.
 
         It is then staged and built again when next asked for. Raises HostError.
         """
         try:
             yield
         except HostError as err:
-            if err.kind == "not_found":
+            if err.kind in ("not_found", "corrupt"):
                 self._trees.clear()
                 self._objects.clear()
-                for job in built:
+                for job in (*built, self._program) if err.kind == "corrupt" and self._program else built:
                     await self._host.forget(job)
             raise
+
+    def hashes(self, built: str) -> Mapping[str, str]:
+        """Return the sha256 of the files of a known build job, by name."""
+        return next((made.hashes for _, made in self._objects.values() if made.job == built), {})
 
     def may_be_touched(self) -> None:
         """Forget the staged trees: a candidate is about to run as the user who owns them, and may change them."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from kpd.hosts.host import JobSpec, LeaseRequest
 from kpd.hosts.preflight.probe import HostFacts, command_cpus, measuring_cpu, spare_cpus
+from kpd.measure.jobs import GONE
+from kpd.measure.seals import Seals, guard
 from kpd.model.hosts import Cpus, Device
 
 NICE = 10
@@ -16,6 +18,7 @@ class RunContext:
     """The conditions in which a program runs: its CPUs (empty: any), lease, environment variables and niceness.
 
     It is `confined` to a sandbox unless it needs what only the user knows; `capable` is for profilers (see `JobSpec`).
+    It ends with an error before it begins where the files of `seals` are not as they were built.
     """
 
     cpus: tuple[int, ...] = ()
@@ -24,9 +27,11 @@ class RunContext:
     nice: int = 0
     confined: bool = True
     capable: bool = False
+    seals: Seals = field(default_factory=dict)
 
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
         """Return the job that runs `script` in this context, for at most `limit_s` seconds."""
+        script = guard(self.seals, GONE) + script
         return JobSpec(
             job, script, limit_s, stdin, dict(self.env), self.cpus, self.lease, self.nice, self.confined, self.capable
         )

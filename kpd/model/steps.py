@@ -46,12 +46,16 @@ class Staged(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Built(StepFact):
-    """A build. `job` names the build job on the host, whose `out/` folder holds the object."""
+    """A build. `job` names the build job on the host, whose `out/` folder holds the object.
+
+    `hashes` are the sha256 of the files in that folder, by name.
+    """
 
     job: str
     cached: bool
     flags: str = ""
     warnings: int = 0
+    hashes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

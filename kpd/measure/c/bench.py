@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host
-from kpd.measure import jobs
+from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import build, layout
 from kpd.measure.c.toolchain import CToolchain, choose
@@ -44,7 +44,7 @@ async def harness(
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f"{tools.command} {STRICT} -pthread -Ikpd -Itask {compiled} task/harness.c"
         f' -o "$out/bench" -lm -lpthread{dynamic} || exit 1\n'
-        '"$out/bench" describe\n'
+        f'"$out/bench" describe || exit $?\n{seals.TAKE}'
     )
     id = jobs.key("harness", tools.identity, script)
     result = await jobs.run(host, (where or RunContext()).spec(id, script, limit_s), say)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.measure import jobs
+from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import layout
 from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
@@ -48,7 +48,8 @@ async def build(
         raise BuildError(f"{why}: {first_error(log)}", log, "structural")
     if result.rc != 0:
         raise BuildError(first_error(log), log, "structural" if result.rc == LINKING else kind_of(log))
-    return BuiltObject(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
+    given = " ".join(flags)
+    return BuiltObject(id, result.cached, given, warnings(log), log, seals.taken(result.stdout), not result.cached)
 
 
 def candidate_flags(raw: bytes, fast_math: bool) -> tuple[str, ...]:
@@ -91,5 +92,5 @@ def script(host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[s
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f"{remarks}{compile_to}"
         f"{tools.command} {given} -w -c {assembly} -o {object} || exit 1\n"
-        f"{link} || exit {LINKING}\n{laid}"
+        f"{link} || exit {LINKING}\n{laid}{seals.TAKE}"
     )

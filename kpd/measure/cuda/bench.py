@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host, LeaseRequest
-from kpd.measure import jobs
+from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.cuda import build
@@ -43,7 +43,7 @@ async def harness(
     script = (
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f'{jobs.words(command)} -o "$out/bench" || exit $?\n'
-        '"$out/bench" describe\n'
+        f'"$out/bench" describe || exit $?\n{seals.TAKE}'
     )
     id = jobs.key("harness", tools.identity, script)
     result = await jobs.run(host, (where or RunContext(confined=CONFINED)).spec(id, script, COMPILED_S), say)

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from kpd.hosts.host import Host
-from kpd.measure import jobs
+from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.compiling import BuildError, first_error, kind_of, memory_limit, readable, warnings
 from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
@@ -36,7 +36,8 @@ async def build(
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)
         raise BuildError(first_error(log), log, kind_of(log))
-    return BuiltObject(job=id, cached=result.cached, flags=" ".join(flags), warnings=warnings(log), log=log)
+    given = " ".join(flags)
+    return BuiltObject(id, result.cached, given, warnings(log), log, seals.taken(result.stdout), not result.cached)
 
 
 def candidate_flags(raw: bytes, arch: str, fast_math: bool) -> tuple[str, ...]:
@@ -65,5 +66,6 @@ def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) 
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f'{compile_} -o "$out/{OBJECT_FILE}" 2>"$out/{PTXAS}"\n'
         f'status=$?\ncat "$out/{PTXAS}" >&2\n[ $status -eq 0 ] || exit $status\n'
-        f'{jobs.words((tools.nvcc, *flags, *linking))} "$out/{OBJECT_FILE}" -o "$out/{OBJECT}"\n'
+        f'{jobs.words((tools.nvcc, *flags, *linking))} "$out/{OBJECT_FILE}" -o "$out/{OBJECT}" || exit $?\n'
+        f"{seals.TAKE}"
     )

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from kpd.hosts.errors import HostError
@@ -20,9 +21,10 @@ from kpd.measure.roofline import MeasureRoofline, Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample, weighted
 from kpd.measure.score import CaseWork
+from kpd.measure.seals import Seals
 from kpd.model.flags import Flag
 from kpd.model.hosts import Device
-from kpd.workspace.run_files import read_files
+from kpd.workspace.run_files import digest, read_files
 from kpd.workspace.task import Task
 
 LISTING_LIMIT = 16 << 20
@@ -88,7 +90,9 @@ class DriverBench:
         self._inspector = inspector
         self._protected = read_files(task.folder, task.protected)
         self._pristine = read_files(task.folder, task.editable)
-        self._made = BuildCache(host)
+        self._folder = PurePosixPath(harness.program).parent
+        self._made = BuildCache(host, self._folder.parent.name)
+        self._bounds: Seals = {}
 
     def _use(self, roofline: Roofline) -> None:
         self._roofline = roofline
@@ -118,41 +122,53 @@ class DriverBench:
         return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
-        reference = await self._reference(say)
-        baseline = await self._own(say) if self.task.check.sizes == "any" else ""
+        reference, seals = await self._reference(say)
+        baseline = await self._own(say) if self.task.check.sizes == "any" else None
         self._made.may_be_touched()
         async with self._made.again_if_gone(built):
+            where = self._sealed(self._checking, seals, built, *([baseline.job] if baseline else []))
+            beside = jobs.out(self.host, baseline.job, OBJECT) if baseline else ""
             return await check.check(
-                self.host, self.harness, built, job, self.task.check, self._checking, say, reference, baseline
+                self.host, self.harness, built, job, self.task.check, where, say, reference, beside
             )
 
-    async def _own(self, say: Say) -> str:
-        """Return the path of the task's own kernel on the host."""
-        own = await self.build(await self.stage(self._pristine), self._pristine, say)
-        return jobs.out(self.host, own.job, OBJECT)
+    async def _own(self, say: Say) -> BuiltObject:
+        """Build the task's own kernel."""
+        return await self.build(await self.stage(self._pristine), self._pristine, say)
 
-    async def _reference(self, say: Say) -> str:
-        """Return the `reference` that Harness.command takes, after measuring it, if it has to be."""
+    async def _reference(self, say: Say) -> tuple[str, Seals]:
+        """Return the `reference` that Harness.command takes, after measuring it, if it has to be; and its seals."""
         spec = self.task.check
         if not spec.is_native and spec.truth == "oracle":
-            return ""
+            return "", {}
+        own = await self._own(say)
         if spec.truth == "baseline":
-            return await self._own(say)
-        own = await self.build(await self.stage(self._pristine), self._pristine, say)
+            return jobs.out(self.host, own.job, OBJECT), self._seals(own.job)
         async with self._made.again_if_gone(own.job):
-            return await tolerance.measure_bounds(
-                self.host, self.harness, own.job, self.task.check, self._checking, say
-            )
+            where = self._sealed(self._checking, {}, own.job)
+            bounds = await tolerance.measure_bounds(self.host, self.harness, own.job, self.task.check, where, say)
+        if not self._bounds:
+            found = await self.host.read(bounds, LISTING_LIMIT)
+            self._bounds = {str(PurePosixPath(bounds).parent): {tolerance.BOUNDS: digest(found)}}
+        return bounds, self._bounds
+
+    def _seals(self, *built: str) -> Seals:
+        return {jobs.out(self.host, job, "").rstrip("/"): self._made.hashes(job) for job in built}
+
+    def _sealed(self, where: RunContext, own: Seals, *built: str) -> RunContext:
+        """Return the context for a program that uses what these jobs built, and what `own` names."""
+        return replace(where, seals={str(self._folder): self.harness.hashes, **self._seals(*built), **own})
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
-        reference = await self._reference(say)
+        reference, own = await self._reference(say)
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate):
+            where = self._sealed(self._measuring, own, incumbent, candidate)
             samples = timing.time_pair(
                 self.host, self.harness, incumbent, candidate, job, first, processes,
-                self.task.bench, self.task.check, self._measuring, say, self._place, reference,
+                self.task.bench, self.task.check, where, say, self._place, reference,
             )  # fmt: skip
             async with aclosing(samples):
                 async for sample in samples:
@@ -177,10 +193,10 @@ class DriverBench:
             )
 
     async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples:
-        reference = await self._reference(say)
+        reference, own = await self._reference(say)
         what = audits.Audited(
-            self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check, self._measuring,
-            self._place, reference,
+            self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check,
+            self._sealed(self._measuring, own, incumbent, candidate), self._place, reference,
         )  # fmt: skip
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate):
@@ -192,7 +208,7 @@ class DriverBench:
             self._made.may_be_touched()
             async with self._made.again_if_gone(built):
                 limit_s = MEMCHECK_TIMES * self.task.check.limit_s
-                where = replace(self._checking, capable=True)
+                where = replace(self._sealed(self._checking, {}, built), capable=True)
                 await check.memcheck(self.host, self.harness, built, job, self._sanitizer, where, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
@@ -219,9 +235,10 @@ class DriverBench:
         def calls(number: int) -> str:
             return jobs.words([self.harness.program, "run", path, str(number)])
 
-        spec = replace(self._measuring, capable=True).spec(job, script(calls), self.task.profile.limit_s)
+        where = replace(self._sealed(self._measuring, {}, built), capable=True)
         self._made.may_be_touched()
-        return await jobs.run(self.host, spec, say)
+        async with self._made.again_if_gone(built):
+            return await jobs.run(self.host, where.spec(job, script(calls), self.task.profile.limit_s), say)
 
     async def output(self, job: str, name: str, limit: int) -> bytes:
         return await self.host.read(jobs.out(self.host, job, name), limit)

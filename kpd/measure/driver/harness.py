@@ -1,10 +1,11 @@
 """Builds a task's harness with kpd's driver, and reads the cases that it describes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.resources import files as resources
 
 from kpd.hosts.host import JobResult
-from kpd.measure import jobs
+from kpd.measure import jobs, seals
 from kpd.model.codec import CodecError, decode
 from kpd.workspace.specs import CheckSpec
 from kpd.workspace.task import TASK_FILE, Task, TaskError
@@ -39,6 +40,8 @@ class HarnessCase:
 class Harness:
     """A built harness. `program` is its path on the host, `file` the task's file that it was built from.
 
+    `hashes` are the sha256 of the files in the program's folder, by name.
+
     `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
     """
 
@@ -49,6 +52,7 @@ class Harness:
     oracle: bool = True
     varies: bool = True
     file: str = "harness.c"
+    hashes: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, spec: CheckSpec, reference: str = "", baseline: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].
@@ -102,11 +106,12 @@ def native(name: str) -> bytes:
 
 
 def described(program: str, result: JobResult, file: str = "harness.c") -> Harness:
-    """Parse what `program describe` printed. Raises BadHarness."""
+    """Parse what `program describe` printed, a line, and after it `seals.TAKE`. Raises BadHarness."""
     if crashed := jobs.crash(result):
         raise BadHarness(f"{file}: it crashes while it describes its cases ({crashed})")
+    cases, _, hashes = result.stdout.partition(b"\n")
     try:
-        found = decode(result.stdout, _Described)
+        found = decode(cases, _Described)
     except CodecError as err:
         raise BadHarness(f"{file}: its cases cannot be read: {err}") from err
     names = [case.name for case in found.cases]
@@ -115,4 +120,5 @@ def described(program: str, result: JobResult, file: str = "harness.c") -> Harne
     for use in ("timed", "checked"):
         if not any(getattr(case, use) for case in found.cases):
             raise BadHarness(f"{file}: no case is {use}")
-    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle, found.varies, file)
+    left = seals.taken(hashes)
+    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle, found.varies, file, left)

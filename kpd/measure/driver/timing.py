@@ -19,6 +19,7 @@ from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.reports import reports
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import Batches, CaseSample, ClockReadings, DriverClock, ProcessSample
+from kpd.measure.seals import UNCHANGED
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import LeftThreads, WrongResult
 from kpd.workspace.specs import BenchSpec, CheckSpec
@@ -123,10 +124,12 @@ async def time_pair(
     clear = "rm -f a$((n - 1)).so b$((n - 1)).so"
     wait = '[ -z "$before" ] || wait "$before"'
     turn = f"  {one} &\n  {wait} || exit $?\n  before=$!\n  {clear}\n" if gpu else f"  {clear}\n  {one} || exit $?\n"
+    guarded = UNCHANGED if where is not None and where.seals else ":"
     script = (
         "n=0 before=\n"
         "while read -r seed order who pad drawn_a drawn_b; do\n"
         "  n=$((n + 1))\n"
+        f"  {guarded}\n"
         f"  {chosen('b', candidate, incumbent, 'a$n.so', '$drawn_a')}\n"
         f"  {chosen('a', incumbent, candidate, 'b$n.so', '$drawn_b')}\n"
         '  pad=$(printf "%${pad}s" "")\n'
