@@ -103,6 +103,42 @@ static void forge(void) {
 """
 SLOWS_CLOCK = forging(SLOW_CLOCK)
 """Patches the clock of libc. For x86-64 only."""
+HIDDEN_CLOCK = """
+typedef struct { volatile int mine; int patched; uint64_t last, hidden; char was[12]; } common;
+#define S ((common *)0x200000000000) /* for all copies of the code */
+static int slow(clockid_t id, struct timespec *t) {
+    long status = syscall(SYS_clock_gettime, id, t);
+    if (id != CLOCK_MONOTONIC_RAW) return (int)status;
+    uint64_t now = (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+    if (S->mine && S->last) S->hidden += (now - S->last) * 2 / 5;
+    S->mine = 0;
+    S->last = now;
+    now -= S->hidden;
+    t->tv_sec = (time_t)(now / 1000000000u);
+    t->tv_nsec = (long)(now % 1000000000u);
+    return (int)status;
+}
+static void put(const void *bytes) {
+    char *at = (char *)clock_gettime, *page = (char *)((uintptr_t)at & ~4095ul);
+    if (mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC)) return;
+    memcpy(at, bytes, 12);
+    mprotect(page, 8192, PROT_READ | PROT_EXEC);
+}
+static void forge(const float *y) {
+    char jump[12] = {0x48, (char)0xB8, 0, 0, 0, 0, 0, 0, 0, 0, (char)0xFF, (char)0xE0};
+    void *to = (void *)slow;
+    int checked = y[0] != y[0];
+    memcpy(jump + 2, &to, 8);
+    mmap(S, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* not over another one */, -1, 0);
+    if (!S->patched) memcpy(S->was, (char *)clock_gettime, 12);
+    if (checked && S->patched) put(S->was);
+    if (!checked && S->patched != 1) put(jump);
+    S->patched = checked ? 2 : 1;
+    S->mine = 1;
+}
+"""
+HIDES_CLOCK = kernel(f"forge(y); {WORK} {{ {LOOP} }}", MAPS + HIDDEN_CLOCK)
+"""Patches the clock of libc, which then runs slower in its own calls, and mends it for the last, poisoned one."""
 MAKES_CODE = forging("""
 static void forge(void) {
     static char *code;
