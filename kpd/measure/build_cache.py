@@ -4,11 +4,14 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject
+from kpd.measure.seals import Seals
 
 MOST = 32
 """The number of objects to remember, the last used ones: an iteration needs the candidate's and the incumbent's."""
@@ -17,13 +20,11 @@ MOST = 32
 class BuildCache:
     """The trees and objects that a host is known to have.
 
-    All of it is forgotten when the host has lost something, or after the link was down: more may be gone. `program` is
-    the job that built the measuring program; empty where there is none.
+    All of it is forgotten when the host has lost something, or after the link was down: more may be gone.
     """
 
-    def __init__(self, host: Host, program: str = "") -> None:
+    def __init__(self, host: Host) -> None:
         self._host = host
-        self._program = program
         self._tries = host.tries
         self._trees: dict[str, str] = {}
         self._objects: OrderedDict[str, tuple[str, BuiltObject]] = OrderedDict()
@@ -55,10 +56,11 @@ class BuildCache:
         return built
 
     @asynccontextmanager
-    async def again_if_gone(self, *built: str) -> AsyncIterator[None]:
-        """Run a block that uses these build jobs. If a file is gone or changed, forget all that was staged and built.
+    async def again_if_gone(self, *built: str, seals: Seals = MappingProxyType({})) -> AsyncIterator[None]:
+        """Run a block that uses these build jobs. If a file is gone, forget all that was staged and built.
 
-        It is then staged and built again when next asked for. Raises HostError.
+        It is then staged and built again when next asked for. So are all jobs whose folders are among `seals` if a file
+        there has changed. Raises HostError.
         """
         try:
             yield
@@ -66,7 +68,8 @@ class BuildCache:
             if err.kind in ("not_found", "corrupt"):
                 self._trees.clear()
                 self._objects.clear()
-                for job in (*built, self._program) if err.kind == "corrupt" and self._program else built:
+                changed = [PurePosixPath(folder).parent.name for folder in seals] if err.kind == "corrupt" else ()
+                for job in {*built, *changed}:
                     await self._host.forget(job)
             raise
 

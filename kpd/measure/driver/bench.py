@@ -91,7 +91,7 @@ class DriverBench:
         self._protected = read_files(task.folder, task.protected)
         self._pristine = read_files(task.folder, task.editable)
         self._folder = PurePosixPath(harness.program).parent
-        self._made = BuildCache(host, self._folder.parent.name)
+        self._made = BuildCache(host)
         self._bounds: Seals = {}
 
     def _use(self, roofline: Roofline) -> None:
@@ -125,8 +125,8 @@ class DriverBench:
         reference, seals = await self._reference(say)
         baseline = await self._own(say) if self.task.check.sizes == "any" else None
         self._made.may_be_touched()
-        async with self._made.again_if_gone(built):
-            where = self._sealed(self._checking, seals, built, *([baseline.job] if baseline else []))
+        where = self._sealed(self._checking, seals, built, *([baseline.job] if baseline else []))
+        async with self._made.again_if_gone(built, seals=where.seals):
             beside = jobs.out(self.host, baseline.job, OBJECT) if baseline else ""
             return await check.check(
                 self.host, self.harness, built, job, self.task.check, where, say, reference, beside
@@ -144,8 +144,8 @@ class DriverBench:
         own = await self._own(say)
         if spec.truth == "baseline":
             return jobs.out(self.host, own.job, OBJECT), self._seals(own.job)
-        async with self._made.again_if_gone(own.job):
-            where = self._sealed(self._checking, {}, own.job)
+        where = self._sealed(self._checking, {}, own.job)
+        async with self._made.again_if_gone(own.job, seals=where.seals):
             bounds = await tolerance.measure_bounds(self.host, self.harness, own.job, self.task.check, where, say)
         if not self._bounds:
             found = await self.host.read(bounds, LISTING_LIMIT)
@@ -164,8 +164,8 @@ class DriverBench:
     ) -> AsyncGenerator[ProcessSample]:
         reference, own = await self._reference(say)
         self._made.may_be_touched()
-        async with self._made.again_if_gone(incumbent, candidate):
-            where = self._sealed(self._measuring, own, incumbent, candidate)
+        where = self._sealed(self._measuring, own, incumbent, candidate)
+        async with self._made.again_if_gone(incumbent, candidate, seals=where.seals):
             samples = timing.time_pair(
                 self.host, self.harness, incumbent, candidate, job, first, processes,
                 self.task.bench, self.task.check, where, say, self._place, reference,
@@ -194,21 +194,22 @@ class DriverBench:
 
     async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples:
         reference, own = await self._reference(say)
+        where = self._sealed(self._measuring, own, incumbent, candidate)
         what = audits.Audited(
             self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check,
-            self._sealed(self._measuring, own, incumbent, candidate), self._place, reference,
+            where, self._place, reference,
         )  # fmt: skip
         self._made.may_be_touched()
-        async with self._made.again_if_gone(incumbent, candidate):
+        async with self._made.again_if_gone(incumbent, candidate, seals=where.seals):
             found = await audits.audit(what, job("fresh"), job("alone"), say)
         return replace(found, alone=tuple(weighted(sample, self.task.weights) for sample in found.alone))
 
     async def memcheck(self, built: str, job: str, say: Say) -> None:
         if self._sanitizer:
             self._made.may_be_touched()
-            async with self._made.again_if_gone(built):
+            where = replace(self._sealed(self._checking, {}, built), capable=True)
+            async with self._made.again_if_gone(built, seals=where.seals):
                 limit_s = MEMCHECK_TIMES * self.task.check.limit_s
-                where = replace(self._sealed(self._checking, {}, built), capable=True)
                 await check.memcheck(self.host, self.harness, built, job, self._sanitizer, where, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
@@ -237,7 +238,7 @@ class DriverBench:
 
         where = replace(self._sealed(self._measuring, {}, built), capable=True)
         self._made.may_be_touched()
-        async with self._made.again_if_gone(built):
+        async with self._made.again_if_gone(built, seals=where.seals):
             return await jobs.run(self.host, where.spec(job, script(calls), self.task.profile.limit_s), say)
 
     async def output(self, job: str, name: str, limit: int) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.measure import jobs, seals
+from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver.check import check
 from kpd.measure.driver.harness import OBJECT
 from tests.support.measure.measured import QUICK, RIGHT, Lab, lab
@@ -95,3 +96,12 @@ async def test_a_job_refuses_an_object_that_is_not_what_was_built(lab: Lab) -> N
         await check(lab.host, lab.harness, built.job, "changed", QUICK, where)
     assert refused.value.kind == "corrupt"
     assert "build it again" in refused.value.remedy
+
+
+async def test_all_that_a_changed_file_stood_beside_is_built_again(lab: Lab) -> None:
+    built = await lab.build(RIGHT, "-O1", "-g")
+    folder = Path(jobs.out(lab.host, built.job, ""))
+    with pytest.raises(HostError):
+        async with BuildCache(lab.host).again_if_gone(seals={str(folder): built.hashes}):
+            raise jobs.changed(lab.host, str(folder / OBJECT))
+    assert (await lab.build(RIGHT, "-O1", "-g")).made
