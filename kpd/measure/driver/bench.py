@@ -123,27 +123,31 @@ class DriverBench:
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         reference, seals = await self._reference(say)
-        baseline = await self._own(say) if self.task.check.sizes == "any" else None
+        baseline, own = await self._baseline(say) if self.task.check.sizes == "any" else ("", {})
         self._made.may_be_touched()
-        where = self._sealed(self._checking, seals, built, *([baseline.job] if baseline else []))
+        where = self._sealed(self._checking, {**seals, **own}, built)
         async with self._made.again_if_gone(built, seals=where.seals):
-            beside = jobs.out(self.host, baseline.job, OBJECT) if baseline else ""
             return await check.check(
-                self.host, self.harness, built, job, self.task.check, where, say, reference, beside
+                self.host, self.harness, built, job, self.task.check, where, say, reference, baseline
             )
 
     async def _own(self, say: Say) -> BuiltObject:
         """Build the task's own kernel."""
         return await self.build(await self.stage(self._pristine), self._pristine, say)
 
+    async def _baseline(self, say: Say) -> tuple[str, Seals]:
+        """Return the path of the task's own kernel on the host, and its seals."""
+        own = await self._own(say)
+        return jobs.out(self.host, own.job, OBJECT), self._seals(own.job)
+
     async def _reference(self, say: Say) -> tuple[str, Seals]:
         """Return the `reference` that Harness.command takes, after measuring it, if it has to be; and its seals."""
         spec = self.task.check
         if not spec.is_native and spec.truth == "oracle":
             return "", {}
-        own = await self._own(say)
         if spec.truth == "baseline":
-            return jobs.out(self.host, own.job, OBJECT), self._seals(own.job)
+            return await self._baseline(say)
+        own = await self._own(say)
         where = self._sealed(self._checking, {}, own.job)
         async with self._made.again_if_gone(own.job, seals=where.seals):
             bounds = await tolerance.measure_bounds(self.host, self.harness, own.job, self.task.check, where, say)
@@ -177,20 +181,19 @@ class DriverBench:
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
         if self._inspector is None:
             return ()
-        own = await self.build(await self.stage(self._pristine), self._pristine, say)
+        own = await self._own(say)
         async with self._made.again_if_gone(built, own.job):
             usual = await self._inspector.flags(self.host, own.job, say)
             found = await self._inspector.flags(self.host, built, say)
         return tuple(flag for flag in found if flag not in usual)
 
     async def repeat(self, built: str, job: str, say: Say) -> dict[str, int]:
-        reference = await self._reference(say)
-        baseline = await self._own(say) if self.task.check.deterministic == "auto" else ""
+        reference, seals = await self._reference(say)
+        baseline, own = await self._baseline(say) if self.task.check.deterministic == "auto" else ("", {})
         self._made.may_be_touched()
-        async with self._made.again_if_gone(built):
-            return await repeat(
-                self.host, self.harness, built, job, self.task.check, self._checking, say, reference, baseline
-            )
+        where = self._sealed(self._checking, {**seals, **own}, built)
+        async with self._made.again_if_gone(built, seals=where.seals):
+            return await repeat(self.host, self.harness, built, job, self.task.check, where, say, reference, baseline)
 
     async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples:
         reference, own = await self._reference(say)
