@@ -71,6 +71,8 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         sum(case.reps * len(case.a_ns) for case in cases),
         sum(case.compared for case in cases),
         audit.fresh_s + audit.alone_s,
+        sum(sample.compared is False for sample in (*contest, *audit.alone)),
+        sum(sample.compared is not None for sample in (*contest, *audit.alone)),
     )
 
 

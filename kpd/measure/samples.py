@@ -77,13 +77,15 @@ class ProcessSample:
     """One fresh process. `taint` says why its times should not be believed; it is empty when they should.
 
     `score` is the score of a task's own benchmark, as a time. The verdict is then about it, and the cases, if there are
-    any, show where the difference comes from.
+    any, show where the difference comes from. `compared`: its code in memory was compared with what was loaded; None
+    where nobody has told.
     """
 
     process: int
     cases: dict[str, CaseSample]
     taint: str = ""
     score: CaseSample | None = None
+    compared: bool | None = None
 
     @property
     def judged(self) -> dict[str, CaseSample]:

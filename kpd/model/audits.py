@@ -15,7 +15,8 @@ class AuditSummary(msgspec.Struct, frozen=True):
     """The gain on fresh inputs, the gain between processes that time one kernel only, and what that cost.
 
     `calls` is the number of calls of either kernel on inputs of their own. Of the candidate's batches of such calls
-    `compared` were compared with the truth.
+    `compared` were compared with the truth. In `unread` of `processes` the code in memory could not be read, so it was
+    not compared with what was loaded.
     """
 
     fresh: AuditedGain
@@ -23,3 +24,5 @@ class AuditSummary(msgspec.Struct, frozen=True):
     calls: int
     compared: int
     seconds: float
+    unread: int = 0
+    processes: int = 0

@@ -73,6 +73,7 @@ class CaseReport:
 class _Report:
     cases: dict[str, CaseReport]
     problem: CheckFailure | None
+    compared: bool | None = None
 
 
 PlaceObject = Callable[[str, str, str], str]
@@ -190,7 +191,7 @@ async def _refuse_end(
 
 def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
     cases = {name: case.sample() for name, case in report.cases.items()}
-    return ProcessSample(process, cases, foreign or taint(report.cases))
+    return ProcessSample(process, cases, foreign or taint(report.cases), compared=report.compared)
 
 
 def taint(cases: Mapping[str, CaseReport]) -> str:

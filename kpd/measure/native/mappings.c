@@ -158,8 +158,12 @@ int unpatched(void) {
     return whole;
 }
 
+int code_compared(void) { return readable && !engine_makes_code; }
+
 #else
 void mappings_note(const char *const paths[2]) { (void)paths; }
 
 int unpatched(void) { return 1; }
+
+int code_compared(void) { return 0; }
 #endif

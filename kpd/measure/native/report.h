@@ -59,6 +59,7 @@ void size_watched(const kpd_case *drawn);
 /* mappings.c */
 void mappings_note(const char *const paths[2]);
 int unpatched(void);
+int code_compared(void); /* by that */
 
 /* check.c, timed.c, fresh.c, repeat.c */
 typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */

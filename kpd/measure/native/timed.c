@@ -165,7 +165,7 @@ void time_pair(const char *incumbent, const char *candidate, slot first, int qua
     for (size_t c = 0; c < kpd_task.case_count && going; c++)
         if (kpd_task.cases[c].use != KPD_CHECK_ONLY) going = time_one((int)c, quads, &rng);
     if (going) unpatched();
-    printf("},");
+    printf("},\"compared\":%s,", code_compared() ? "true" : "false");
     print_problem();
     printf("}\n");
 }

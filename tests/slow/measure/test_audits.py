@@ -83,6 +83,7 @@ async def test_each_audit_says_what_it_covered(lab: Lab) -> None:
         assert case.anew
     assert [sample.process % 2 for sample in audit.alone] == [0, 1] * 3
     told = audits.summary(audit, contest)
+    assert (told.unread, told.processes) == (0, len(contest) + len(audit.alone))
     assert told.seconds == audit.fresh_s + audit.alone_s
     assert told.calls == sum(len(case.a_ns) for case in audit.fresh.values())
 

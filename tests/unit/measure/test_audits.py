@@ -197,6 +197,17 @@ def test_a_gpus_own_clock_is_compared_in_one_direction() -> None:
     assert refuse_clock([process(n, 900_000_000) for n in range(9)]) is None
 
 
+@pytest.mark.parametrize(("compared", "unread", "known"), [(True, 0, 4), (False, 4, 4), (None, 0, 0)])
+def test_code_that_could_not_be_read_is_told(compared: bool | None, unread: int, known: int) -> None:
+    samples = tuple(
+        ProcessSample(n, {"case": CaseSample(1, (100,), (50,))}, compared=compared) for n in range(2)
+    )  # fmt: skip
+    audit = AuditSamples({"case": FreshCase(1, 1, True, (100,), (50,))}, samples, 0.5, 1.0)
+    found = summary(audit, samples)
+    assert (found.unread, found.processes) == (unread, known)
+    assert ("not compared in 4 of 4 processes" in told(found)) == bool(unread)
+
+
 def test_the_audits_are_told_on_one_line() -> None:
     line = told(AuditSummary(AuditedGain(35.0, 33.0, 37.0), AuditedGain(36.0, 30.0, 42.0), 160, 8, 1.44))
     assert line == (
