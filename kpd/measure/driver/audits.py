@@ -22,6 +22,9 @@ ALONE = 6
 """Processes that time one kernel only, half of them either."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
+ALONE_S = 1.5
+"""Seconds after which no more such processes are taken, once there are FEWEST_ALONE of them."""
+FEWEST_ALONE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +82,18 @@ async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, Fr
 
 
 async def alone(what: Audited, job: str, say: Say | None = None) -> tuple[ProcessSample, ...]:
-    """Time either kernel in processes that load no other. Raises CheckFailed and HostError."""
+    """Time either kernel in processes that load no other, as many of either. Raises CheckFailed and HostError."""
+    begun = time.monotonic()
     bench = replace(what.bench, quads=min(what.bench.quads, ALONE_QUADS))
     taken = time_pair(
         what.host, what.harness, what.incumbent, what.candidate, job, 0, ALONE, bench, what.tolerance,
         what.where, say, what.place, what.reference, alone=True,
     )  # fmt: skip
+    samples: list[ProcessSample] = []
     async with aclosing(taken):
-        return tuple([sample async for sample in taken])
+        async for sample in taken:
+            samples.append(sample)
+            enough = len(samples) >= FEWEST_ALONE and len(samples) % 2 == 0
+            if enough and time.monotonic() - begun > ALONE_S:
+                break
+    return tuple(samples)

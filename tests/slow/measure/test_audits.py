@@ -8,6 +8,7 @@ import pytest
 
 from kpd.measure import audits
 from kpd.measure.bench import CheckFailed
+from kpd.measure.driver import audits as taken
 from kpd.measure.judge import judge
 from kpd.model.faults import ClockForged, GainNotHeld
 from tests.support.measure import forgeries as f
@@ -86,6 +87,13 @@ async def test_each_audit_says_what_it_covered(lab: Lab) -> None:
     assert (told.unread, told.processes) == (0, len(contest) + len(audit.alone))
     assert told.seconds == audit.fresh_s + audit.alone_s
     assert told.calls == sum(len(case.a_ns) for case in audit.fresh.values())
+
+
+async def test_alone_ends_early_where_processes_take_long(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taken, "ALONE_S", 0.0)
+    audit, contest = await lab.audit(f.SLOW, f.HALF)
+    assert [sample.process % 2 for sample in audit.alone] == [0, 1] * 2
+    assert audits.summary(audit, contest).alone.low > 10
 
 
 async def test_an_incumbent_whose_file_was_changed_too_is_found_where_there_is_no_sandbox(lab: Lab) -> None:
