@@ -77,7 +77,7 @@ static void forge(void) {
     size_t length;
     char *code = find("/a1.so", "r-xp", &length);
     if (!file || !code) return;
-    fseek(file, 0x1FF0, SEEK_SET);
+    fseek(file, 0x1000 + (long)length - 1, SEEK_SET); /* behind the code, in its last page */
     fputc(0x5A, file);
     fclose(file);
 }
