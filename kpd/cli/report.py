@@ -5,12 +5,14 @@ from typing import Any
 
 from kpd.cli import labels
 from kpd.cli.terminal_text import line, paint, table, wrapped
+from kpd.model.hosts import Confinement
 from kpd.model.metrics import describe, parted
 from kpd.model.missing import missing_by_reason
 from kpd.model.profiles import ESTIMATED, MANY_CASES
 from kpd.model.spending import dollars
 from kpd.model.verdicts import Gain, ratio_of
 from kpd.profile.changes import changes
+from kpd.text.confinement import lacks, means
 from kpd.text.gains import brief, cell, times
 from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED
 
@@ -58,6 +60,9 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     yield from _field("task", f"{run['task']} on {run['host']}, proposed by {it['agent']}{against}", limit)
     if run["device"]:
         yield from _field("device", run["device"], limit)
+    if run["confinement"]:
+        held = Confinement(**run["confinement"])
+        yield from _field("sandbox", "; ".join((means(held), *lacks(held))), limit)
     if run["unchecked"]:
         yield from _field("unchecked", UNCHECKED.partition(": ")[2], limit)
     if detail["checked"] and detail["checked"].get("truth") == "baseline":

@@ -138,7 +138,8 @@ class Scheduler:
 
     def _begin(self, run: Run, where: Placement) -> None:
         if isinstance(run.status, Queued):
-            self._journal.emit(e.RunStarted(run.id, where.device.name, where.host, where.device.id))
+            held = self._pool.card(where.host).confinement
+            self._journal.emit(e.RunStarted(run.id, where.device.name, where.host, where.device.id, held))
         loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, where, self.turns, run.id)
         self.loops[run.id] = loop
         task = asyncio.create_task(self._conduct(loop), name=f"conducts {run.id}")

@@ -27,7 +27,7 @@ from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
-from kpd.model.hosts import HostCard
+from kpd.model.hosts import Confinement, HostCard
 from kpd.model.iteration import Confirming, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
@@ -127,11 +127,15 @@ class RunQueued(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted(RunFact):
-    """The run's start on a free device, to which it is bound from now on. An empty `host`: that of the queued run."""
+    """The run's start on a free device, to which it is bound from now on. An empty `host`: that of the queued run.
+
+    `confinement` is what confines its candidates there; None in older logs.
+    """
 
     device: str
     host: str = ""
     device_id: str = ""
+    confinement: Confinement | None = None
 
 
 @dataclass(frozen=True, slots=True)

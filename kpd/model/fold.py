@@ -130,7 +130,8 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     if run is None:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
-    return on_run(state, fact.run, status=Running(), started=at if run.started is None else run.started, **place)
+    started = at if run.started is None else run.started
+    return on_run(state, fact.run, status=Running(), started=started, confinement=fact.confinement, **place)
 
 
 @reduces(e.RunWaits)

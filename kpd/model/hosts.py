@@ -112,10 +112,29 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Confinement:
+    """What a host has to keep a candidate's jobs to themselves.
+
+    `landlock` is the version of the kernel's Landlock, 0 without it; `bubblewrap`: jobs run under that instead.
+    `filtered`: the process that runs kernels has a filter of its system calls (seccomp).
+    """
+
+    landlock: int = 0
+    bubblewrap: bool = False
+    filtered: bool = False
+
+    @property
+    def confined(self) -> bool:
+        """Whether jobs of candidates run in a sandbox."""
+        return self.landlock > 0 or self.bubblewrap
+
+
+@dataclass(frozen=True, slots=True)
 class HostCard:
     """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of its CPU.
 
     `driver` and `cuda` are the versions of NVIDIA's driver and of the toolkit; empty without a GPU, or in older logs.
+    `confinement` is None in older logs.
 
     While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
     fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
@@ -142,3 +161,4 @@ class HostCard:
     checks: tuple[Check, ...] = ()
     driver: str = ""
     cuda: str = ""
+    confinement: Confinement | None = None

@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Literal
 
 from kpd.model.agents import KNOWN, NONE, AgentTraits
-from kpd.model.hosts import DeviceRef
+from kpd.model.hosts import Confinement, DeviceRef
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
 from kpd.model.spending import NOTHING, OpenCall, Spend
@@ -56,7 +56,7 @@ class Run:
     are iterations to be measured once more, the next one first. `traits` are the traits of its agents, former ones too,
     by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
     the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
-    had ended: it goes on only to measure what a person brought back.
+    had ended: it goes on only to measure what a person brought back. `confinement` is what confines its candidates.
     """
 
     id: str
@@ -90,6 +90,7 @@ class Run:
     started: float | None = None
     unchecked: bool = False
     reopened: Ended | None = None
+    confinement: Confinement | None = None
 
     @property
     def begun(self) -> bool:

@@ -2,16 +2,22 @@
 
 The rules hold for the process and for all that it starts, and nothing can take them back. A process in a sandbox cannot
 look into one outside either, whoever owns both: neither its memory nor its environment. See landlock(7).
+
+Where the kernel has no Landlock, the job runs under bubblewrap, if that is installed: it sees only the files that it
+may read, and no process but its own.
 """
 
 import contextlib
+import functools
 import glob
 import os
+import shutil
+import signal
 import stat
 import struct
 import subprocess
 from pathlib import Path
-from typing import NamedTuple, Tuple  # noqa: UP035 - evaluated under Python 3.6 too
+from typing import NamedTuple, Sequence, Tuple  # noqa: UP035 - evaluated under Python 3.6 too
 
 from kpd.hosts.helper.children import LIBC, prctl
 
@@ -19,6 +25,8 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on e
 PATH_BENEATH = 1
 ASK_VERSION = 1
 NO_NEW_PRIVS = 38  # an option of prctl that Landlock asks for: no program started from now on gets more rights
+TRIAL_S = 5.0  # for bubblewrap to show that it works here
+FILTERED = ("x86_64", "aarch64")  # machines whose system calls native/sandbox.c knows
 CAPABILITIES = 0x20080522  # the version of capset's structure
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -77,14 +85,57 @@ def version() -> int:
     return max(0, call(CREATE_RULESET, None, 0, ASK_VERSION))
 
 
-def confine(sandbox: Sandbox) -> None:
+def held() -> "dict[str, object]":
+    """Return what this system has to confine jobs: see `model.hosts.Confinement`."""
+    known = os.uname().machine in FILTERED and Path("/proc/sys/kernel/seccomp/actions_avail").exists()
+    return {"landlock": version(), "bubblewrap": version() == 0 and bool(bubblewrap()), "filtered": known}
+
+
+@functools.lru_cache(maxsize=None)  # noqa: UP033 - Python 3.6 has no functools.cache
+def bubblewrap() -> str:
+    """Return the path of a bubblewrap that works here; empty without one, or where it may make no namespaces."""
+    found = shutil.which("bwrap")
+    if found is None:
+        return ""
+    trial = [found, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "echo", "works"]
+    null = subprocess.DEVNULL
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        # The helper ignores SIGCHLD, which bubblewrap waits for; and it gets no child's status.
+        said = subprocess.run(trial, stdin=null, stdout=subprocess.PIPE, stderr=null, timeout=TRIAL_S, preexec_fn=heed)
+        return found if said.stdout == b"works\n" else ""
+    return ""
+
+
+def heed() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def wrapped(sandbox: Sandbox, program: str) -> "list[str]":
+    """Return the command, but for what runs in it, by which bubblewrap confines a job in its folder."""
+    make_devices()
+    command = [program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--proc", "/proc"]
+    if not sandbox.capable:
+        command += ["--unshare-net", "--cap-drop", "ALL"]
+    shared = [path for path in SYSTEM if path != "/proc"]
+    command += ["--dev", "/dev", *binds("--dev-bind", DEVICES if sandbox.gpu else ())]
+    command += [*binds("--ro-bind", (*shared, *sandbox.reads)), *binds("--bind", sandbox.writes)]
+    return [*command, "--chdir", str(Path.cwd())]
+
+
+def binds(option: str, patterns: "Sequence[str]") -> "list[str]":
+    paths = [found for pattern in patterns for found in glob.glob(pattern)]  # noqa: PTH207 - the patterns are absolute
+    return [word for path in paths for word in (option, path, path)]
+
+
+def confine(sandbox: Sandbox) -> "list[str]":
     """Confine this process for good. A path that does not exist gives no right. Raises OSError.
 
-    Does nothing where the kernel has no Landlock: `version` says so beforehand.
+    Returns the command, without Landlock that of bubblewrap, that what is to be confined has in front: it may be empty.
+    Without both nothing is confined: `held` says so beforehand.
     """
     has = version()
     if not has:
-        return
+        return wrapped(sandbox, bubblewrap()) if bubblewrap() else []
     make_devices()
     rights = next(rights for since, rights in ALL_RIGHTS if has >= since)
     terms = struct.pack("QQQ", rights, TCP if has >= 4 and not sandbox.capable else 0, OUTSIDE if has >= 6 else 0)
@@ -104,6 +155,7 @@ def confine(sandbox: Sandbox) -> None:
     os.close(ruleset)
     if not sandbox.capable and LIBC is not None:  # root's could read the memory maps of any process
         LIBC.capset(struct.pack("=Ii", CAPABILITIES, 0), bytes(24))
+    return []
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:

@@ -15,6 +15,7 @@ from kpd.hosts.helper.files import RequestRefused, trouble
 from kpd.hosts.helper.holders import Holders
 from kpd.hosts.helper.jobs import Jobs
 from kpd.hosts.helper.runs import ShortCommands
+from kpd.hosts.helper.sandbox import held
 from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.tunnel import Tunnels
 from kpd.hosts.helper.wire import GREETING, MAX_BODY, Header, Wire
@@ -98,6 +99,7 @@ class Helper:
             "pinning": pins,
             "disk_free": shutil.disk_usage(str(self.root)).free,
             "clock": time.time(),
+            "confinement": held(),
         }
 
     def op_put(self, request: int, body: bytes, blobs: "list[tuple[str, int]]") -> Header:

@@ -144,9 +144,10 @@ class Supervisor:
             os.dup2(self.fds[standard], standard)
         if self.order.stdin:
             os.dup2(self.theirs.fileno(), 0)
+        command = ["/bin/sh", "cmd"]
         if self.order.sandbox is not None:
-            confine(self.order.sandbox)
-        os.execve("/bin/sh", ["/bin/sh", "cmd"], self.order.env)
+            command = [*confine(self.order.sandbox), *command]
+        os.execve(command[0], command, self.order.env)
 
     def feed(self) -> None:
         """Give the script its input, which may hold secret seeds.

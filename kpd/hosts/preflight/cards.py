@@ -49,6 +49,7 @@ def host_card(
         counters=facts["counters"],
         driver=facts["driver"],
         cuda=facts["cuda"],
+        confinement=facts["confinement"],
         error="" if compiler else f"no C compiler; {REMEDIES['no_compiler']}",
         address=config.address,
         rtt_ms=round(facts["rtt_s"] * 1000, 3),

@@ -7,6 +7,7 @@ from kpd.hosts.preflight import gpu_checks
 from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.probe import COMPILERS, HostFacts
 from kpd.model.hosts import Check
+from kpd.text.confinement import lacks, means
 from kpd.workspace.config import HostConfig
 from kpd.workspace.transports import is_here
 
@@ -23,6 +24,8 @@ def checks(facts: HostFacts, config: HostConfig, tried: CounterTrial | None = No
         _disk(facts),
         _clock(facts),
         _compiler(facts),
+        _disassembler(facts),
+        _sandbox(facts),
         gpu_checks.gpu(facts, config),
         gpu_checks.nvcc(facts, config),
         gpu_checks.ncu(facts),
@@ -59,6 +62,30 @@ def _compiler(facts: HostFacts) -> Check:
         return Check("compiler", "ok", version)
     remedy = "xcode-select --install" if facts["system"] == "Darwin" else INSTALL.format("gcc")
     return Check("compiler", "bad", "no gcc, clang or cc that says its version", remedy)
+
+
+def _disassembler(facts: HostFacts) -> Check:
+    found = facts["disassemblers"]
+    if not {"objdump", "llvm-objdump"} & set(found):
+        if facts["system"] == "Darwin":  # objects of macOS are not looked at
+            return Check("disassembler", "off", "objects are not inspected on macOS: nothing is flagged")
+        missing = "no objdump: nobody sees what instructions an object has, and every winner is flagged"
+        return Check("disassembler", "bad", missing, INSTALL.format("binutils"))
+    if facts["gpus"] and "cuobjdump" not in found:
+        missing = "no cuobjdump: nobody sees what instructions a GPU's kernel has, and every winner there is flagged"
+        return Check("disassembler", "bad", missing, "install cuda-cuobjdump, a part of the CUDA toolkit")
+    return Check("disassembler", "ok", ", ".join(found))
+
+
+def _sandbox(facts: HostFacts) -> Check:
+    has = facts["confinement"]
+    found = "; ".join((means(has), *lacks(has)))
+    if has.confined and has.filtered:
+        return Check("sandbox", "ok", found)
+    if facts["system"] != "Linux":
+        return Check("sandbox", "off", found)  # nothing can be done about it
+    remedy = f"{INSTALL.format('bubblewrap')}, or boot Linux 6.12 or later with landlock among lsm="
+    return Check("sandbox", "bad", found, remedy if not has.confined else "a kernel with CONFIG_SECCOMP_FILTER")
 
 
 def _cpu_counters(facts: HostFacts) -> Check:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 from kpd.hosts.errors import HostError
 from kpd.hosts.preflight import gpus
 from kpd.hosts.preflight.gpus import GpuInfo
-from kpd.model.hosts import Cpus
+from kpd.model.hosts import Confinement, Cpus
 from kpd.text.foreign import plain
 
 LIMIT_S = 20.0
@@ -59,7 +59,8 @@ class HostFacts(TypedDict):
     None outside a session of systemd-logind, or where it does not say.
 
     `perf` is the result of `perf stat`, `counters` the same for people. `leases` says what is wrong with the folder of
-    locks, None where nobody looked.
+    locks, None where nobody looked. `confinement` is what keeps jobs of candidates to themselves, `disassemblers` the
+    programs that show the code of an object, by name.
     """
 
     system: str
@@ -88,6 +89,8 @@ class HostFacts(TypedDict):
     rights: str
     outlives: bool | None
     leases: str | None
+    confinement: Confinement
+    disassemblers: tuple[str, ...]
 
 
 class ProgramOutput(NamedTuple):
@@ -146,6 +149,8 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
         rights=text("rights"),
         outlives=_outlives(text("logind")),
         leases=plain(text("leases")) if "leases" in found else None,
+        confinement=Confinement(**helper["confinement"]),
+        disassemblers=tuple(Path(path).name for path in text("disassemblers").splitlines()),
     )
 
 

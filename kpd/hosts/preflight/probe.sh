@@ -13,6 +13,7 @@ tool() {
   command -v "/usr/local/cuda/bin/$1" && return
   ls -d /usr/local/cuda-*/bin/"$1" /opt/nvidia/nsight-compute/*/"$1" 2>/dev/null | sort -V | tail -n 1
 }
+disassemblers() { for name in objdump llvm-objdump cuobjdump; do tool $name; done; }
 names=; pids=
 section() {
   name=$1; shift
@@ -57,6 +58,7 @@ nvcc=$(tool nvcc); if [ -n "$nvcc" ]; then section nvcc installed "$nvcc"; fi
 ncu=$(tool ncu); if [ -n "$ncu" ]; then section ncu installed "$ncu"; fi
 if has sort; then section cores sort -u /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; fi
 if [ -r /proc/sys/kernel/perf_event_paranoid ]; then section paranoid cat /proc/sys/kernel/perf_event_paranoid; fi
+section disassemblers disassemblers
 section rights rights
 if has busctl; then section logind logind; fi
 if [ -n "$leases" ]; then section leases folder "$leases"; fi

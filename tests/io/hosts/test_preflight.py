@@ -19,7 +19,7 @@ from kpd.hosts.preflight.cards import devices, down_card, host_card
 from kpd.hosts.preflight.checks import checks
 from kpd.hosts.preflight.counter_trial import CounterTrial, classify, try_counters
 from kpd.hosts.preflight.probe import HostFacts
-from kpd.model.hosts import Check
+from kpd.model.hosts import Check, Confinement
 from kpd.workspace.config import HostConfig
 from tests.support.hosts.gpu_listings import B200, H100
 from tests.support.hosts.installs import HELPER, Install, install, prints
@@ -38,7 +38,7 @@ def facts(**more: Any) -> HostFacts:
         **probe.facts({**HELPER, "disk_free": 200 << 30}, SAID, 0.1, 0.012),
         "gpus": BOTH, "driver": "580.95.05", "nvcc": "/usr/local/cuda/bin/nvcc", "cuda": "13.0",
         "ncu": "/usr/local/cuda/bin/ncu", "ncu_version": "2025.3.1.0", "outlives": True, "leases": "", "perf": "counts",
-        "counters": "perf stat counts cycles", **more,
+        "counters": "perf stat counts cycles", "disassemblers": ("objdump", "cuobjdump"), **more,
     }  # fmt: skip
     return found  # type: ignore[return-value]
 
@@ -51,14 +51,38 @@ def test_a_box_on_which_all_is_well() -> None:
     found = checks(facts(), SSH, PERMITTED)
     assert [(each.name, each.state) for each in found] == [
         (name, "ok")
-        for name in ("link", "python", "disk", "clock", "compiler", "gpu", "nvcc", "ncu", "cpu counters",
-                     "gpu counters", "logout", "leases")
+        for name in ("link", "python", "disk", "clock", "compiler", "disassembler", "sandbox", "gpu", "nvcc",
+                     "ncu", "cpu counters", "gpu counters", "logout", "leases")
     ]  # fmt: skip
     words = {each.name: each.found for each in found}
     assert words["link"] == "ssh to me@box, 12.0 ms there and back"
     assert words["gpu"] == "2 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB); driver 580.95.05"
     assert words["nvcc"] == "CUDA 13.0, /usr/local/cuda/bin/nvcc"
     assert words["disk"] == "200.0 GiB free"
+
+
+def test_what_confines_jobs_is_told() -> None:
+    def of(system: str = "Linux", **more: Any) -> Check:
+        return check("sandbox", system=system, confinement=Confinement(**more))
+
+    assert of(landlock=6, filtered=True) == Check("sandbox", "ok", "Landlock 6, system calls filtered")
+    assert "could signal other" in of(landlock=5, filtered=True).found
+    assert of(landlock=4, filtered=True).found.count(";") == 1 and of(landlock=3, filtered=True).found.count(";") == 2
+    assert of(landlock=2, filtered=True).found.count(";") == 3
+    assert of(bubblewrap=True, filtered=True) == Check("sandbox", "ok", "bubblewrap, system calls filtered")
+    bare = of(filtered=True)
+    assert bare.state == "bad" and "read the files" in bare.found and "change" not in bare.found
+    assert "install bubblewrap" in bare.remedy
+    assert of().found.endswith("and change them") and of(landlock=7).state == "bad"
+    assert of("Darwin").state == "off"
+
+
+def test_a_host_without_a_disassembler_is_told_what_it_lacks() -> None:
+    assert check("disassembler").state == "ok"
+    assert "binutils" in check("disassembler", disassemblers=("cuobjdump",)).remedy
+    assert "cuobjdump" in check("disassembler", disassemblers=("objdump",)).found
+    assert check("disassembler", disassemblers=("llvm-objdump",), gpus=()).state == "ok"
+    assert check("disassembler", disassemblers=(), system="Darwin").state == "off"
 
 
 def test_a_machine_without_a_gpu_needs_nothing_of_nvidia() -> None:

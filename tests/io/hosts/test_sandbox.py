@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
@@ -101,6 +102,26 @@ async def test_folders_that_the_config_names_are_open(tmp_path: Path) -> None:
         await host.close()
     assert rc == 2
     assert (tmp_path / "writes" / "copy").read_text() == (tmp_path / "reads" / "header.h").read_text()
+
+
+@pytest.mark.skipif(not sandbox.bubblewrap(), reason="bubblewrap is not installed here, or may make no namespaces")
+def test_bubblewrap_confines_where_landlock_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("job", "other", "tree"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(f"{name}\n")
+    monkeypatch.chdir(tmp_path / "job")
+    monkeypatch.setattr(sandbox, "version", lambda: 0)
+    confined = sandbox.Sandbox((str(tmp_path / "tree"),), (str(tmp_path / "job"),))
+    other, tree = tmp_path / "other" / "file", tmp_path / "tree" / "file"
+    script = f"""
+        cat {tree} && echo made >out && echo forged >{tree} || echo refused
+        cat {other} || echo unseen
+        kill -0 {os.getpid()} || echo alone
+        ls /proc/{os.getpid()} || echo hidden
+    """
+    ran = subprocess.run([*sandbox.confine(confined), "/bin/sh", "-c", script], capture_output=True, text=True)
+    assert ran.stdout.split() == ["tree", "refused", "unseen", "alone", "hidden"]
+    assert (tmp_path / "job" / "out").read_text() == "made\n" and tree.read_text() == "tree\n"
 
 
 def test_a_path_has_the_libraries_of_its_programs() -> None:

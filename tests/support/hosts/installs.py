@@ -9,6 +9,7 @@ import pytest
 HELPER = {
     "system": "Linux", "release": "6.1", "machine": "aarch64", "python": "3.6.8",
     "cpus": [2, 3, 7], "pinning": True, "disk_free": 5, "clock": 1.5,
+    "confinement": {"landlock": 7, "bubblewrap": False, "filtered": True},
 }  # fmt: skip
 Install = Callable[[str, str], Path]
 
