@@ -16,6 +16,14 @@ _WARNING = re.compile(r"\bwarning( #[\w-]+)? *:")
 _IN_SOURCE = re.compile(r"(?P<file>[^\s:(]+\.([chs]|cu|cuh|hpp))(:\d+|\(\d+\)):")
 _TOOL = re.compile(r"^(?P<tool>ptxas|nvlink|nvcc)( +\S+, line (?P<line>\d+);)? +(error|fatal) *: *")
 
+FILE_MIB = 512
+"""The most MiB of a file that a compiler makes: an object with all of a kernel's variants has a few."""
+_NO_MEMORY = re.compile(
+    r"^[^\n]*(out of memory|virtual memory exhausted|memory exhausted|[Cc]annot allocate memory|std::bad_alloc)",
+    re.MULTILINE,
+)
+_NO_ROOM = re.compile(r"File size limit exceeded|File too large|signal 25\b")
+
 Kind = Literal["structural", "semantic", "timeout"]
 MEANING: dict[Kind, str] = {
     "structural": "the pieces do not fit: flags, includes, linking",
@@ -49,9 +57,18 @@ class BuildError(Exception):
         return f"a {self.kind} error ({MEANING[self.kind]}):\n{useful(self.log)}"
 
 
-def memory_limit(mib: int) -> str:
-    """Return shell that limits the memory of each process of a build, where the system can do that."""
-    return f"ulimit -d {mib << 10} 2>/dev/null\n"
+def limits(memory_mib: int) -> str:
+    """Return shell that limits the memory and the files of each process of a build, where the system can do that."""
+    return f"ulimit -d {memory_mib << 10} 2>/dev/null\nulimit -f {FILE_MIB << 11} 2>/dev/null\n"
+
+
+def over_limit(log: str, memory_mib: int) -> BuildError | None:
+    """Return the error of a failed compilation that hit one of `limits`; None where none did."""
+    if _NO_MEMORY.search(log):
+        return BuildError(f"the compiler needs more than {memory_mib} MiB of memory", log, "timeout")
+    if _NO_ROOM.search(log):
+        return BuildError(f"the compiler makes a file of more than {FILE_MIB} MiB", log, "timeout")
+    return None
 
 
 def readable(stderr: bytes) -> str:

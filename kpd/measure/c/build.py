@@ -9,7 +9,7 @@ from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import layout
 from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
-from kpd.measure.compiling import BuildError, first_error, kind_of, memory_limit, readable, warnings
+from kpd.measure.compiling import BuildError, first_error, kind_of, limits, over_limit, readable, warnings
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.flags import FlagError
 from kpd.measure.objects.inspect import OBJECT_FILE
@@ -43,6 +43,8 @@ async def build(
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}")
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
+    if result.rc != 0 and (over := over_limit(log, MEMORY_MIB)) is not None:
+        raise over
     if result.rc == LAYING:
         why = f"{SOURCE} links, but not with its functions and data moved by a script of GNU ld"
         raise BuildError(f"{why}: {first_error(log)}", log, "structural")
@@ -88,7 +90,7 @@ def script(host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[s
         laid = layout.copy_object(object, assembly, symbol)
         laid += f"{relinked} || exit {LAYING}\nrm {tried}\n"
     return (
-        f"{memory_limit(MEMORY_MIB)}"
+        f"{limits(MEMORY_MIB)}"
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f"{remarks}{compile_to}"
         f"{tools.command} {given} -w -c {assembly} -o {object} || exit 1\n"

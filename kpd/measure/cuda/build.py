@@ -6,7 +6,7 @@ from dataclasses import replace
 from kpd.hosts.host import Host
 from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
-from kpd.measure.compiling import BuildError, first_error, kind_of, memory_limit, readable, warnings
+from kpd.measure.compiling import BuildError, first_error, kind_of, limits, over_limit, readable, warnings
 from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
@@ -35,6 +35,8 @@ async def build(
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)
+        if (over := over_limit(log, MEMORY_MIB)) is not None:
+            raise over
         raise BuildError(first_error(log), log, kind_of(log))
     given = " ".join(flags)
     return BuiltObject(id, result.cached, given, warnings(log), log, seals.taken(result.stdout), not result.cached)
@@ -62,7 +64,7 @@ def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) 
     own = ("-DKPD_CANDIDATE", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.")
     compile_ = jobs.words((tools.nvcc, *flags, *own, "-Xptxas", "-v", "-c", UNIT))
     return (
-        f"{memory_limit(MEMORY_MIB)}"
+        f"{limits(MEMORY_MIB)}"
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f'{compile_} -o "$out/{OBJECT_FILE}" 2>"$out/{PTXAS}"\n'
         f'status=$?\ncat "$out/{PTXAS}" >&2\n[ $status -eq 0 ] || exit $status\n'

@@ -69,14 +69,37 @@ static void keep_fresh(const view *v, outcome *answer) {
         memcpy(fresh + v->offset[b], v->data[b], v->buffers[b].count * element(v->buffers[b].type));
 }
 
+/* How the processor rounds, traps and treats denormal numbers: a function gives that back as it was, by the calling
+ * convention. */
+static uint64_t float_modes(void) {
+#if defined(__x86_64__)
+    uint32_t vectors;
+    uint16_t x87;
+    __asm__ volatile("stmxcsr %0" : "=m"(vectors));
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    return (uint64_t)(vectors & ~0x3Fu) << 16 | x87; /* the lowest bits only say what has happened */
+#elif defined(__aarch64__)
+    uint64_t modes;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(modes));
+    return modes;
+#else
+    return (uint64_t)fegetround();
+#endif
+}
+
 void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
     (void)set;
     keep_fresh(v, answer);
     fesetenv(FE_DFL_ENV);
+    uint64_t modes = float_modes();
     for (int i = 0; i < reps && answer->how == DONE; i++) {
         if (i && v->in_place) arena_restore(v, fresh);
         kpd_task.call(kernels[which][layout], v->problem, v->data);
+        if (float_modes() == modes) continue;
+        answer->how = FAILED;
+        snprintf(answer->message, sizeof answer->message, "returned with other floating-point modes (rounding, traps, denormals)");
     }
+    fesetenv(FE_DFL_ENV);
 }
 
 /* The clock stands still while what the kernel changes in place is restored. */

@@ -208,6 +208,7 @@ void worker_pause(view *v);
 /* sandbox.c */
 void sandbox_hide(void);
 void sandbox_enter(const char *const objects[2]);
+void sandbox_seal(void);
 void sandbox_narrow(void);
 
 /* fence.c, in the worker */

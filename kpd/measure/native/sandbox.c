@@ -2,7 +2,9 @@
  *
  * Landlock: it reads the system's programs, libraries and devices and the objects that it is to load, writes nothing, and can
  * neither signal nor look into a process outside. A filter of system calls: it starts no process, opens no connection, and
- * cannot ask for another process's memory, files or limits. On a system that has neither, both do nothing.
+ * cannot ask for another process's memory, files or limits; without a device it changes no file, either, so that this holds
+ * where there is no Landlock. On a system that has neither, both do nothing. Once the kernels are loaded, no memory becomes
+ * code: what a kernel maps is data, and code that is there stays as it is.
  * The numbers of Landlock's calls and rights are the same on every architecture, and older headers lack them.
  */
 #include "driver.h"
@@ -18,6 +20,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -108,13 +111,28 @@ static const uint32_t forbidden[] = {
 #endif
 };
 
+/* Calls by which a file is changed past its descriptor. */
+static const uint32_t changing[] = {
+    SYS_truncate, SYS_unlinkat, SYS_mkdirat, SYS_mknodat, SYS_linkat, SYS_symlinkat, SYS_renameat2, SYS_fchmod, SYS_fchmodat,
+    SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_memfd_create,
+    447 /* memfd_secret */, 452 /* fchmodat2 */,
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+#ifdef __x86_64__
+    SYS_creat, SYS_unlink, SYS_rmdir, SYS_mkdir, SYS_mknod, SYS_link, SYS_symlink, SYS_rename, SYS_chmod, SYS_chown, SYS_lchown,
+    SYS_utime, SYS_utimes, SYS_futimesat,
+#endif
+};
+
 #define NUMBER (uint32_t)offsetof(struct seccomp_data, nr)
 #define ARGUMENT(i) (uint32_t)(offsetof(struct seccomp_data, args) + 8u * (i)) /* its low half, as both are little-endian */
 #define LOAD(from) (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, from)
 #define END(how) (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, how)
 #define SKIP_IF(test, value, yes, no) (struct sock_filter)BPF_JUMP(BPF_JMP | (test) | BPF_K, value, yes, no)
 #define NO(error) (SECCOMP_RET_ERRNO | (error))
-#define MOST_STEPS 200
+#define MOST_STEPS 300
+#define FOR_WRITING (uint32_t)(O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 
 static struct sock_filter steps[MOST_STEPS];
 static unsigned short count;
@@ -132,8 +150,9 @@ static void forbid_if(uint32_t call, unsigned argument, unsigned short test, uin
     step(END(SECCOMP_RET_ALLOW));
 }
 
-static void filter(void) {
-    uint32_t self = (uint32_t)getpid();
+/* A filter begins with the number of the call. */
+static void begin(void) {
+    count = 0;
     step(LOAD((uint32_t)offsetof(struct seccomp_data, arch)));
     step(SKIP_IF(BPF_JEQ, ARCHITECTURE, 1, 0));
     step(END(SECCOMP_RET_KILL_PROCESS)); /* the calls of another architecture have other numbers */
@@ -142,10 +161,39 @@ static void filter(void) {
     step(SKIP_IF(BPF_JGE, 0x40000000u, 0, 1)); /* as do those of x32 */
     step(END(NO(ENOSYS)));
 #endif
-    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++) {
-        step(SKIP_IF(BPF_JEQ, forbidden[i], 0, 1));
+}
+
+static void forbid(const uint32_t *calls, size_t many) {
+    for (size_t i = 0; i < many; i++) {
+        step(SKIP_IF(BPF_JEQ, calls[i], 0, 1));
         step(END(NO(EPERM)));
     }
+}
+
+static void install(void) {
+    step(END(SECCOMP_RET_ALLOW));
+    struct sock_fprog program = {count, steps};
+    if (count == MOST_STEPS || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        perror("kpd driver: the worker has no filter of system calls");
+}
+
+/* Memory that is shared is in no limit. */
+static void forbid_changes(void) {
+    forbid(changing, sizeof changing / sizeof *changing);
+    step(SKIP_IF(BPF_JEQ, 437 /* openat2 */, 0, 1));
+    step(END(NO(ENOSYS))); /* its flags are out of a filter's sight, too */
+#ifdef __x86_64__
+    forbid_if(SYS_open, 1, BPF_JSET, FOR_WRITING, 1);
+#endif
+    forbid_if(SYS_openat, 2, BPF_JSET, FOR_WRITING, 1);
+    forbid_if(SYS_mmap, 3, BPF_JSET, MAP_SHARED, 1);
+}
+
+static void filter(void) {
+    uint32_t self = (uint32_t)getpid();
+    begin();
+    forbid(forbidden, sizeof forbidden / sizeof *forbidden);
+    if (!engine_uses_device) forbid_changes();
     step(SKIP_IF(BPF_JEQ, 435 /* clone3 */, 0, 1));
     step(END(NO(ENOSYS))); /* its flags are out of a filter's sight; the C library then takes clone */
     forbid_if(SYS_clone, 0, BPF_JSET, 0x00010000u /* CLONE_THREAD */, 0);
@@ -162,12 +210,41 @@ static void filter(void) {
     step(SKIP_IF(BPF_JEQ, F_SETOWN, 1, 0));
     step(SKIP_IF(BPF_JEQ, 15 /* F_SETOWN_EX */, 0, 1));
     step(END(NO(EPERM)));
+    install();
+}
+
+/* What a kernel gives as advice makes its own memory faster, and takes no pages away: the other kernel may need them. */
+static void forbid_other_advice(void) {
+    step(SKIP_IF(BPF_JEQ, SYS_madvise, 0, 6));
+    step(LOAD(ARGUMENT(2)));
+    step(SKIP_IF(BPF_JGT, MADV_NOHUGEPAGE, 2, 0));
+    step(SKIP_IF(BPF_JGE, MADV_HUGEPAGE, 2, 0));
+    step(SKIP_IF(BPF_JGT, MADV_WILLNEED, 0, 1));
+    step(END(NO(EPERM)));
     step(END(SECCOMP_RET_ALLOW));
-    struct sock_fprog program = {count, steps};
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) perror("kpd driver: the worker has no filter of system calls");
+}
+
+/* How the process is scheduled, timed and filtered is settled by now. */
+static const uint32_t settled[] = {
+    SYS_prctl, SYS_seccomp, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_ioprio_set,
+    SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
+#ifdef __x86_64__
+    SYS_alarm,
+#endif
+};
+
+static void filter_code(void) {
+    begin();
+    forbid(settled, sizeof settled / sizeof *settled);
+    forbid_other_advice();
+    forbid_if(SYS_mmap, 2, BPF_JSET, PROT_EXEC, 1);
+    forbid_if(SYS_mprotect, 2, BPF_JSET, PROT_EXEC, 1);
+    forbid_if(SYS_pkey_mprotect, 2, BPF_JSET, PROT_EXEC, 1);
+    install();
 }
 #else
 static void filter(void) {}
+static void filter_code(void) {}
 #endif
 
 /* Nobody but root reads the driver's memory, files or environment from now on, nor do processes that it forks. */
@@ -187,6 +264,11 @@ void sandbox_enter(const char *const objects[2]) {
     filter();
 }
 
+/* From now on no memory becomes code. The C library of CUDA's driver makes some at any time. */
+void sandbox_seal(void) {
+    if (!getenv(OPEN) && !engine_makes_code) filter_code();
+}
+
 /* Under a profiler or a sanitizer, which works in this process: it writes only in the job's folder, to devices and to itself.
  * The job of a kernel on a GPU can write all of /proc, and root's could change the system's settings there. */
 void sandbox_narrow(void) {
@@ -202,6 +284,8 @@ void sandbox_narrow(void) {
 }
 #else
 void sandbox_hide(void) {}
+
+void sandbox_seal(void) {}
 
 void sandbox_narrow(void) {}
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
+#define OPEN_FILES 1024      /* that a worker may have */
 #define THREAD_BYTES (16u << 20)
 #define COPIES 4             /* of a case's buffers, that a kernel may make */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
@@ -50,6 +51,7 @@ static void load(const request *asked, outcome *answer) {
         slot which = turn == 0 ? asked->which : (slot)!asked->which;
         if (asked->paths[which][0]) engine_load(asked->paths[which], which, answer);
     }
+    sandbox_seal();
 }
 
 void worker_tell(const outcome *answer) {
@@ -96,6 +98,7 @@ static void serve(view *cases, measurement *shared) {
         memset(&answer, 0, sizeof answer);
         view *v = &cases[asked.number];
         fesetenv(FE_DFL_ENV);
+        errno = 0;
         switch (asked.what) {
         case LOAD: load(&asked, &answer); break;
         case CALL:
@@ -117,6 +120,25 @@ static void serve(view *cases, measurement *shared) {
 
 /* ── in the driver ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
+#ifdef __linux__
+static char no_memory[96];
+
+/* A kernel that is refused memory rarely looks: it crashes. The handler is gone by then, so that it does, once that is told. */
+static void tell_why(int signal) {
+    (void)signal;
+    if (errno == ENOMEM && write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0) _exit(1);
+}
+
+static void watch_memory(uint64_t bytes) {
+    static char stack[16384];
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT};
+    snprintf(no_memory, sizeof no_memory, "\nit was refused memory: a kernel gets %llu MiB\n", (unsigned long long)bytes >> 20);
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    struct sigaction told = {.sa_handler = tell_why, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) sigaction(crashes[i], &told, NULL);
+}
+#endif
+
 /* Beside what the process has: room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
 static void limit_memory(void) {
 #ifdef __linux__
@@ -126,8 +148,10 @@ static void limit_memory(void) {
     if (file) fclose(file);
     if (!known || !engine_own_bytes) return;
     uint64_t stacks = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * THREAD_BYTES;
-    rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + engine_own_bytes + stacks + COPIES * arena_bytes;
+    uint64_t own = engine_own_bytes + stacks + COPIES * arena_bytes;
+    rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + own;
     setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
+    watch_memory(own);
 #endif
 }
 
@@ -152,8 +176,9 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     close(null);
-    struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0};
+    struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0}, open_files = {OPEN_FILES, OPEN_FILES};
     setrlimit(RLIMIT_FSIZE, &file);
+    if (engine_own_bytes) setrlimit(RLIMIT_NOFILE, &open_files);
     setrlimit(RLIMIT_CORE, &core);
     limit_memory();
     line_to_driver = pair[1];

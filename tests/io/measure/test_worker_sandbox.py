@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.helper import sandbox
+from kpd.measure import compiling
 from kpd.measure.bench import CheckFailed
 from kpd.measure.c import build as c_build
 from kpd.measure.compiling import BuildError
@@ -150,7 +151,7 @@ async def test_threads_and_memory_of_its_own_are_a_kernels_right(lab: Lab) -> No
 async def test_a_kernel_has_the_memory_it_needs_and_no_more(lab: Lab) -> None:
     takes = "static char *kept; size_t bytes = (size_t)N << 20; if (!kept) memset(kept = malloc(bytes), 1, bytes);"
     assert (await lab.check(kernel(f"{takes.replace('N', '512')} {LOOP}", "#include <string.h>"))).comparisons
-    with pytest.raises(CheckFailed, match="crashed with SIGSEGV"):
+    with pytest.raises(CheckFailed, match=r"crashed with SIGSEGV \(it was refused memory: a kernel gets \d+ MiB\)"):
         await lab.check(kernel(f"{takes.replace('N', '1536')} {LOOP}", "#include <string.h>"))
 
 
@@ -158,13 +159,50 @@ async def test_a_compiler_has_the_memory_it_needs_and_no_more(lab: Lab, monkeypa
     ten = "".join(f"#define M{n} {' '.join([f'M{n - 1}'] * 10)}\n" for n in range(1, 7))
     bomb = kernel(f"{LOOP} M6", f"#define M0 y[0] += x[0] * 3;\n{ten}")
     monkeypatch.setattr(c_build, "MEMORY_MIB", 64)
-    with pytest.raises(BuildError, match="memory"):
+    with pytest.raises(BuildError, match="the compiler needs more than 64 MiB of memory"):
         await lab.build(bomb)
+
+
+async def test_a_compiler_fills_no_disk(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "FILE_MIB", 1)
+    with pytest.raises(BuildError, match="the compiler makes a file of more than 1 MiB"):
+        await lab.build(kernel(LOOP, '__asm__(".fill 4000000, 1, 7");'))
+
+
+async def test_once_it_is_loaded_a_kernel_maps_memory_but_no_code(lab: Lab) -> None:
+    acts = (
+        "mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED",
+        "mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED",
+        "mmap(0, 4096, 3, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED",
+        "mprotect((void *)((uintptr_t)x & ~4095ul), 4096, 7)",
+        "madvise((void *)((uintptr_t)x & ~4095ul), 4096, MADV_DONTNEED)",
+        "prctl(PR_SET_TSC, PR_TSC_SIGSEGV)",
+        "setpriority(PRIO_PROCESS, 0, 19)",
+        'open("stdout", O_WRONLY)',
+        'truncate("stdout", 0)',
+    )
+    includes = "".join(
+        f"#include <{name}.h>\n"
+        for name in ("fcntl", "stdint", "stdio", "sys/mman", "sys/prctl", "sys/resource", "unistd")
+    )
+    tries = "".join(f'fprintf(stderr, "%d ", ({act}) != 0 ? 1 : 0);' for act in acts)
+    said: list[str] = []
+    built = await lab.build(kernel(f"{tries} {LOOP}", includes), "-O2", "-D_GNU_SOURCE")
+    passed = await check(lab.host, lab.harness, built.job, "tries", QUICK, lab.where, said.append)
+    assert passed.comparisons
+    assert set("".join(said).split()) == {"1"}
+
+
+async def test_a_kernel_gives_the_floating_point_modes_back(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match="other floating-point modes"):
+        await lab.check(kernel(f"fesetround(FE_UPWARD); {LOOP}", "#include <fenv.h>"))
+    asks = "fenv_t was; feholdexcept(&was); fesetround(FE_UPWARD); fesetround(FE_TONEAREST); fesetenv(&was);"
+    assert (await lab.check(kernel(f"{asks} {LOOP}", "#include <fenv.h>"))).comparisons
 
 
 async def test_a_candidate_cannot_write_over_another_build(lab: Lab) -> None:
     other = await lab.build(RIGHT)
     victim = f"{lab.host.root}/jobs/{other.job}/out/kernel.so"
     before = await lab.host.read(victim, 1 << 20)
-    assert "attack: -1 13\n" in await said_by(lab, f'open("{victim}", O_WRONLY | O_TRUNC)')
+    assert "attack: -1 " in await said_by(lab, f'open("{victim}", O_WRONLY | O_TRUNC)')
     assert await lab.host.read(victim, 1 << 20) == before
