@@ -122,10 +122,6 @@ class AcceptIteration(OnIteration):
             from kpd.text.endings import of_iteration
 
             return Refused(f"{target.ref} has no verdict: {of_iteration(it)}", f"kpd remeasure {target.ref}")
-        if is_outdated(target) and run.over:
-            now = f"{run.id}.{run.incumbent} is the incumbent now, and the run has ended"
-            remedy = f"put its files into tasks/{run.task}, then kpd run {run.task}"
-            return Refused(f"{target.ref} was measured against {run.id}.{it.parent}, but {now}", remedy)
         return occupied(state, run)
 
     def told(self, answer: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample, weighted
 from kpd.measure.score import CaseWork
 from kpd.measure.seals import Seals
-from kpd.model.flags import Flag
+from kpd.model.flags import Flag, NotInspected
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import digest, read_files
 from kpd.workspace.task import Task
@@ -185,7 +185,7 @@ class DriverBench:
         async with self._made.again_if_gone(built, own.job):
             usual = await self._inspector.flags(self.host, own.job, say)
             found = await self._inspector.flags(self.host, built, say)
-        return tuple(flag for flag in found if flag not in usual)
+        return tuple(flag for flag in found if flag not in usual or isinstance(flag, NotInspected))
 
     async def repeat(self, built: str, job: str, say: Say) -> dict[str, int]:
         reference, seals = await self._reference(say)

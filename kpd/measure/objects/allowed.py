@@ -27,6 +27,8 @@ _COMPILER = (
     r"|__(fix|float|extend|trunc|pow|mul|div)[a-z0-9]{2,12}|__(builtin_)?(popcount|clz|ctz|ffs|bswap|parity)[a-z0-9]*"
     r"|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w*|__(mem|str)\w+_chk|__snprintf_chk"
 )
+_PAGES = "mmap(64)?|munmap|mremap|madvise|posix_madvise|sysconf|getpagesize"
+"""Memory that is mapped once kernels are loaded runs no code (native/sandbox.c), but CUDA's driver needs code there."""
 _THREADS = r"GOMP_\w+|omp_\w+|__kmpc_\w+"
 _C_PATTERN = (
     rf"({'|'.join((_MATH + ' ' + _COMPLEX).split())})(f|l|f16|f32|f64|f128)?"
@@ -59,6 +61,11 @@ _CALLED_BY_OTHERS = re.compile(
 )
 
 
+_LOOKS_UP = re.compile(r"cudaGetDriverEntryPoint(ByVersion)?(_ptsz)?")
+_TENSOR_MAPS = re.compile(rb"cuTensorMap(EncodeTiled|EncodeIm2col(Wide)?|ReplaceAddress)")
+_OF_DRIVER = re.compile(rb"(?<![A-Za-z0-9_])cu[A-Z][A-Za-z0-9_]+(?=\0)")
+
+
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The functions that an object may call: names that match `called` and not `refused`."""
@@ -70,12 +77,21 @@ class Allowed:
         """Return whether a kernel may call `symbol`."""
         return self.called.fullmatch(symbol) is not None and self.refused.search(symbol) is None
 
+    def looks_up(self, symbol: str, constants: bytes) -> bool:
+        """Return whether `symbol` finds functions of CUDA's driver, and all in the object's constants make tensor maps.
+
+        A name that the object puts together is not seen.
+        """
+        names = _OF_DRIVER.findall(constants)
+        looked_up = _LOOKS_UP.fullmatch(symbol) is not None
+        return looked_up and self is CUDA and bool(names) and all(map(_TENSOR_MAPS.fullmatch, names))
+
     def replaces(self, symbol: str) -> bool:
         """Return whether `symbol` belongs to a library, or to kpd: an object that defines it could intercept calls."""
         return C.called.fullmatch(symbol) is not None or _CALLED_BY_OTHERS.fullmatch(symbol) is not None
 
 
-C = Allowed(re.compile(_C_PATTERN))
+C = Allowed(re.compile(f"{_C_PATTERN}|{_PAGES}"))
 CUDA = Allowed(
     re.compile(f"{_C_PATTERN}|{_CPP_PATTERN}|{_CUDA_PATTERN}"),
     re.compile(f"{_CPP_REFUSED.pattern}|{_CUDA_REFUSED.pattern}"),

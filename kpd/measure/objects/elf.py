@@ -46,8 +46,9 @@ def tables(data: bytes, allowed: Allowed) -> tuple[Flag, ...]:
 def _found(elf: ELFFile, allowed: Allowed) -> Iterator[Flag]:
     symbols = next((one for one in elf.iter_sections() if isinstance(one, SymbolTableSection)), None)
     names = list(symbols.iter_symbols()) if symbols is not None else []
+    constants = b"".join(one.data() for one in elf.iter_sections() if one.name.startswith(".rodata"))
     for symbol in names:
-        yield from _of_symbol(symbol, allowed)
+        yield from _of_symbol(symbol, allowed, constants)
     for section in elf.iter_sections():
         yield from _of_section(section)
         if isinstance(section, RelocationSection):
@@ -56,12 +57,12 @@ def _found(elf: ELFFile, allowed: Allowed) -> Iterator[Flag]:
                 yield from _at_load(elf, section, names)
 
 
-def _of_symbol(symbol: Symbol, allowed: Allowed) -> Iterator[Flag]:
+def _of_symbol(symbol: Symbol, allowed: Allowed, constants: bytes) -> Iterator[Flag]:
     kind, binding, where = symbol["st_info"]["type"], symbol["st_info"]["bind"], symbol["st_shndx"]
     if not symbol.name:
         return
     if where == "SHN_UNDEF":
-        if not allowed.calls(symbol.name):
+        if not allowed.calls(symbol.name) and not allowed.looks_up(symbol.name, constants):
             yield Calls(symbol.name)
     elif kind == "STT_LOOS":  # STT_GNU_IFUNC: its resolver runs when the object is loaded
         yield RunsAtLoad(symbol.name)

@@ -17,8 +17,12 @@ LIMIT_S = 60.0
 LARGEST = 64 << 20
 """The most bytes of an object, or of a listing of its code, that are read."""
 CPU_CODE, GPU_CODE = "cpu.txt", "gpu.txt"
-NO_TOOL, FAILED = 3, 4
-"""The exit statuses of the job where no disassembler is installed, and where one failed."""
+NO_TOOL, NO_GPU_TOOL, FAILED = 3, 4, 5
+"""The exit statuses of the job where no disassembler is installed, or none for a GPU's code, and where one failed."""
+MISSING = {
+    NO_TOOL: "has no objdump; install GNU binutils",
+    NO_GPU_TOOL: "has no cuobjdump; install that part of the CUDA toolkit",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,9 @@ class Inspector:
         text = self._script(jobs.out(host, built, OBJECT_FILE))
         id = jobs.key("inspect", built, text)
         result = await jobs.run(host, self.where.spec(id, text, LIMIT_S), say)
-        if result.rc == NO_TOOL:
+        if (missing := MISSING.get(result.rc)) is not None:
             await host.forget(id)  # somebody may install it
-            return (NotInspected(f"{host.name} has no objdump; install GNU binutils"),)
+            return (NotInspected(f"{host.name} {missing}"),)
         if result.rc != 0:
             return (NotInspected(f"its code cannot be read: {jobs.tail(result.stderr) or result.reason}"),)
         cpu, why = await _read(host, id, CPU_CODE)
@@ -63,8 +67,8 @@ class Inspector:
         ]
         if self.cuobjdump:  # a toolkit can be installed without it
             tool = jobs.words([self.cuobjdump])
-            sass = f'{tool} -sass {object} >"out/{GPU_CODE}" || exit {FAILED}'
-            lines += [f': >"out/{GPU_CODE}"', f"if command -v {tool} >/dev/null; then {sass}; fi"]
+            lines += [f"command -v {tool} >/dev/null || exit {NO_GPU_TOOL}"]
+            lines += [f'{tool} -sass {object} >"out/{GPU_CODE}" || exit {FAILED}']
         return "\n".join(lines) + "\n"
 
 

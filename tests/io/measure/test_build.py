@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,9 @@ from kpd.measure.c.toolchain import choose
 from kpd.measure.compiling import BuildError, first_error, kind_of, useful
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import key, out
+from kpd.measure.objects import allowed
+from kpd.measure.objects.inspect import Inspector
+from kpd.model.flags import NotInspected
 from tests.support.measure.build import machine
 from tests.support.measure.measured import HARNESS, LOOP, RIGHT, Lab, kernel, lab
 
@@ -192,3 +196,14 @@ def test_the_compiler_is_gcc_else_clang_else_cc() -> None:
 def test_a_key_tells_apart_what_differs() -> None:
     assert key("build", "a", "bc") != key("build", "ab", "c") != key("build", "abc")
     assert key("build", "a") == key("build", b"a")
+
+
+@ready
+async def test_an_object_is_flagged_where_nothing_can_read_its_code(lab: Lab) -> None:
+    built = await lab.build(RIGHT)
+    bare = Inspector(allowed.C, replace(lab.where, env={"PATH": "/nowhere"}))
+    (found,) = await bare.flags(lab.host, built.job)
+    assert isinstance(found, NotInspected) and "has no objdump" in found.why
+    (found,) = await Inspector(allowed.C, lab.where, "/nowhere/cuobjdump").flags(lab.host, built.job)
+    assert isinstance(found, NotInspected) and "has no cuobjdump" in found.why
+    assert await Inspector(allowed.C, lab.where).flags(lab.host, built.job) == ()

@@ -93,6 +93,11 @@ HONEST = {
     "mathematics": body("for (long i = 0; i < n; i++) y[i] = expf(x[i]) + tanhf(x[i]) / sqrtf(x[i]);"),
     "memory": body("float *t = malloc(n * 4); memcpy(t, x, n * 4); memset(y, 0, n * 4); y[0] = t[0]; free(t);"),
     "an aligned pool": body("static float *p; if (!p) p = aligned_alloc(64, 4096); *p = x[0]; y[0] = *p;"),
+    "a pool of mapped memory": body(
+        "static float *p; if (!p) { p = mmap(0, 1 << 22, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);"
+        " madvise(p, 1 << 22, MADV_HUGEPAGE); } p[n & 1023] = x[0]; y[0] = p[1];",
+        "#include <sys/mman.h>\n",
+    ),
     "static scratch": body("static float scratch[1024]; scratch[n & 1023] = x[0]; y[0] = scratch[1];"),
     "a table at first use": body(
         "pthread_once(&once, fill); for (long i = 0; i < n; i++) y[i] = table[i & 255] * x[i];",
@@ -218,8 +223,10 @@ def test_an_initialiser_of_a_cuda_object_is_flagged(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(NVCC is None, reason="no nvcc")
-def test_an_honest_cuda_object_with_a_kept_graph_has_no_flag(tmp_path: Path) -> None:
+def test_an_honest_cuda_object_with_a_kept_graph_and_tensor_maps_has_no_flag(tmp_path: Path) -> None:
     kept = """
+    static void *encode; cudaDriverEntryPointQueryResult found;
+    if (!encode) cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode, 12000, cudaEnableDefault, &found);
     static cudaGraphExec_t kept; static cudaStream_t other; static cudaEvent_t forked; static float *scratch;
     if (!kept) {
         cudaGraph_t graph;

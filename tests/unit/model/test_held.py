@@ -3,8 +3,10 @@
 import pytest
 
 from kpd.cli.held import lines
+from kpd.engine.plan import Iterate, next_action
 from kpd.knowledge.efficacy import efficacy
 from kpd.model import codec, events as e
+from kpd.model.agents import AGAIN
 from kpd.model.causes import Flagged
 from kpd.model.flags import Calls, Executes, Flag, HasSection, InSource, NotInspected, Replaces, RunsAtLoad
 from kpd.model.fold import fold_all
@@ -12,7 +14,7 @@ from kpd.model.iteration import Override
 from kpd.model.kinds import Told
 from kpd.model.run import Budget, Run
 from kpd.model.verdicts import Gain, Verdict
-from kpd.operations.iterations import AcceptIteration, ApproveCandidate, DeclineCandidate
+from kpd.operations.iterations import AcceptIteration, ApproveCandidate, DeclineCandidate, is_outdated
 from kpd.operations.operation import RunIteration
 from kpd.text import json_views, signs
 from kpd.text.flags import flag, flags
@@ -82,7 +84,7 @@ def test_it_is_accepted_and_declined_but_not_approved() -> None:
     assert refused.remedy == "kpd accept r1.1"
 
 
-def test_one_that_is_outdated_cannot_be_accepted_in_a_run_that_has_ended() -> None:
+def test_one_that_is_outdated_is_measured_again_also_in_a_run_that_has_ended() -> None:
     more = (
         e.IterationStarted("r1", 2, "claude", 0),
         e.Accepted("r1", 2, {}),
@@ -90,10 +92,12 @@ def test_one_that_is_outdated_cannot_be_accepted_in_a_run_that_has_ended() -> No
     )
     for over in (False, True):
         end = (e.RunEnded("r1", "improved", Told("done")),) if over else ()
+        asked = (e.Approved("r1", 1, "ada"), e.AgainAsked("r1", 1, by="ada"))
         state = fold_all(e.Event(seq, float(seq), fact) for seq, fact in enumerate((*WON, *more, *end), 1))
         run = state.runs["r1"]
-        why = AcceptIteration(iteration="r1.1").why_not(state, RunIteration(run, run.iterations[1]))
-        assert (why is not None and "r1.2 is the incumbent now, and the run has ended" in why.message) is over
+        place = RunIteration(run, run.iterations[1])
+        assert is_outdated(place) and AcceptIteration(iteration="r1.1").why_not(state, place) is None
+        assert next_action(run_after(*more, *end, *asked)) == Iterate(3, AGAIN, of=1)
 
 
 CAUSE = Flagged(VERDICT, ())
