@@ -26,7 +26,7 @@ PATH_BENEATH = 1
 ASK_VERSION = 1
 NO_NEW_PRIVS = 38  # an option of prctl that Landlock asks for: no program started from now on gets more rights
 TRIAL_S = 5.0  # for bubblewrap to show that it works here
-FILTERED = ("x86_64", "aarch64")  # machines whose system calls native/sandbox.c knows
+FILTERED = ("x86_64", "aarch64")  # machines whose system calls native/calls.c knows
 CAPABILITIES = 0x20080522  # the version of capset's structure
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3

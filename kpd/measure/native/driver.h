@@ -8,6 +8,7 @@
  *   sizes.c    sizes that no case names            fence.c            pages without access beside the buffers
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
+ *   calls.c    what it cannot ask of the system       limits.c        what it may use
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -208,8 +209,20 @@ void worker_pause(view *v);
 /* sandbox.c */
 void sandbox_hide(void);
 void sandbox_enter(const char *const objects[2]);
-void sandbox_seal(void);
 void sandbox_narrow(void);
+int sandbox_is_open(void);
+
+/* calls.c: the last is the driver's, the others are the worker's */
+void calls_filter(void);
+void calls_seal(void);
+int calls_ask_for_threads(void);
+void calls_let_thread_start(int asked);
+
+/* limits.c: the first is the worker's, the others are the driver's */
+void limits_enter(int line);
+int limits_listen(int line);
+int limits_threads(void);
+int limits_threads_of(int process);
 
 /* fence.c, in the worker */
 void fence_watch(void);

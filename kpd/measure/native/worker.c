@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,9 +21,6 @@
 #include <unistd.h>
 
 #define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
-#define OPEN_FILES 1024      /* that a worker may have */
-#define THREAD_BYTES (16u << 20)
-#define COPIES 4             /* of a case's buffers, that a kernel may make */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
 typedef struct {
@@ -38,9 +34,10 @@ typedef struct {
 
 /* The candidate's worker, and the referee: a worker of its own for the baseline, where its outputs are the truth. */
 static pid_t children[2] = {-1, -1};
-static int lines[2] = {-1, -1}, line_to_driver = -1, current;
+static int lines[2] = {-1, -1}, asked_for_threads[2] = {-1, -1}, line_to_driver = -1, current;
 #define child children[current]
 #define line_to_child lines[current]
+#define asks_for_thread asked_for_threads[current]
 
 void worker_use(int referee) { current = referee; }
 
@@ -51,7 +48,7 @@ static void load(const request *asked, outcome *answer) {
         slot which = turn == 0 ? asked->which : (slot)!asked->which;
         if (asked->paths[which][0]) engine_load(asked->paths[which], which, answer);
     }
-    sandbox_seal();
+    calls_seal();
 }
 
 void worker_tell(const outcome *answer) {
@@ -120,41 +117,6 @@ static void serve(view *cases, measurement *shared) {
 
 /* ── in the driver ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-#ifdef __linux__
-static char no_memory[96];
-
-/* A kernel that is refused memory rarely looks: it crashes. The handler is gone by then, so that it does, once that is told. */
-static void tell_why(int signal) {
-    (void)signal;
-    if (errno == ENOMEM && write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0) _exit(1);
-}
-
-static void watch_memory(uint64_t bytes) {
-    static char stack[16384];
-    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT};
-    snprintf(no_memory, sizeof no_memory, "\nit was refused memory: a kernel gets %llu MiB\n", (unsigned long long)bytes >> 20);
-    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
-    struct sigaction told = {.sa_handler = tell_why, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) sigaction(crashes[i], &told, NULL);
-}
-#endif
-
-/* Beside what the process has: room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
-static void limit_memory(void) {
-#ifdef __linux__
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    int known = file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1;
-    if (file) fclose(file);
-    if (!known || !engine_own_bytes) return;
-    uint64_t stacks = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * THREAD_BYTES;
-    uint64_t own = engine_own_bytes + stacks + COPIES * arena_bytes;
-    rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + own;
-    setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
-    watch_memory(own);
-#endif
-}
-
 /* Fork the worker. What a kernel prints does not reach the driver's standard output, which is the report. */
 void worker_start(view *views, measurement *shared, const char *const objects[2]) {
     int pair[2];
@@ -167,6 +129,7 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
         if (line_to_child >= 0) close(line_to_child);
         line_to_child = pair[0];
         signal(SIGPIPE, SIG_IGN);
+        asks_for_thread = limits_listen(line_to_child);
         return;
     }
     close(pair[0]);
@@ -176,12 +139,8 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     close(null);
-    struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0}, open_files = {OPEN_FILES, OPEN_FILES};
-    setrlimit(RLIMIT_FSIZE, &file);
-    if (engine_own_bytes) setrlimit(RLIMIT_NOFILE, &open_files);
-    setrlimit(RLIMIT_CORE, &core);
-    limit_memory();
     line_to_driver = pair[1];
+    limits_enter(line_to_driver);
     sandbox_enter(objects);
     serve(views, shared);
 }
@@ -225,6 +184,8 @@ static uint64_t waited(void) {
 
 static uint64_t sooner(uint64_t one, uint64_t other) { return one < other ? one : other; }
 
+#define TOO_MANY_THREADS (-1)
+
 /* 1 when the worker has said something, or has died; 0 at the deadline. Until then the driver wakes as seldom as can be: both
  * may have the same CPU. */
 static int heard(uint64_t deadline, int looking) {
@@ -241,10 +202,16 @@ static int heard(uint64_t deadline, int looking) {
         fd_set line;
         FD_ZERO(&line);
         FD_SET(line_to_child, &line);
-        if (pselect(line_to_child + 1, &line, NULL, NULL, &rest, NULL) > 0) {
+        if (asks_for_thread >= 0) FD_SET(asks_for_thread, &line);
+        int last = line_to_child > asks_for_thread ? line_to_child : asks_for_thread;
+        if (pselect(last + 1, &line, NULL, NULL, &rest, NULL) > 0) {
             worker_heard.at = now_ns(); /* before the wait is asked for, so that it is rather too long */
-            worker_heard.late = before == UINT64_MAX ? worker_heard.at - now : waited() - before;
-            return 1;
+            if (FD_ISSET(line_to_child, &line)) {
+                worker_heard.late = before == UINT64_MAX ? worker_heard.at - now : waited() - before;
+                return 1;
+            }
+            if (limits_threads_of(child) > limits_threads()) return TOO_MANY_THREADS;
+            calls_let_thread_start(asks_for_thread);
         }
         if (wish.look && now_ns() >= wish.moment) {
             *wish.look = 1;
@@ -258,9 +225,15 @@ static int heard(uint64_t deadline, int looking) {
 outcome worker_wait(int limit_ms, int looking) {
     outcome answer;
     if (child < 0) return (outcome){.how = EXITED};
-    if (!heard(now_ns() + (uint64_t)limit_ms * 1000000u, looking)) {
+    int said = heard(now_ns() + (uint64_t)limit_ms * 1000000u, looking);
+    if (said != 1) {
         kill(child, SIGKILL);
-        return ended(1);
+        answer = ended(1);
+        if (said == TOO_MANY_THREADS) {
+            answer = (outcome){.how = FAILED};
+            snprintf(answer.message, sizeof answer.message, "has more than %d threads", limits_threads());
+        }
+        return answer;
     }
     wish.look = NULL;
     if (recv(line_to_child, &answer, sizeof answer, MSG_WAITALL) != (ssize_t)sizeof answer) return ended(0);

@@ -28,7 +28,7 @@ _COMPILER = (
     r"|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w*|__(mem|str)\w+_chk|__snprintf_chk"
 )
 _PAGES = "mmap(64)?|munmap|mremap|madvise|posix_madvise|sysconf|getpagesize"
-"""Memory that is mapped once kernels are loaded runs no code (native/sandbox.c), but CUDA's driver needs code there."""
+"""Memory that is mapped once kernels are loaded runs no code (native/calls.c), but CUDA's driver needs code there."""
 _THREADS = r"GOMP_\w+|omp_\w+|__kmpc_\w+"
 _C_PATTERN = (
     rf"({'|'.join((_MATH + ' ' + _COMPLEX).split())})(f|l|f16|f32|f64|f128)?"

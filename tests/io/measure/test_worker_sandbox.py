@@ -148,6 +148,13 @@ async def test_threads_and_memory_of_its_own_are_a_kernels_right(lab: Lab) -> No
     assert (await lab.check(kernel(f"pthread_t one; {act} {LOOP}", work))).comparisons
 
 
+async def test_a_kernel_has_the_threads_it_needs_and_no_more(lab: Lab) -> None:
+    work = "#include <pthread.h>\n#include <unistd.h>\nstatic void *work(void *given) { pause(); return given; }"
+    starts = "static int started; pthread_t one; while (started++ < 2000) pthread_create(&one, NULL, work, NULL);"
+    with pytest.raises(CheckFailed, match=r"has more than \d+ threads"):
+        await lab.check(kernel(f"{starts} {LOOP}", work))
+
+
 async def test_a_kernel_has_the_memory_it_needs_and_no_more(lab: Lab) -> None:
     takes = "static char *kept; size_t bytes = (size_t)N << 20; if (!kept) memset(kept = malloc(bytes), 1, bytes);"
     assert (await lab.check(kernel(f"{takes.replace('N', '512')} {LOOP}", "#include <string.h>"))).comparisons

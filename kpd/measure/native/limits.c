@@ -1,0 +1,102 @@
+/* What a worker may use: memory, files, threads. Each limit that a kernel hits is told as its own fault.
+ *
+ * No limit of the system counts the threads of one process, and root has none at all. So the system asks the driver about
+ * each thread that a worker starts (seccomp's notifications, Linux 5.5), and the driver looks how many there are.
+ */
+#include "driver.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPEN_FILES 1024      /* that a worker may have */
+#define THREAD_BYTES (16u << 20)
+#define COPIES 4             /* of a case's buffers, that a kernel may make */
+
+static uint64_t cpus(void) { return (uint64_t)sysconf(_SC_NPROCESSORS_ONLN); }
+
+int limits_threads(void) { return 64 + 4 * (int)cpus(); }
+
+#ifdef __linux__
+static char no_memory[96];
+
+/* A kernel that is refused memory rarely looks: it crashes. The handler is gone by then, so that it does, once that is told. */
+static void tell_why(int signal) {
+    (void)signal;
+    if (errno == ENOMEM && write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0) _exit(1);
+}
+
+static void watch_memory(uint64_t bytes) {
+    static char stack[16384];
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT};
+    snprintf(no_memory, sizeof no_memory, "\nit was refused memory: a kernel gets %llu MiB\n", (unsigned long long)bytes >> 20);
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    struct sigaction told = {.sa_handler = tell_why, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) sigaction(crashes[i], &told, NULL);
+}
+
+/* Beside what the process has: room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
+static void limit_memory(void) {
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    int known = file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1;
+    if (file) fclose(file);
+    if (!known) return;
+    uint64_t own = engine_own_bytes + cpus() * THREAD_BYTES + COPIES * arena_bytes;
+    rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + own;
+    setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
+    watch_memory(own);
+}
+#else
+static void limit_memory(void) {}
+#endif
+
+/* In the worker. `line` is the one to the driver. */
+void limits_enter(int line) {
+    struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0}, opened = {OPEN_FILES, OPEN_FILES};
+    setrlimit(RLIMIT_FSIZE, &file);
+    setrlimit(RLIMIT_CORE, &core);
+    if (!engine_own_bytes) return;
+    setrlimit(RLIMIT_NOFILE, &opened);
+    limit_memory();
+    int asked = calls_ask_for_threads();
+    char one[CMSG_SPACE(sizeof asked)] = {0}, byte = 0;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+    if (asked >= 0) {
+        message.msg_control = one;
+        message.msg_controllen = sizeof one;
+        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+        head->cmsg_level = SOL_SOCKET;
+        head->cmsg_type = SCM_RIGHTS;
+        head->cmsg_len = CMSG_LEN(sizeof asked);
+        memcpy(CMSG_DATA(head), &asked, sizeof asked);
+    }
+    if (sendmsg(line, &message, 0) != 1) _exit(0);
+    if (asked >= 0) close(asked); /* it could answer itself */
+}
+
+/* In the driver: what it is asked about threads by; -1 where the system does not ask. */
+int limits_listen(int line) {
+    int asked = -1;
+    char one[CMSG_SPACE(sizeof asked)], byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = one, .msg_controllen = sizeof one};
+    if (!engine_own_bytes || recvmsg(line, &message, MSG_CMSG_CLOEXEC) != 1) return -1;
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head && head->cmsg_type == SCM_RIGHTS) memcpy(&asked, CMSG_DATA(head), sizeof asked);
+    return asked;
+}
+
+/* How many threads a process has; a folder has a link from each folder in it, and two of its own. */
+int limits_threads_of(int process) {
+    char path[64];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%d/task", process);
+    return stat(path, &about) ? 0 : (int)about.st_nlink - 2;
+}
