@@ -218,8 +218,9 @@ void calls_seal(void);
 int calls_ask_for_threads(void);
 void calls_let_thread_start(int asked);
 
-/* limits.c: the first is the worker's, the others are the driver's */
+/* limits.c: the first two are the worker's, the others the driver's */
 void limits_enter(int line);
+void limits_tell_why(void);
 int limits_listen(int line);
 int limits_threads(void);
 int limits_threads_of(int process);

@@ -63,6 +63,7 @@ static void caught(int number, siginfo_t *info, void *context) {
             if (at >= from && at < to) strayed(at, context, b, side);
         }
     }
+    limits_tell_why();
     signal(number, SIG_DFL); /* the instruction is tried again, and ends the process */
 }
 

@@ -25,19 +25,14 @@ int limits_threads(void) { return 64 + 4 * (int)cpus(); }
 #ifdef __linux__
 static char no_memory[96];
 
-/* A kernel that is refused memory rarely looks: it crashes. The handler is gone by then, so that it does, once that is told. */
-static void tell_why(int signal) {
-    (void)signal;
+/* In a worker that crashes: a kernel that is refused memory rarely looks. */
+void limits_tell_why(void) {
     if (errno == ENOMEM && write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0) _exit(1);
 }
 
-static void watch_memory(uint64_t bytes) {
-    static char stack[16384];
-    static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT};
-    snprintf(no_memory, sizeof no_memory, "\nit was refused memory: a kernel gets %llu MiB\n", (unsigned long long)bytes >> 20);
-    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
-    struct sigaction told = {.sa_handler = tell_why, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) sigaction(crashes[i], &told, NULL);
+static void aborted(int signal) {
+    (void)signal;
+    limits_tell_why();
 }
 
 /* Beside what the process has: room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
@@ -50,10 +45,13 @@ static void limit_memory(void) {
     uint64_t own = engine_own_bytes + cpus() * THREAD_BYTES + COPIES * arena_bytes;
     rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + own;
     setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
-    watch_memory(own);
+    snprintf(no_memory, sizeof no_memory, "\nit was refused memory: a kernel gets %llu MiB\n", (unsigned long long)own >> 20);
+    sigaction(SIGABRT, &(struct sigaction){.sa_handler = aborted, .sa_flags = (int)SA_RESETHAND}, NULL);
 }
 #else
 static void limit_memory(void) {}
+
+void limits_tell_why(void) {}
 #endif
 
 /* In the worker. `line` is the one to the driver. */

@@ -127,6 +127,7 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
     if (child) {
         close(pair[1]);
         if (line_to_child >= 0) close(line_to_child);
+        if (asks_for_thread >= 0) close(asks_for_thread);
         line_to_child = pair[0];
         signal(SIGPIPE, SIG_IGN);
         asks_for_thread = limits_listen(line_to_child);
