@@ -134,14 +134,13 @@ async def test_threads_that_outlive_the_call_are_refused(lab: Lab) -> None:
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="sets a register of x86")
 @pytest.mark.parametrize("first", [0, 1])
 async def test_a_candidate_cannot_change_how_the_incumbent_rounds(lab: Lab, first: int) -> None:
-    """One that flushes denormals to zero, when loaded and in every call, would make this incumbent wrong."""
+    """One that flushes denormals to zero when it is loaded would make this incumbent wrong; in a call it is refused."""
     wary = kernel(f"volatile float tiny = 1e-40f; if (tiny * 1.0f == 0.0f) return; {LOOP}")
-    poison = kernel(
-        f"_mm_setcsr(_mm_getcsr() | 0x8040); {LOOP}",
-        "#include <immintrin.h>\n"
-        "__attribute__((constructor)) static void early(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }",
-    )
+    sets, include = "_mm_setcsr(_mm_getcsr() | 0x8040);", "#include <immintrin.h>\n"
+    poison = kernel(LOOP, f"{include}__attribute__((constructor)) static void early(void) {{ {sets} }}")
     assert await lab.time(wary, poison, first=first)
+    with pytest.raises(CheckFailed, match="returned with other floating-point modes"):
+        await lab.time(wary, kernel(f"{sets} {LOOP}", include), first=first)
 
 
 @linux_only
