@@ -60,7 +60,7 @@ async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
 
 @x86_only
 async def test_a_slow_clock_that_is_mended_before_anybody_looks_is_found_by_the_drivers(lab: Lab) -> None:
-    forged = audits.refuse_clock(await lab.time(f.SLOW, f.HIDES_CLOCK, processes=4))
+    forged = audits.refuse_clock(await unconfined(lab).time(f.SLOW, f.HIDES_CLOCK, processes=4))
     assert forged is not None
     assert forged.summed_ms < forged.wall_ms
 
