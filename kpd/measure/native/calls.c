@@ -154,6 +154,15 @@ static void forbid_other_advice(void) {
     step(END(SECCOMP_RET_ALLOW));
 }
 
+/* No kernel makes code by mistake: the process ends with SIGSYS. */
+static void end_if_code(uint32_t call) {
+    step(SKIP_IF(BPF_JEQ, call, 0, 4));
+    step(LOAD(ARGUMENT(2)));
+    step(SKIP_IF(BPF_JSET, PROT_EXEC, 0, 1));
+    step(END(SECCOMP_RET_KILL_PROCESS));
+    step(END(SECCOMP_RET_ALLOW));
+}
+
 /* How the process is scheduled, timed and filtered is settled by now. */
 static const uint32_t settled[] = {
     SYS_prctl, SYS_seccomp, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_ioprio_set,
@@ -167,9 +176,9 @@ static void filter_code(void) {
     begin();
     forbid(settled, sizeof settled / sizeof *settled);
     forbid_other_advice();
-    forbid_if(SYS_mmap, 2, BPF_JSET, PROT_EXEC, 1);
-    forbid_if(SYS_mprotect, 2, BPF_JSET, PROT_EXEC, 1);
-    forbid_if(SYS_pkey_mprotect, 2, BPF_JSET, PROT_EXEC, 1);
+    end_if_code(SYS_mmap);
+    end_if_code(SYS_mprotect);
+    end_if_code(SYS_pkey_mprotect);
     install();
 }
 #else
