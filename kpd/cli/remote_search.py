@@ -78,10 +78,11 @@ def listening(root: Path) -> str:
     """Return the path of the daemon's socket, found as by Workspace.socket; empty where none listens."""
     mark = hashlib.sha256(os.fsencode(str(root))).hexdigest()[:8]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", root.name)[:24] or "root"
-    paths = [folder / f"{name}-{mark}.sock" for folder in folders()]
+    socket_name = f"{name}-{mark}.sock"
+    paths = [folder / socket_name for folder in folders()]
     with contextlib.suppress(OSError, ValueError):
         noted = Path((root / ".kpd" / "socket").read_text())
-        paths = [noted, *paths] if own(noted.parent) else paths
+        paths = [noted, *paths] if noted.name == socket_name and own(noted.parent) else paths
     for path in paths:
         with contextlib.suppress(OSError), connected(path):
             return str(path)

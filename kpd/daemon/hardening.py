@@ -24,21 +24,36 @@ def is_of_a_job(pid: int) -> bool:
 
     A job can clean its own environment and leave its folder and its group. But its orphans are adopted by its
     supervisor, and that stays in the job's folder, without a terminal. A process that has ended counts as one of a job:
-    nobody can say any more what it was. One of another container (pid 0) does not.
+    nobody can say any more what it was. One of another container (pid 0) does not, nor what descends from a process
+    that /proc hides from this user (`hidepid`), as it does sshd.
     """
     if sys.platform != "linux":
         return False
+    child = 0
     for _ in range(MOST_ANCESTORS):
         if pid <= 1:
             return False
         try:
             parent, terminal = _parent_and_terminal(pid)
+            if folder_of(pid) is not None or (not terminal and _is_in_a_jobs_folder(pid)):
+                return True
+            child, pid = pid, parent
         except (OSError, ValueError, IndexError):
-            return True
-        if folder_of(pid) is not None or (not terminal and _is_in_a_jobs_folder(pid)):
-            return True
-        pid = parent
+            adopted_by = _parent_now(child)
+            if adopted_by == pid:
+                return False
+            if adopted_by is None:
+                return True
+            pid = adopted_by
     return True
+
+
+def _parent_now(pid: int) -> int | None:
+    """Return the parent of a process; None if it has ended, or is none."""
+    try:
+        return _parent_and_terminal(pid)[0]
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _parent_and_terminal(pid: int) -> tuple[int, int]:

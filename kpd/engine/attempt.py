@@ -22,6 +22,9 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder
 from kpd.workspace.task import Task
 
+IN_PLACE = "-incumbent-"
+"""Part of the ids of jobs that measure the incumbent in a candidate's place."""
+
 
 class CandidateFailed(Exception):
     """The candidate's own fault, `what`; `feedback` has more that may help its agent to repair it.
@@ -37,7 +40,7 @@ class CandidateFailed(Exception):
 
 
 class Unconfirmed(Exception):
-    """The machine is too busy to measure a candidate against the baseline, which the run does not wait for."""
+    """An accepted candidate cannot be measured against the baseline, for which the run does not wait or pause."""
 
 
 @dataclass(slots=True)
@@ -100,7 +103,7 @@ class Attempt:
 
     def job(self, step: str) -> str:
         """Return the id of a step's job on the host: unique to this attempt, and the same after a restart."""
-        of = f"-{self.in_place}" if self.in_place else ""
+        of = f"{IN_PLACE}{self.in_place}" if self.in_place else ""
         return f"{self.run_id}.{self.number}.{self.number_of_attempt}-{step}{of}"
 
     def say(self, channel: str) -> Callable[[str], None]:

@@ -33,13 +33,16 @@ async def suspected(attempt: Attempt, step: Step, found: Detail, err: HostError,
     """Take the step again with the incumbent in the candidate's place, and return the fact that this went well.
 
     Nothing of it is kept but that fact, so after a restart the step begins anew, and no trouble counts twice. Raises
-    CandidateFailed when the candidate has had such trouble too often; and HostError when the incumbent has it, too.
+    CandidateFailed when the candidate has had such trouble too often, or Unconfirmed if it was accepted before; and
+    HostError when the incumbent has it, too.
     """
     before = [one for one in found.broken if one.step == step.name and (one.trouble.trouble == "busy") == _busy(err)]
     if len(before) + 1 >= (BUSY_FAULTS if _busy(err) else FAULTS):
+        if attempt.iteration.confirming:  # nothing was measured, so its gain is neither there nor not
+            raise Unconfirmed(str(err)) from err
         raise CandidateFailed(BreaksMeasurement(step.name, err.fact), final=True) from err
     try:
-        await take(replace(attempt, in_place=f"incumbent-{secrets.token_hex(4)}"))
+        await take(replace(attempt, in_place=secrets.token_hex(4)))
     except (CandidateFailed, BuildError, Unconfirmed) as own:
         raise err from own
     return e.MeasurementBroken(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, err.fact)

@@ -2,6 +2,7 @@
 
 import re
 
+from kpd.engine.attempt import IN_PLACE
 from kpd.engine.journal import Journal
 from kpd.hosts.host import Host
 
@@ -10,10 +11,13 @@ OF_A_STEP = re.compile(r"(r\d+)\.(\d+)\.\d+-")
 
 
 async def end_leftovers(journal: Journal, host: Host) -> None:
-    """End the jobs of iterations that are over; those of an iteration under way go on. Raises HostError."""
+    """End the jobs of iterations that are over; those of an iteration under way go on. Raises HostError.
+
+    What measures the incumbent in a candidate's place is ended, too: it is begun anew under another name.
+    """
     for job in await host.running():
         found = OF_A_STEP.match(job)
-        if found is not None and not _wanted(journal, found[1], int(found[2])):
+        if found is not None and (IN_PLACE in job or not _wanted(journal, found[1], int(found[2]))):
             await host.kill(job)
 
 

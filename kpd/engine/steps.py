@@ -201,8 +201,9 @@ async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
             attempt.bench, built.job, found.timed, attempt.job("perf"), attempt.say("job"), advised=stays
         )
     else:
-        off = f'profiling is off for this candidate ([run] profile = "{attempt.config.run.profile}")'
-        known = Profile(await profiler.uncounted(attempt.bench, built.job, found.timed), {"counters": off})
+        known = Profile(
+            await profiler.uncounted(attempt.bench, built.job, found.timed), {"counters": _uncounted(attempt, found)}
+        )
     for name, content in known.files.items():
         attempt.keep(name, content)
     attempt.keep("metrics.json", {"metrics": known.metrics, "missing": known.missing, "advice": known.advice})
@@ -210,9 +211,20 @@ async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
 
 
 def _is_counted(attempt: Attempt, found: Detail) -> bool:
-    """Return whether the settings want the candidate profiled with counters."""
+    """Return whether the candidate is profiled with counters."""
+    return not _uncounted(attempt, found)
+
+
+def _uncounted(attempt: Attempt, found: Detail) -> str:
+    """Return why the candidate is profiled without counters; empty if it is with them.
+
+    A profiler that fails costs the counters, and not a candidate that has been measured and judged.
+    """
     policy = attempt.config.run.profile
-    return policy != "never" and (policy != "accepted" or _stays(attempt, found))
+    if policy == "never" or (policy == "accepted" and not _stays(attempt, found)):
+        return f'profiling is off for this candidate ([run] profile = "{policy}")'
+    failed = [one.trouble.message for one in found.broken if one.step == "profile"]
+    return f"the profiler failed: {failed[-1]}" if failed else ""
 
 
 def _stays(attempt: Attempt, found: Detail) -> bool:

@@ -50,7 +50,7 @@ def case_matrix(run: Run, timed: Mapping[int, Timed]) -> tuple[CaseSpeedups, ...
     """
     rows: dict[str, CaseSpeedups] = {}
     for it in run.iterations:
-        if it.number not in timed or it.outcome in (None, "baseline") or it.confirms is not None:
+        if it.number not in timed or it.verdict is None or it.outcome in (None, "baseline") or it.confirms is not None:
             continue
         weights = {case.case: case.weight for case in timed[it.number].cases}
         for case, found in case_speedups(run, it.number, timed).items():

@@ -122,6 +122,8 @@ class AcceptIteration(OnIteration):
             from kpd.text.endings import of_iteration
 
             return Refused(f"{target.ref} has no verdict: {of_iteration(it)}", f"kpd remeasure {target.ref}")
+        if is_outdated(target) and any(waiting.of == it.number for waiting in run.again):
+            return Refused(f"{target.ref} is to be measured again already")
         return occupied(state, run)
 
     def told(self, answer: Mapping[str, Any]) -> str:

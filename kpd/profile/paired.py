@@ -46,7 +46,7 @@ def bottleneck_beside(profiler: Profiler, mine: Metrics, before: Metrics, parent
     """
     said = profiler.bottleneck(mine)
     if "roofline_pct" not in before:
-        return f"{said}, as measured then" if TIMED & mine.keys() else said
+        return f"{said}, as measured then" if TIMED & mine.keys() and profiler.limit(mine) else said
     limit = profiler.limit(before)
     was = f" and was {limit}" if limit and limit != profiler.limit(mine) else ""
     return f"{said}; iteration {parent} had {before['roofline_pct']:.0f} %{was} in the same contest"

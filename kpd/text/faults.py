@@ -44,7 +44,8 @@ def fault(found: f.CandidateFault) -> str:
             return f"clock: {clocks} (in {found.processes} of {found.of} processes)"
         case f.BreaksMeasurement():
             return (
-                f"breaks its measurement: {found.step} works with the incumbent, not with it: {found.trouble.message}"
+                f"breaks its measurement: the step `{found.step}` failed again and again with this candidate, and not "
+                f"with the incumbent: {found.trouble.message}"
             )
         case f.ProtectedFiles():
             return f"protected file: {', '.join(found.files)}"

@@ -10,8 +10,11 @@ LEAST_FREE = 1 << 20
 
 
 def is_full(folder: Path) -> bool:
-    """Return whether the disk of a folder is full, or so nearly that this explains a failure. Raises OSError."""
-    return shutil.disk_usage(folder).free < LEAST_FREE
+    """Return whether the disk of a folder is full, or so nearly that this explains a failure; False if unknown."""
+    try:
+        return shutil.disk_usage(folder).free < LEAST_FREE
+    except OSError:
+        return False
 
 
 def explained(err: OSError, what: str, remedy: str) -> tuple[str, str]:

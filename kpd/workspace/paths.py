@@ -130,11 +130,10 @@ class Workspace:
         """
         with contextlib.suppress(OSError, ValueError):
             noted = Path(self.socket_note.read_text())
-            if noted.is_absolute() and noted.lstat().st_uid != os.getuid():
-                return noted  # a client is told whose it is
-            if noted.is_absolute():
-                _check_own(noted.parent)
-                return noted
+            if noted.is_absolute() and noted.name == self._socket_name:  # else the workspace is a copy of another
+                if noted.lstat().st_uid == os.getuid():
+                    _check_own(noted.parent)
+                return noted  # a client of another user is told whose it is
         return self._own_socket
 
     @property
@@ -143,10 +142,15 @@ class Workspace:
         return self.private / "socket"
 
     @property
-    def _own_socket(self) -> Path:
+    def _socket_name(self) -> str:
+        """The name of the daemon's socket, which no other workspace's has."""
         mark = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:8]
         name = re.sub(r"[^A-Za-z0-9._-]", "_", self.root.name)[:24] or "root"
-        socket = _socket_base() / f"{name}-{mark}.sock"
+        return f"{name}-{mark}.sock"
+
+    @property
+    def _own_socket(self) -> Path:
+        socket = _socket_base() / self._socket_name
         if socket.parent.exists():
             _check_own(socket.parent)
         return socket

@@ -38,7 +38,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.MeasurementBroken():
             return (
                 _BAD,
-                f"{fact.step}  works with the incumbent, not with this candidate: {clean(fact.trouble.message)}",
+                f"{fact.step}  failed, but not with the incumbent, so it is tried again: {clean(fact.trouble.message)}",
             )
         case e.IterationEnded():
             good = fact.outcome in ("accepted", "baseline", "measured")

@@ -22,6 +22,8 @@ def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -
     """
     run, it = target
     if is_outdated(target):
+        if not _measurable(engine, run):
+            raise Refused(f"the host {run.host} does not answer, and {target.ref} has to be measured", "kpd hosts")
         engine.journal.emit(e.Approved(run.id, it.number, by))
         engine.journal.emit(e.AgainAsked(run.id, it.number, by=by))
         engine.wake()
@@ -65,7 +67,7 @@ def _go_back(engine: Engine, run: Run, it: Iteration, force: bool, by: str, undo
 
 
 def _measurable(engine: Engine, run: Run) -> bool:
-    """Return whether the number of what came back can be measured anew: the run goes on, or its host is there."""
+    """Return whether an iteration of the run can be measured anew: the run goes on, or its host is there."""
     card = engine.journal.state.hosts.get(run.host)
     return run.begun or run.reopened is not None or (run.over and card is not None and card.link != "down")
 
