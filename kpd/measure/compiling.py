@@ -22,6 +22,7 @@ _NO_MEMORY = re.compile(
     r"^[^\n]*(out of memory|virtual memory exhausted|memory exhausted|[Cc]annot allocate memory|std::bad_alloc)",
     re.MULTILINE,
 )
+_EXCERPT = re.compile(r"^[ \t]*\d*[ \t]*\|.*$", re.MULTILINE)  # of the source, below an error
 _NO_ROOM = re.compile(r"File size limit exceeded|File too large|signal 25\b")
 
 Kind = Literal["structural", "semantic", "timeout"]
@@ -64,9 +65,10 @@ def limits(memory_mib: int) -> str:
 
 def over_limit(log: str, memory_mib: int) -> BuildError | None:
     """Return the error of a failed compilation that hit one of `limits`; None where none did."""
-    if _NO_MEMORY.search(log):
+    said = _EXCERPT.sub("", log)
+    if _NO_MEMORY.search(said):
         return BuildError(f"the compiler needs more than {memory_mib} MiB of memory", log, "timeout")
-    if _NO_ROOM.search(log):
+    if _NO_ROOM.search(said):
         return BuildError(f"the compiler makes a file of more than {FILE_MIB} MiB", log, "timeout")
     return None
 

@@ -131,7 +131,9 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
     started = at if run.started is None else run.started
-    return on_run(state, fact.run, status=Running(), started=started, confinement=run.confinement or fact.confinement, **place)
+    return on_run(
+        state, fact.run, status=Running(), started=started, confinement=run.confinement or fact.confinement, **place
+    )
 
 
 @reduces(e.RunWaits)

@@ -62,6 +62,7 @@ class Lock:
             os.umask(mask)
             if self.wanted.parent != SHARED:
                 raise
+            self.close()
             self._open(own_folder() / self.wanted.name)
         finally:
             os.umask(mask)

@@ -97,9 +97,9 @@ def bubblewrap() -> str:
     found = shutil.which("bwrap")
     if found is None:
         return ""
-    trial = [found, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "echo", "works"]
     null = subprocess.DEVNULL
-    with contextlib.suppress(subprocess.TimeoutExpired):
+    with contextlib.suppress(subprocess.TimeoutExpired, OSError):
+        trial = [*wrapped(Sandbox(), found), "--chdir", "/", "echo", "works"]  # as a job's, but for its folder
         # The helper ignores SIGCHLD, which bubblewrap waits for; and it gets no child's status.
         said = subprocess.run(trial, stdin=null, stdout=subprocess.PIPE, stderr=null, timeout=TRIAL_S, preexec_fn=heed)
         return found if said.stdout == b"works\n" else ""

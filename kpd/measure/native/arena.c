@@ -276,7 +276,8 @@ int arena_differs(const view *v, size_t *output, size_t *index) {
         kpd_parallel(count * width, STEP, compare_part, &p);
         if (!p.differ) continue;
         *output = b;
-        for (*index = 0; !memcmp(p.to + *index * width, p.from + *index * width, width); ++*index) continue;
+        /* the worker may still write, so that they are the same by now */
+        for (*index = 0; *index + 1 < count && !memcmp(p.to + *index * width, p.from + *index * width, width); ++*index) continue;
         return 1;
     }
     return 0;

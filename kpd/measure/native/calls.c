@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -44,8 +45,9 @@ static const uint32_t forbidden[] = {
 /* Calls by which a file is changed past its descriptor. */
 static const uint32_t changing[] = {
     SYS_truncate, SYS_unlinkat, SYS_mkdirat, SYS_mknodat, SYS_linkat, SYS_symlinkat, SYS_renameat2, SYS_fchmod, SYS_fchmodat,
-    SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_memfd_create,
-    447 /* memfd_secret */, 452 /* fchmodat2 */,
+    SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr,
+    SYS_fremovexattr, SYS_ftruncate, SYS_fallocate, SYS_memfd_create, 447 /* memfd_secret */, 452 /* fchmodat2 */,
+    463 /* setxattrat */, 464 /* getxattrat */, 465 /* listxattrat */, 466 /* removexattrat */, 469 /* file_setattr */,
 #ifdef SYS_renameat
     SYS_renameat,
 #endif
@@ -61,7 +63,7 @@ static const uint32_t changing[] = {
 #define END(how) (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, how)
 #define SKIP_IF(test, value, yes, no) (struct sock_filter)BPF_JUMP(BPF_JMP | (test) | BPF_K, value, yes, no)
 #define NO(error) (SECCOMP_RET_ERRNO | (error))
-#define MOST_STEPS 300
+#define MOST_STEPS 400
 #define FOR_WRITING (uint32_t)(O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
 
 static struct sock_filter steps[MOST_STEPS];
@@ -100,11 +102,13 @@ static void forbid(const uint32_t *calls, size_t many) {
     }
 }
 
-static void install(void) {
+/* For all threads of the process. 0 where one has a filter of its own: then this one holds for none. */
+static int install(void) {
     step(END(SECCOMP_RET_ALLOW));
     struct sock_fprog program = {count, steps};
-    if (count == MOST_STEPS || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-        perror("kpd driver: the worker has no filter of system calls");
+    long other = count == MOST_STEPS ? -1 : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+    if (other < 0) perror("kpd driver: the worker has no filter of system calls");
+    return other <= 0;
 }
 
 /* Memory that is shared is in no limit. */
@@ -145,11 +149,13 @@ void calls_filter(void) {
 
 /* What a kernel gives as advice makes its own memory faster, and takes no pages away: the other kernel may need them. */
 static void forbid_other_advice(void) {
-    step(SKIP_IF(BPF_JEQ, SYS_madvise, 0, 6));
+    static const uint32_t harmless[] = {
+        MADV_HUGEPAGE, MADV_NOHUGEPAGE, 22 /* MADV_POPULATE_READ */, 23 /* …_WRITE */, 25 /* MADV_COLLAPSE */};
+    unsigned char many = sizeof harmless / sizeof *harmless;
+    step(SKIP_IF(BPF_JEQ, SYS_madvise, 0, many + 4));
     step(LOAD(ARGUMENT(2)));
-    step(SKIP_IF(BPF_JGT, MADV_NOHUGEPAGE, 2, 0));
-    step(SKIP_IF(BPF_JGE, MADV_HUGEPAGE, 2, 0));
-    step(SKIP_IF(BPF_JGT, MADV_WILLNEED, 0, 1));
+    step(SKIP_IF(BPF_JGT, MADV_WILLNEED, 0, many + 1));
+    for (unsigned char i = 0; i < many; i++) step(SKIP_IF(BPF_JEQ, harmless[i], (unsigned char)(many - i), 0));
     step(END(NO(EPERM)));
     step(END(SECCOMP_RET_ALLOW));
 }
@@ -163,38 +169,56 @@ static void end_if_code(uint32_t call) {
     step(END(SECCOMP_RET_ALLOW));
 }
 
-/* How the process is scheduled, timed and filtered is settled by now. */
+/* A library that is loaded at first use is no attack: who wants it is told that it cannot be. */
+static void forbid_code_in_mmap(void) {
+    step(SKIP_IF(BPF_JEQ, SYS_mmap, 0, 7));
+    step(LOAD(ARGUMENT(2)));
+    step(SKIP_IF(BPF_JSET, PROT_EXEC, 0, 4));
+    step(LOAD(ARGUMENT(3)));
+    step(SKIP_IF(BPF_JSET, MAP_ANONYMOUS, 0, 1));
+    step(END(SECCOMP_RET_KILL_PROCESS));
+    step(END(NO(EPERM)));
+    step(END(SECCOMP_RET_ALLOW));
+}
+
+/* How the process is scheduled, timed and filtered is settled by now, and where its code lies: mremap could put other code
+ * there. The C library's realloc copies instead. */
 static const uint32_t settled[] = {
-    SYS_prctl, SYS_seccomp, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_ioprio_set,
-    SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
+    SYS_prctl, SYS_seccomp, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+    SYS_sched_setaffinity, SYS_ioprio_set, SYS_mremap, SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
 #ifdef __x86_64__
     SYS_alarm,
 #endif
 };
 
-static void filter_code(void) {
+static int filter_code(void) {
     begin();
     forbid(settled, sizeof settled / sizeof *settled);
     forbid_other_advice();
-    end_if_code(SYS_mmap);
+    forbid_code_in_mmap();
     end_if_code(SYS_mprotect);
     end_if_code(SYS_pkey_mprotect);
-    install();
+    return install();
 }
 #else
 void calls_filter(void) {}
-static void filter_code(void) {}
+static int filter_code(void) { return 1; }
 #endif
 
-/* From now on no memory becomes code, where no device's driver makes some at any time. */
-void calls_seal(void) {
-    if (!sandbox_is_open() && !engine_makes_code) filter_code();
-}
+/* From now on no memory becomes code, where no device's driver makes some at any time. 0 where a kernel is in the way. */
+int calls_seal(void) { return sandbox_is_open() || engine_makes_code || filter_code(); }
 
 #if defined(ARCHITECTURE) && defined(SECCOMP_USER_NOTIF_FLAG_CONTINUE)
+/* Whether the answer can be "go on": since Linux 5.5. */
+static int can_answer(void) {
+    struct utsname system;
+    unsigned major = 0, minor = 0;
+    return !uname(&system) && sscanf(system.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 5));
+}
+
 /* From now on this process waits for the driver with each thread that it starts: what that is asked by, or -1. */
 int calls_ask_for_threads(void) {
-    if (sandbox_is_open() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
+    if (sandbox_is_open() || !can_answer() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
     begin();
     step(SKIP_IF(BPF_JEQ, SYS_clone, 0, 1));
     step(END(SECCOMP_RET_USER_NOTIF));
@@ -219,7 +243,7 @@ void calls_let_thread_start(int asked) { (void)asked; }
 #else
 void calls_filter(void) {}
 
-void calls_seal(void) {}
+int calls_seal(void) { return 1; }
 
 int calls_ask_for_threads(void) { return -1; }
 

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
+#if defined __linux__ && defined __x86_64__
+#include <ucontext.h>
+#endif
 
 static const view *fenced; /* whose fences stand */
 
@@ -30,7 +32,9 @@ void fence_lower(void) {
 void fence_raise(const view *v) {
     if (fenced == v) return;
     fence_lower();
-    if (v->fenced && sealed(v, PROT_NONE)) fenced = v;
+    if (!v->fenced) return;
+    if (sealed(v, PROT_NONE)) fenced = v;
+    else sealed(v, PROT_READ | PROT_WRITE); /* those that are closed */
 }
 
 /* 1 for a write, 0 for a read, -1 where the machine does not tell. */

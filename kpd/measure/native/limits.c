@@ -45,23 +45,12 @@ static void limit_memory(void) {
     uint64_t own = engine_own_bytes + cpus() * THREAD_BYTES + COPIES * arena_bytes;
     rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + own;
     setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
-    snprintf(no_memory, sizeof no_memory, "\nit was refused memory: a kernel gets %llu MiB\n", (unsigned long long)own >> 20);
+    snprintf(no_memory, sizeof no_memory, "\nit may have been refused memory: a kernel gets %llu MiB\n", (unsigned long long)own >> 20);
     sigaction(SIGABRT, &(struct sigaction){.sa_handler = aborted, .sa_flags = (int)SA_RESETHAND}, NULL);
 }
-#else
-static void limit_memory(void) {}
 
-void limits_tell_why(void) {}
-#endif
-
-/* In the worker. `line` is the one to the driver. */
-void limits_enter(int line) {
-    struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0}, opened = {OPEN_FILES, OPEN_FILES};
-    setrlimit(RLIMIT_FSIZE, &file);
-    setrlimit(RLIMIT_CORE, &core);
-    if (!engine_own_bytes) return;
-    setrlimit(RLIMIT_NOFILE, &opened);
-    limit_memory();
+/* To the driver: by what it is asked about threads. */
+static void tell_what_asks(int line) {
     int asked = calls_ask_for_threads();
     char one[CMSG_SPACE(sizeof asked)] = {0}, byte = 0;
     struct iovec data = {&byte, 1};
@@ -89,6 +78,29 @@ int limits_listen(int line) {
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     if (head && head->cmsg_type == SCM_RIGHTS) memcpy(&asked, CMSG_DATA(head), sizeof asked);
     return asked;
+}
+#else
+static void limit_memory(void) {}
+
+void limits_tell_why(void) {}
+
+static void tell_what_asks(int line) { (void)line; }
+
+int limits_listen(int line) {
+    (void)line;
+    return -1;
+}
+#endif
+
+/* In the worker. `line` is the one to the driver. */
+void limits_enter(int line) {
+    struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0}, opened = {OPEN_FILES, OPEN_FILES};
+    setrlimit(RLIMIT_FSIZE, &file);
+    setrlimit(RLIMIT_CORE, &core);
+    if (!engine_own_bytes) return;
+    setrlimit(RLIMIT_NOFILE, &opened);
+    limit_memory();
+    tell_what_asks(line);
 }
 
 /* How many threads a process has; a folder has a link from each folder in it, and two of its own. */

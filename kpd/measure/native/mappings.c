@@ -2,7 +2,8 @@
  *
  * What was there when the worker was forked must still be what the driver has in the same place: the driver's own code, the
  * system's libraries with their tables of addresses, the vdso with the clock. What was loaded later is compared with its file;
- * of the two objects the driver keeps a copy from before they were loaded, as a kernel may be able to write to their files.
+ * of the two objects the driver keeps a copy from before they were loaded, as a kernel may be able to write to their files. Where
+ * they were loaded they must still be, and what is not to be written there (constants, addresses of functions) as it was then.
  */
 #include "report.h"
 
@@ -15,6 +16,7 @@
 
 #define PIECE 65536u
 #define MOST_MAPPINGS 4096
+#define MOST_PARTS 64 /* of the two objects: mappings */
 
 typedef struct {
     unsigned long from, to, offset;
@@ -27,7 +29,14 @@ typedef struct {
     size_t size;
 } object;
 
+typedef struct {
+    mapping at;
+    char *bytes; /* NULL where they may be written */
+} part;
+
 static object objects[2];
+static part parts[MOST_PARTS];
+static int part_count;
 static int readable; /* the worker's memory, before any kernel was loaded */
 
 static int next_mapping(FILE *maps, mapping *m) {
@@ -116,6 +125,39 @@ static int later(int memory, const mapping *m) {
     return same(memory, m->from, o->bytes + m->offset, o->size - m->offset < length ? o->size - m->offset : length);
 }
 
+/* Once the objects are loaded. */
+void mappings_note_parts(void) {
+    FILE *maps = readable && !engine_makes_code ? open_maps(worker_process()) : NULL;
+    int memory = maps ? open_memory(worker_process()) : -1;
+    mapping m;
+    while (memory >= 0 && part_count < MOST_PARTS && next_mapping(maps, &m)) {
+        size_t size = m.to - m.from;
+        if (!object_at(m.path)) continue;
+        char *bytes = m.rights[0] == 'r' && m.rights[1] == '-' ? malloc(size) : NULL;
+        if (bytes && pread(memory, bytes, size, (off_t)m.from) != (ssize_t)size) {
+            free(bytes);
+            bytes = NULL;
+        }
+        parts[part_count++] = (part){m, bytes};
+    }
+    if (memory >= 0) close(memory);
+    if (maps) fclose(maps);
+}
+
+/* Whether a part of an object is where it was, though the system may tell it in pieces by now, and as it was. */
+static int in_place(int memory, pid_t process, const part *p) {
+    FILE *maps = open_maps(process);
+    unsigned long covered = 0;
+    mapping m;
+    while (maps && next_mapping(maps, &m)) {
+        unsigned long from = m.from > p->at.from ? m.from : p->at.from, to = m.to < p->at.to ? m.to : p->at.to;
+        int alike = !strcmp(m.path, p->at.path) && !strcmp(m.rights, p->at.rights);
+        if (from < to && alike && m.from - m.offset == p->at.from - p->at.offset) covered += to - from;
+    }
+    if (maps) fclose(maps);
+    return covered == p->at.to - p->at.from && (!p->bytes || same(memory, p->at.from, p->bytes, covered));
+}
+
 static mapping own[MOST_MAPPINGS];
 
 static int own_mappings(void) {
@@ -130,10 +172,10 @@ static int own_mappings(void) {
     return count;
 }
 
-static int changed(const char *path) {
+static int changed(const char *what, const char *path) {
     blame("forged", CANDIDATE, NULL, timed_name(), "timing");
     const char *name = strrchr(path, '/');
-    snprintf(problem.message, sizeof problem.message, "changed the code of %s in the measuring process",
+    snprintf(problem.message, sizeof problem.message, "changed the %s of %s in the measuring process", what,
         *path ? name ? name + 1 : path : "no file");
     return 0;
 }
@@ -145,14 +187,16 @@ int unpatched(void) {
     int memory = readable ? open_memory(worker_process()) : -1, count = own_mappings(), whole = 1;
     FILE *maps = open_maps(worker_process());
     mapping m;
-    if (readable && (memory < 0 || !maps)) whole = changed("the worker, which hides its memory");
+    if (readable && (memory < 0 || !maps)) whole = changed("code", "the worker, which hides its memory");
     for (int i = 0; readable && whole && i < count; i++)
-        if (!same(memory, own[i].from, (const char *)own[i].from, own[i].to - own[i].from)) whole = changed(own[i].path);
+        if (!same(memory, own[i].from, (const char *)own[i].from, own[i].to - own[i].from)) whole = changed("code", own[i].path);
     while (readable && whole && next_mapping(maps, &m)) {
         int known = m.rights[2] != 'x' || !strcmp(m.path, "[vsyscall]");
         for (int i = 0; !known && i < count; i++) known = own[i].from <= m.from && m.to <= own[i].to;
-        if (!known && !later(memory, &m)) whole = changed(m.path);
+        if (!known && !later(memory, &m)) whole = changed("code", m.path);
     }
+    for (int i = 0; readable && whole && i < part_count; i++)
+        if (!in_place(memory, worker_process(), &parts[i])) whole = changed("memory", parts[i].at.path);
     if (memory >= 0) close(memory);
     if (maps) fclose(maps);
     return whole;
@@ -162,6 +206,8 @@ int code_compared(void) { return readable && !engine_makes_code; }
 
 #else
 void mappings_note(const char *const paths[2]) { (void)paths; }
+
+void mappings_note_parts(void) {}
 
 int unpatched(void) { return 1; }
 

@@ -38,12 +38,15 @@ void referee_start(const char *object, int limit_ms, int outputs_are_the_truth) 
     is_truth = outputs_are_the_truth;
 }
 
-static void load(void) {
+static outcome load(void) {
     const char *const paths[2] = {NULL, path};
-    if (is_loaded++) return;
-    must(worker_ready(), NULL);
+    outcome o = {.how = DONE};
+    if (!is_loaded) o = worker_ready();
+    if (is_loaded || o.how != DONE) return o;
     worker_load(paths, CANDIDATE);
-    must(worker_wait(limit, 0), NULL);
+    o = worker_wait(limit, 0);
+    is_loaded = o.how == DONE;
+    return o;
 }
 
 /* The inputs of `v`, for a call of the baseline. */
@@ -73,7 +76,7 @@ int referee_find(view *v) {
     view *own = &views[number];
     if (!is_truth) return 0;
     worker_use(1);
-    load();
+    must(load(), NULL);
     for (int call = 0; call < CALLS; call++) {
         give(own, v);
         worker_call(CANDIDATE, (int)number, 0, 1);
@@ -87,33 +90,41 @@ int referee_find(view *v) {
     return 1;
 }
 
-/* Whether the baseline gives the same bits in so many calls on the inputs of `v`, or in as many as there is time for. */
+/* Whether the baseline gives the same bits in so many calls on the inputs of `v`, or in as many as there is time for. Where it
+ * cannot run beside the candidate, as a GPU may not have the memory, nothing says that it does. */
 int referee_repeats(const view *v, size_t calls, uint64_t until) {
     size_t number = (size_t)(v - job.views), b, i;
     view *own = &views[number];
+    static int unable;
     int same = 1;
+    if (unable) return 0;
     if (!path) referee_start(job.baseline, job.limit_ms, 0);
     worker_use(1);
-    load();
-    for (size_t call = 0; same && call < calls && (call < CALLS || now_ns() < until); call++) {
+    outcome o = load();
+    for (size_t call = 0; o.how == DONE && same && call < calls && (call < CALLS || now_ns() < until); call++) {
         give(own, v);
         worker_call(CANDIDATE, (int)number, 0, 1);
-        must(worker_wait(limit, 0), v);
+        o = worker_wait(limit, 0);
         if (call) same = !arena_differs(own, &b, &i);
         else arena_keep(own);
     }
+    unable = o.how == UNABLE;
+    if (!unable) must(o, v);
     worker_use(0);
-    return same;
+    return same && !unable;
 }
 
 /* One call at a drawn size, with the inputs of `v`. Returns the baseline's buffers; NULL where it crashed, hung or wrote where
- * it must not. Then it starts anew: a size that is beyond it is no size to ask of a candidate. */
+ * it must not. Then it starts anew: a size that is beyond it is no size to ask of a candidate. Where it has hung, it is asked at
+ * no other size of this check: the time that it takes is the candidate's. */
 void *const *referee_call(const view *v) {
     size_t number = (size_t)(v - job.views);
     view *own = &views[number];
+    static int hung;
     char text[200];
+    if (hung) return NULL;
     worker_use(1);
-    load();
+    must(load(), NULL);
     arena_resize(own, v->problem, v->fenced);
     worker_resize((int)number, v->problem, v->fenced);
     outcome o = worker_wait(limit, 0);
@@ -122,6 +133,7 @@ void *const *referee_call(const view *v) {
         worker_call(CANDIDATE, (int)number, 0, 1);
         o = worker_wait(limit, 0);
     }
+    hung = o.how == TIMED_OUT;
     if (o.how != DONE) {
         worker_end();
         worker_start(views, shared, (const char *const[2]){NULL, path});

@@ -24,13 +24,13 @@ static void blame_change(const view *v, size_t b, size_t i, const char *when) {
         v->buffers[b].name, i, value_of(type, v->data[b], i), value_of(type, v->kept[b], i));
 }
 
-/* One case, for so long. Returns the calls; 0 after a problem. */
+/* One case, for so long after its first call. Returns the calls; 0 after a problem. */
 static size_t repeat_one(size_t number, kpd_rng *rng, steadiness asked, uint64_t limit_ns) {
     static char when[80];
     view *v = &job.views[number];
     size_t b, i, calls = 0;
     int free = asked == NEVER;
-    uint64_t start = now_ns();
+    uint64_t start = 0;
     arena_fill(v, rng, job.timed);
     truth_find(v);
     if (!loaded()) return 0;
@@ -44,8 +44,10 @@ static size_t repeat_one(size_t number, kpd_rng *rng, steadiness asked, uint64_t
             continue;
         }
         if (!right(CANDIDATE, v, when)) return 0;
-        if (!calls) arena_keep(v);
-        else if (!free && must_repeat(v, asked, calls, limit_ns)) {
+        if (!calls) {
+            arena_keep(v);
+            start = now_ns();
+        } else if (!free && must_repeat(v, asked, calls, limit_ns)) {
             blame_change(v, b, i, when);
             return 0;
         } else free = 1;

@@ -56,7 +56,9 @@ int loaded(void) {
     if (o.how != DONE) give_up("the worker cannot start: ", o.message); /* no kernel has been loaded yet */
     mappings_note(job.paths);
     worker_load(job.paths, job.first);
-    return done = answered(CANDIDATE, NULL, "", "load");
+    done = answered(CANDIDATE, NULL, "", "load");
+    if (done) mappings_note_parts();
+    return done;
 }
 
 /* 1 when the kernel wrote only where it should. */

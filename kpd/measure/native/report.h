@@ -58,6 +58,7 @@ void size_watched(const kpd_case *drawn);
 
 /* mappings.c */
 void mappings_note(const char *const paths[2]);
+void mappings_note_parts(void);
 int unpatched(void);
 int code_compared(void); /* by that */
 

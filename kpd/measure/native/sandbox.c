@@ -82,8 +82,12 @@ static void landlock(const char *const objects[2]) {
     close(ruleset);
 }
 
-/* Where the job is in no sandbox either. */
-int sandbox_is_open(void) { return getenv("KPD_UNCONFINED") != NULL; }
+/* Where the job is in no sandbox either. It is asked before any kernel is loaded, which could change the environment. */
+int sandbox_is_open(void) {
+    static int known, open;
+    if (!known++) open = getenv("KPD_UNCONFINED") != NULL;
+    return open;
+}
 
 /* Nobody but root reads the driver's memory, files or environment from now on, nor do processes that it forks. */
 void sandbox_hide(void) {

@@ -48,7 +48,10 @@ static void load(const request *asked, outcome *answer) {
         slot which = turn == 0 ? asked->which : (slot)!asked->which;
         if (asked->paths[which][0]) engine_load(asked->paths[which], which, answer);
     }
-    calls_seal();
+    if (!calls_seal() && answer->how == DONE) {
+        answer->how = REFUSED;
+        snprintf(answer->message, sizeof answer->message, "a thread that it starts when it is loaded filters its system calls");
+    }
 }
 
 void worker_tell(const outcome *answer) {

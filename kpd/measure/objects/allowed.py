@@ -27,7 +27,7 @@ _COMPILER = (
     r"|__(fix|float|extend|trunc|pow|mul|div)[a-z0-9]{2,12}|__(builtin_)?(popcount|clz|ctz|ffs|bswap|parity)[a-z0-9]*"
     r"|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w*|__(mem|str)\w+_chk|__snprintf_chk"
 )
-_PAGES = "mmap(64)?|munmap|mremap|madvise|posix_madvise|sysconf|getpagesize"
+_PAGES = "mmap(64)?|munmap|madvise|posix_madvise|sysconf|getpagesize"
 """Memory that is mapped once kernels are loaded runs no code (native/calls.c), but CUDA's driver needs code there."""
 _THREADS = r"GOMP_\w+|omp_\w+|__kmpc_\w+"
 _C_PATTERN = (

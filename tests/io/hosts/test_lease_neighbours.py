@@ -128,6 +128,7 @@ def test_a_spoilt_shared_folder_stops_nobodys_measurements(
     monkeypatch.setattr(lock_module, "SHARED", shared)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     spoil(shared)
+    before = len(list(Path("/dev/fd").iterdir()))
     one, other = Lock(shared / "cpu.lock"), Lock(shared / "cpu.lock")
     one.open()
     other.open()
@@ -136,6 +137,7 @@ def test_a_spoilt_shared_folder_stops_nobodys_measurements(
     assert one.try_take() and not other.try_take(), "this user's leases exclude each other all the same"
     one.close()
     other.close()
+    assert len(list(Path("/dev/fd").iterdir())) == before, "each descriptor is closed"
     assert not (tmp_path / "mine").exists() or (tmp_path / "mine").read_text() == "mine"
 
 

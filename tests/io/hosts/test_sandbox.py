@@ -124,6 +124,17 @@ def test_bubblewrap_confines_where_landlock_cannot(tmp_path: Path, monkeypatch: 
     assert (tmp_path / "job" / "out").read_text() == "made\n" and tree.read_text() == "tree\n"
 
 
+def test_bubblewrap_is_tried_with_the_rights_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "bwrap"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for line, works in (("echo works", True), ('case "$*" in *--unshare-net*) exit 1 ;; esac; echo works', False)):
+        program.write_text(f"#!/bin/sh\n{line}\n")
+        program.chmod(0o755)
+        assert bool(sandbox.bubblewrap.__wrapped__()) is works
+    program.write_text("no program")
+    assert not sandbox.bubblewrap.__wrapped__()
+
+
 def test_a_path_has_the_libraries_of_its_programs() -> None:
     found = sandbox.toolchains("/opt/cuda/bin:relative:/home/me/tools:/bin:")
     assert found[:3] == ["/opt/cuda/bin", "/opt/cuda/lib*", "/opt/cuda/include"]

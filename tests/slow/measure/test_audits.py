@@ -79,6 +79,12 @@ async def test_changed_code_is_found_in_each_process_that_is_timed(lab: Lab, can
         await unconfined(lab).time(f.SLOW, candidate)
 
 
+@pytest.mark.parametrize("candidate", [pytest.param(f.COVERS, id="covered"), pytest.param(f.EDITS, id="written")])
+async def test_changed_constants_are_found_in_each_process_that_is_timed(lab: Lab, candidate: str) -> None:
+    with pytest.raises(CheckFailed, match=r"changed the memory of a1\.so"):
+        await lab.time(f.SLOW, candidate)
+
+
 async def test_each_audit_says_what_it_covered(lab: Lab) -> None:
     audit, contest = await lab.audit(f.SLOW, f.HALF)
     assert audit.fresh.keys() == {"4096", "1003"}

@@ -83,6 +83,26 @@ static void forge(void) {
 }
 """)
 """Changes the incumbent's code by its file, so that both stay the same."""
+COVERS = forging("""
+static void forge(void) {
+    static int done;
+    size_t length;
+    char *at = done++ ? NULL : find("/a1.so", "r--p", &length);
+    if (at) mmap(at, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+""")
+"""Maps other memory over constants of the incumbent."""
+EDITS = forging("""
+static void forge(void) {
+    static int done;
+    size_t length;
+    char *at = done++ ? NULL : find("/a1.so", "r--p", &length);
+    if (!at || mprotect(at, length, PROT_READ | PROT_WRITE)) return;
+    at[length - 1] = 0x5A;
+    mprotect(at, length, PROT_READ);
+}
+""")
+"""Changes a constant of the incumbent."""
 SLOW_CLOCK = """
 static int slow(clockid_t id, struct timespec *t) {
     long status = syscall(SYS_clock_gettime, id, t);
