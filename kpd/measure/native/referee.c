@@ -42,6 +42,7 @@ static outcome load(void) {
     const char *const paths[2] = {NULL, path};
     outcome o = {.how = DONE};
     if (!is_loaded) o = worker_ready();
+    if (o.how != DONE) o.how = UNABLE; /* no kernel has been loaded yet */
     if (is_loaded || o.how != DONE) return o;
     worker_load(paths, CANDIDATE);
     o = worker_wait(limit, 0);
