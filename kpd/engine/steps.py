@@ -1,7 +1,7 @@
 """Defines the steps of an iteration, in order. Each reads the results of earlier steps and returns its own fact."""
 
 import difflib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -216,14 +216,18 @@ def _is_counted(attempt: Attempt, found: Detail) -> bool:
 
 
 def _uncounted(attempt: Attempt, found: Detail) -> str:
-    """Return why the candidate is profiled without counters; empty if it is with them.
+    return why_uncounted(attempt.config.run.profile, _stays(attempt, found), found.broken)
 
-    A profiler that fails costs the counters, and not a candidate that has been measured and judged.
+
+def why_uncounted(policy: str, stays: bool, broken: Iterable[e.MeasurementBroken]) -> str:
+    """Return why a candidate is profiled without counters; empty if it is with them.
+
+    It `stays` if it is accepted, or the baseline. A profiler that fails costs the counters, and not a candidate that
+    has been measured and judged.
     """
-    policy = attempt.config.run.profile
-    if policy == "never" or (policy == "accepted" and not _stays(attempt, found)):
+    if policy == "never" or (policy == "accepted" and not stays):
         return f'profiling is off for this candidate ([run] profile = "{policy}")'
-    failed = [one.trouble.message for one in found.broken if one.step == "profile"]
+    failed = [one.trouble.message for one in broken if one.step == "profile"]
     return f"the profiler failed: {failed[-1]}" if failed else ""
 
 

@@ -27,7 +27,7 @@ COMPARED = (
     "iteration_started", "proposed", "screened", "built", "checked", "timed", "judged", "profiled", "explained",
     "accepted", "iteration_ended",
 )  # fmt: skip
-ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached", "flags")
+ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached", "flags", "hashes")
 """What of an event is of the machine, of the moment, of who proposed, or of an object, which a replay does not have."""
 
 

@@ -97,7 +97,7 @@ def test_a_candidate_that_breaks_its_measurement_twice_is_rejected(daemon: RealD
     assert (found["outcome"], found["cause"]["kind"], found["cause"]["step"]) == (
         "rejected", "breaks_measurement", "check",
     )  # fmt: skip
-    assert str(found["reason"]).startswith("breaks its measurement: check works with the incumbent, not with it: ")
+    assert str(found["reason"]).startswith("breaks its measurement: the step `check` failed again and again with this ")
     assert len(daemon.events("measurement_broken")) == 1, "the first is not counted again after a restart"
     propose(workspace, "", 1)
     assert ended(daemon, 2)["outcome"] == "accepted", "the run goes on"

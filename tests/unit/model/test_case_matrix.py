@@ -1,5 +1,7 @@
 """The matrix of cases and candidates: paired speed-ups, multiplied along the incumbents."""
 
+from dataclasses import replace
+
 import pytest
 
 from kpd.model.case_matrix import CaseSpeedups, case_matrix, dispatch
@@ -8,12 +10,14 @@ from kpd.model.profiles import CaseTime
 from kpd.model.run import Budget, Run
 from kpd.model.status import Outcome
 from kpd.model.steps import Timed
-from kpd.model.verdicts import Speedup
+from kpd.model.verdicts import Gain, Speedup, Verdict
 from tests.support.model.samples import done
 
+JUDGED = Verdict("faster", Gain(5.0, 4.0, 6.0), 7, True, "confirmed", 1.0)
 
-def iteration(number: int, outcome: Outcome, parent: int) -> Iteration:
-    return Iteration(number, "sweep", parent, 0.0, status=done(outcome))
+
+def iteration(number: int, outcome: Outcome, parent: int, verdict: Verdict | None = JUDGED) -> Iteration:
+    return Iteration(number, "sweep", parent, 0.0, status=done(outcome), verdict=verdict)
 
 
 def case(name: str, gain: float, width: float | None = 1.0) -> CaseTime:
@@ -54,6 +58,12 @@ def test_a_case_without_an_interval_is_left_out_and_so_is_what_was_not_timed() -
     assert list(small.speedups) == [1, 2]
     assert list(large.speedups) == [1, 2, 4]
     assert case_matrix(RUN, {}) == ()
+
+
+def test_a_candidate_found_wrong_or_forged_after_it_was_timed_is_left_out() -> None:
+    refused = replace(RUN, iterations=(*RUN.iterations, iteration(5, "rejected", 1, verdict=None)))
+    forged = timed(5, case("small", 90.0), case("large", 90.0))
+    assert case_matrix(refused, {**TIMED, 5: forged}) == case_matrix(RUN, TIMED)
 
 
 def test_without_the_times_of_its_incumbent_a_candidate_has_no_speedup() -> None:
