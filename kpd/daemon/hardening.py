@@ -5,7 +5,7 @@ import stat
 import sys
 from pathlib import Path
 
-from kpd.hosts.processes import folder_of
+from kpd.hosts.processes import folder_of, parent_of, terminal_of
 
 DUMPABLE = 4
 MOST_ANCESTORS = 1000
@@ -33,38 +33,31 @@ def is_of_a_job(pid: int) -> bool:
     for _ in range(MOST_ANCESTORS):
         if pid <= 1:
             return False
-        try:
-            parent, terminal = _parent_and_terminal(pid)
-            if folder_of(pid) is not None or (not terminal and _is_in_a_jobs_folder(pid)):
-                return True
-            child, pid = pid, parent
-        except (OSError, ValueError, IndexError):
-            adopted_by = _parent_now(child)
-            if adopted_by == pid:
-                return False
-            if adopted_by is None:
-                return True
-            pid = adopted_by
+        if (parent := _parent(pid)) is None:
+            now = _parent(child) if child else None
+            if now is None or now == pid:
+                return now is None
+            pid = now
+            continue
+        if folder_of(pid) is not None or _is_in_a_jobs_folder(pid):
+            return True
+        child, pid = pid, parent
     return True
 
 
-def _parent_now(pid: int) -> int | None:
-    """Return the parent of a process; None if it has ended, or is none."""
+def _parent(pid: int) -> int | None:
+    """Return the parent of a process; None if it has ended, or is hidden."""
     try:
-        return _parent_and_terminal(pid)[0]
-    except (OSError, ValueError, IndexError):
+        return parent_of(pid)
+    except (OSError, ValueError):
         return None
 
 
-def _parent_and_terminal(pid: int) -> tuple[int, int]:
-    said = Path(f"/proc/{pid}/stat").read_bytes()
-    fields = said[said.rindex(b")") :].split()  # a name may hold anything, brackets too
-    return int(fields[2]), int(fields[5])
-
-
 def _is_in_a_jobs_folder(pid: int) -> bool:
+    """Return whether a process without a terminal stays in the folder of a job, as a job's supervisor does."""
     try:
         folder = Path(f"/proc/{pid}/cwd").readlink()
-        return folder.parent.name == "jobs" and stat.S_ISFIFO((folder / "alive").lstat().st_mode)
-    except OSError:  # another user's, or no such folder
+        is_jobs = folder.parent.name == "jobs" and stat.S_ISFIFO((folder / "alive").lstat().st_mode)
+        return is_jobs and not terminal_of(pid)
+    except (OSError, ValueError):  # another user's, or no such folder, or it has ended
         return False

@@ -100,7 +100,7 @@ class Flagged(Kind, frozen=True):
 
 
 class TooBusy(Kind, frozen=True):
-    """The machine was too busy to measure it against the baseline, in the words of its host."""
+    """It could not be measured against the baseline, in its host's words: most often the machine was too busy."""
 
     error: str
 

@@ -278,7 +278,8 @@ class Faulted(IterationFact):
 class MeasurementBroken(IterationFact):
     """Trouble of the host in a step that went well with the incumbent in the candidate's place.
 
-    The candidate is tried again; when the trouble comes back, the candidate is rejected.
+    The candidate is tried again; when the trouble comes back often enough, it is rejected. A profiler's trouble costs
+    the counters only.
     """
 
     step: StepName

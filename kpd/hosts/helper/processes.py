@@ -124,8 +124,17 @@ def lock_holder(inode: int) -> int:
 
 def parent_of(pid: int) -> int:
     """Return the pid of a process' parent. Raises OSError or ValueError when the process is gone."""
+    return _stat(pid, 2)
+
+
+def terminal_of(pid: int) -> int:
+    """Return the number of a process' terminal, 0 without one. Raises OSError or ValueError when it is gone."""
+    return _stat(pid, 5)
+
+
+def _stat(pid: int, field: int) -> int:
     said = Path(f"/proc/{pid}/stat").read_bytes()
-    return int(said[said.rindex(b")") :].split()[2])  # a name may hold anything, brackets too
+    return int(said[said.rindex(b")") :].split()[field])  # a name may hold anything, brackets too
 
 
 def own_children() -> "list[int]":

@@ -75,7 +75,7 @@ def test_the_memory_of_a_daemon_is_closed_to_its_own_user(tmp_path: Path) -> Non
     """Root may read all the same, so both are another user here when root runs the tests."""
     user = 65534 if os.getuid() == 0 else None
     source = (Path(environment.__file__).parents[1] / "daemon" / "hardening.py").read_text()
-    own = source.replace("from kpd.hosts.processes import folder_of", "")
+    own = source.replace("from kpd.hosts.processes import folder_of, parent_of, terminal_of", "")
     program = "close_memory()\nprint('closed', flush=True)\nimport time; time.sleep(60)\n"
     python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
     child = subprocess.Popen([python, "-c", own + program], stdout=subprocess.PIPE, user=user, env={"KEY": "secret"})

@@ -9,7 +9,7 @@ from kpd.model import events as e
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.support.tui.pressing import STEER_2, Commands, press, type_keys
+from tests.support.tui.pressing import STEER_2, Commands, keys_become, press
 from tui.model.outline import TreePosition
 from tui.widgets.lines import Lines
 
@@ -57,16 +57,7 @@ EDITED: list[tuple[list[str], Commands]] = [
     ids=["running", "measured", "paused", "idle", "edited", "held"],
 )  # fmt: skip
 async def test_keys_become_commands(log: logs.Log, acts: list[tuple[list[str], Commands]]) -> None:
-    feed = CannedFeed(log)
-    app = app_on(feed)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        for keys, commands in acts:
-            feed.commands.clear()
-            await type_keys(pilot, keys)
-            await settled(pilot)
-            assert (keys, feed.commands) == (keys, commands)
-            assert len(app.screen_stack) == 1
+    await keys_become(log, acts)
 
 
 async def test_a_read_only_screen_sends_nothing_and_says_why() -> None:

@@ -15,7 +15,7 @@ from kpd.operations.runs import ChangeAgent, ResumeRun, SetRule
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
-from tests.support.tui.pressing import Commands, type_keys
+from tests.support.tui.pressing import Commands, keys_become, type_keys
 from tests.support.tui.views import ENDED, plain, view_of
 from tui.actions import answers
 from tui.actions.action import reason
@@ -100,16 +100,7 @@ QUEUED: list[tuple[list[str], Commands]] = [
     ids=["waiting", "measured", "changed", "queued", "rolled back", "profile"],
 )  # fmt: skip
 async def test_keys_become_commands(log: logs.Log, acts: list[tuple[list[str], Commands]]) -> None:
-    feed = CannedFeed(log)
-    app = app_on(feed)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        for keys, commands in acts:
-            feed.commands.clear()
-            await type_keys(pilot, keys)
-            await settled(pilot)
-            assert (keys, feed.commands) == (keys, commands)
-            assert len(app.screen_stack) == 1
+    await keys_become(log, acts)
 
 
 EVERY = [one for acts in (WAITING, MEASURED, CHANGED, QUEUED) for _, sent in acts for one in sent]

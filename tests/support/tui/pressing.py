@@ -25,6 +25,20 @@ async def press(log: logs.Log, *keys: str, **given: Any) -> tuple[KpdApp, Canned
     return app, feed
 
 
+async def keys_become(log: logs.Log, acts: Iterable[tuple[list[str], Commands]]) -> None:
+    """Press each row's keys in one cockpit, and compare what its daemon was told."""
+    feed = CannedFeed(log)
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for keys, commands in acts:
+            feed.commands.clear()
+            await type_keys(pilot, keys)
+            await settled(pilot)
+            assert (keys, feed.commands) == (keys, commands)
+            assert len(app.screen_stack) == 1
+
+
 async def type_keys(pilot: Pilot[Any], keys: Iterable[str]) -> None:
     for key in keys:
         if key.startswith("type:"):

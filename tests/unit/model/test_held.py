@@ -97,7 +97,10 @@ def test_one_that_is_outdated_is_measured_again_also_in_a_run_that_has_ended() -
         run = state.runs["r1"]
         place = RunIteration(run, run.iterations[1])
         assert is_outdated(place) and AcceptIteration(iteration="r1.1").why_not(state, place) is None
-        assert next_action(run_after(*more, *end, *asked)) == Iterate(3, AGAIN, of=1)
+        waiting = run_after(*more, *end, *asked)
+        assert next_action(waiting) == Iterate(3, AGAIN, of=1)
+        once_more = AcceptIteration(iteration="r1.1").why_not(state, RunIteration(waiting, waiting.iterations[1]))
+        assert once_more is not None and "already" in once_more.message, "it is measured once for one who asks twice"
 
 
 CAUSE = Flagged(VERDICT, ())

@@ -124,6 +124,10 @@ def test_a_client_finds_the_socket_that_its_daemon_has_noted(tmp_path: Path, mon
     noted.touch()
     assert workspace.socket == noted
     assert workspace.make_socket_folder() != noted, "the next daemon goes by its own environment"
+    copied = Workspace(tmp_path / "copy")
+    copied.make_private()
+    copied.socket_note.write_text(str(noted))
+    assert copied.socket != noted, "a copy of a workspace does not command the daemon of the original"
     noted.parent.chmod(0o770)
     with pytest.raises(WorkspaceError, match="others may write to"):
         _ = workspace.socket
