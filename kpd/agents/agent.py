@@ -1,6 +1,7 @@
 """Defines the interface between the engine and agents."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +13,7 @@ from kpd.model.iteration import Expectation, Iteration
 from kpd.model.profiles import Advice, Change, Finding
 from kpd.model.run import Run, Steering
 from kpd.model.status import StepName
+from kpd.model.trials import TrialBudget
 from kpd.model.waits import Wait
 from kpd.text.waits import exhausted
 from kpd.workspace.config import Config
@@ -58,6 +60,17 @@ class SweepBase:
     tune: dict[str, tuple[str, ...]]
 
 
+ServeSession = Callable[[Path, Path, TrialBudget], AbstractAsyncContextManager[Path]]
+"""A function that serves kpd's tools to an agent for as long as a block runs, on a socket whose path it returns.
+
+It takes a folder for the socket, the tree in which the agent works, and what its trials may use.
+"""
+
+
+def _no_session(folder: Path, tree: Path, budget: TrialBudget) -> AbstractAsyncContextManager[Path]:
+    raise RuntimeError("only the engine serves the tools of a session")
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """All that an agent may know.
@@ -68,6 +81,7 @@ class Context:
     are all runs of the workspace. `home` is the iteration's own folder; `keep` writes an artefact (prompt.md, reply.md)
     into it. `say` shows live output; `waits` shows what the agent waits for (None when it goes on). `ready` is awaited
     before anything that costs money, since the operator may have paused the run. `ledger` records what calls cost.
+    `serve` serves kpd's tools to an agent that works in a folder of its own: `kpd mcp` finds the socket by KPD_SESSION.
     """
 
     task: Task
@@ -94,6 +108,7 @@ class Context:
     steering: tuple[Steering, ...] = ()
     failure: Failure | None = None
     base: SweepBase | None = None
+    serve: ServeSession = _no_session
 
 
 @dataclass(frozen=True, slots=True)

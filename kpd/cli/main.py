@@ -85,6 +85,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         "serve",
         (
             Verb("daemon", "run the daemon in the foreground", "daemon"),
+            Verb("mcp", "serve kpd's tools to an agent's client (MCP on stdin and stdout)", "mcp"),
             Verb("shutdown", "end the daemon after its current steps, or at once", "daemon"),
             Verb("completion", "print the script for completion in a shell", "completion"),
         ),

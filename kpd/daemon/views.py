@@ -37,9 +37,6 @@ Two more queries only the daemon can answer: `glance` (commands.py) and `diary` 
 """
 
 from collections.abc import Callable
-from dataclasses import field, fields, make_dataclass
-from functools import cache
-from inspect import signature
 from typing import Any
 
 from kpd.daemon import artefacts, contests, knowledge_views
@@ -47,12 +44,12 @@ from kpd.daemon.accounting import account, rederived, terms
 from kpd.daemon.sources import Sources
 from kpd.model import codec
 from kpd.model.events import Billed
+from kpd.operations.calling import checked_call
 from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views
 from kpd.text.waits import hold
 from kpd.wire import DaemonError
 from kpd.workspace.environment import keys
-from kpd.workspace.strict import misfit
 
 MOST_EVENTS = 10_000  # of one answer
 
@@ -62,27 +59,7 @@ def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
     if what not in _VIEWS:
         raise DaemonError("usage", f"unknown query {what!r}", f"known: {', '.join(_VIEWS)}")
     view = _VIEWS[what]
-    kind = _arguments(view)
-    known = {one.name for one in fields(kind)}
-    if unknown := sorted(args.keys() - known):
-        raise DaemonError(
-            "usage", f"query {what} takes no {unknown[0]!r}", f"it takes: {', '.join(known) or 'nothing'}"
-        )
-    given = {name: value for name, value in args.items() if value is not None}
-    try:
-        checked = codec.decode(codec.encode(given), kind)
-    except codec.CodecError as err:
-        raise DaemonError("usage", f"query {what}: {misfit(given, kind) or err}") from err
-    return codec.jsonable(view(sources, **vars(checked)))
-
-
-@cache
-def _arguments(view: Callable[..., Any]) -> type[Any]:
-    """Build the type of a query's arguments from the signature of its view."""
-    own = [*signature(view).parameters.values()][1:]
-    needed = [(one.name, one.annotation) for one in own if one.default is one.empty]
-    optional = [(one.name, one.annotation, field(default=one.default)) for one in own if one.default is not one.empty]
-    return make_dataclass("Arguments", [*needed, *optional])
+    return codec.jsonable(view(sources, **checked_call(f"query {what}", view, args)))
 
 
 # ── the state ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -2,7 +2,8 @@
 
 import difflib
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from msgspec import structs
 
@@ -12,6 +13,7 @@ from kpd.engine import audits, objects, review
 from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
+from kpd.engine.tools.serving import serve_session
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
 from kpd.measure import bench, judge as verdicts, score
@@ -66,7 +68,8 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
             raise CandidateFailed(UnusableReply(bad[-1].message))
         failure = failure_of(attempt, wrong)
         try:
-            return usable(attempt, await attempt.agent.propose(context_of(attempt, failure)))
+            context = replace(context_of(attempt, failure), serve=partial(serve_session, attempt))
+            return usable(attempt, await attempt.agent.propose(context))
         except BadReply as err:
             attempt.journal.emit(e.Unusable(attempt.run_id, attempt.number, str(err)))
         except (Exhausted, OverBudget) as err:

@@ -1,0 +1,15 @@
+"""Lists the tools: those that any client may use, and those of a session."""
+
+from collections.abc import Mapping
+
+from kpd.engine.tools import measuring, reading
+from kpd.engine.tools.tool import Tool
+
+_ALL = (
+    Tool("inspect", reading.inspect),
+    Tool("try", measuring.measure, measures=True),
+)
+SESSION: Mapping[str, Tool] = {one.name: one for one in _ALL}
+"""The tools of an agent in its session."""
+ANYBODY: Mapping[str, Tool] = {one.name: one for one in _ALL if not one.measures}
+"""The tools for clients outside of any session: they measure nothing."""
