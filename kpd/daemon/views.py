@@ -31,6 +31,10 @@ The environment is that of the process that answers.
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task
+    tools     [{name, description, schema, read_only}]       of kpd mcp, for clients outside of sessions
+    tool      {text, …}                                name, args: a call of one of them; args may name the `run`
+    tool_calls {calls: [{run, server, tool, calls, failed, median_ms, longest_ms, arguments, answer_bytes}],
+               trials: [{run, iteration, ends: {end: count}, device_s}]}     run: of agents in sessions
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
@@ -39,7 +43,7 @@ Two more queries only the daemon can answer: `glance` (commands.py) and `diary` 
 from collections.abc import Callable
 from typing import Any
 
-from kpd.daemon import artefacts, contests, knowledge_views
+from kpd.daemon import artefacts, contests, knowledge_views, tool_calls
 from kpd.daemon.accounting import account, rederived, terms
 from kpd.daemon.sources import Sources
 from kpd.model import codec
@@ -173,6 +177,28 @@ def _memory(sources: Sources, task: str) -> Any:
     return knowledge_views.memory_of(sources.workspace, task)
 
 
+def _tool_calls(sources: Sources, run: str | None = None) -> Any:
+    with sources.log(run) as log:
+        return {"calls": [], "trials": []} if log is None else tool_calls.summary(log, run)
+
+
+def _tools(sources: Sources) -> Any:
+    from kpd.engine.tools.catalogue import ANYBODY
+
+    return [tool.declaration(of_run=True) for tool in ANYBODY.values()]
+
+
+def _tool(sources: Sources, name: str, args: dict[str, Any] | None = None) -> Any:
+    from kpd.engine.tools.catalogue import ANYBODY
+    from kpd.engine.tools.desk import Desk
+    from kpd.engine.tools.tool import chosen
+
+    state, given = sources.state, dict(args or {})
+    of = given.pop("run", None)
+    run = run_ref(state, str(of)) if of is not None else state.active or run_ref(state)
+    return chosen(ANYBODY, name).read(Desk(sources.workspace, state, run, sources.events), given)
+
+
 # The queries and their views: a query's arguments are those of its view.
 _VIEWS: dict[str, Callable[..., Any]] = {
     "status": _status,
@@ -192,5 +218,8 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "skills": lambda sources: knowledge_views.skills(sources.workspace),
     "skill": _skill,
     "memory": _memory,
+    "tools": _tools,
+    "tool": _tool,
+    "tool_calls": _tool_calls,
     "model_key": lambda sources: knowledge_views.model_key(sources.workspace, keys()),
 }

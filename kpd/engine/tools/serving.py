@@ -79,10 +79,17 @@ class _SessionServer:
         return self._attempt.journal.events(run, number)
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one client in turn, until it is gone."""
-        task = asyncio.current_task()
-        assert task is not None, "asyncio runs this callback as a task"
-        self._clients.add(task)
+        """Answer one client until it is gone, or the session is over."""
+        client = asyncio.create_task(self._serve(reader, writer))
+        self._clients.add(client)
+        try:
+            await asyncio.wait([client])  # a task of asyncio's own, as this is, must not be cancelled
+        finally:
+            self._clients.discard(client)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of a client in turn."""
         try:
             if len(self._clients) > MOST_CLIENTS:
                 raise DaemonError("refused", f"a session has {MOST_CLIENTS} connections at most", "close another one")
@@ -93,9 +100,6 @@ class _SessionServer:
             writer.write(m.error_line(None, err))
         except (ConnectionError, asyncio.IncompleteReadError):
             log.debug("a client of session %s.%s is gone", self._attempt.run_id, self._attempt.number)
-        finally:
-            self._clients.discard(task)
-            writer.close()
 
     async def end(self) -> None:
         """End all connections, and what they wait for."""

@@ -51,6 +51,11 @@ class Tool:
         known: Answer = jsonable(await found if isawaitable(found) else found)
         return known
 
+    def read(self, desk: Desk, args: dict[str, Any]) -> Answer:
+        """Answer as `answer` does, for a tool that does not measure. Raises DaemonError."""
+        known: Answer = jsonable(self.use(desk, **checked_call(self.name, self.use, args)))
+        return known
+
 
 def chosen(tools: Mapping[str, Tool], name: object) -> Tool:
     """Return the tool that is called so. Raises DaemonError (unknown)."""

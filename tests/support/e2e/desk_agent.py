@@ -22,6 +22,22 @@ register()
 sys.exit(main(["-w", sys.argv[1], "daemon"]))
 """
 """A program for `RealDaemon.start`."""
+DYING = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from kpd.daemon.process import serve
+from kpd.model.events import Event, TrialStarted
+from kpd.workspace.paths import Workspace
+from tests.support.e2e.desk_agent import register
+
+def die(message):
+    if isinstance(message, Event) and isinstance(message.fact, TrialStarted):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+register()
+asyncio.run(serve(Workspace(Path(sys.argv[1])), [die]))
+"""
+"""The same, of a daemon that is killed as soon as a trial has begun."""
 
 
 class DeskAgent(Agent):
