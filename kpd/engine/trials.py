@@ -4,6 +4,7 @@ A trial decides nothing: it is recorded under its iteration, and nothing reads i
 ids of their own, so one that a crash of the daemon has cut is taken up where it was when it is asked for again.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, nullcontext
@@ -23,6 +24,7 @@ from kpd.model import events as e
 from kpd.model.faults import CandidateFault, Incorrect, IncorrectTimed
 from kpd.model.profiles import CaseTime, Finding
 from kpd.model.trials import TrialBudget, TrialEnd, TrialStarted, Tried
+from kpd.model.waits import HostTrouble
 from kpd.profile.catalogue import profiler_of
 from kpd.workspace.run_files import digest
 
@@ -119,7 +121,7 @@ async def measure_trial(
     if begun is None:
         begun = TrialStarted(attempt.run_id, attempt.number, 1 + _last(attempt), hashes)
         attempt.journal.emit(begun)
-    trial = _Trial(attempt, dict(files), wish, begun.trial)
+    trial = _Trial(attempt, dict(files), wish, begun.trial, left(attempt, budget).device_s)
     tried = await trial.measured()
     attempt.journal.emit(tried)
     return tried, trial.profiled
@@ -134,14 +136,15 @@ def _blank(attempt: Attempt, trial: int, end: TrialEnd, **found: Any) -> Tried:
 
 
 class _Trial:
-    """A trial under way, and the seconds in which it had the device."""
+    """A trial under way, the seconds in which it had the device, and the most that it may have."""
 
-    def __init__(self, attempt: Attempt, files: dict[str, bytes], wish: Wish, number: int) -> None:
+    def __init__(self, attempt: Attempt, files: dict[str, bytes], wish: Wish, number: int, most_s: float) -> None:
         self.attempt = attempt
         self.files = files
         self.wish = wish
         self.number = number
         self.profiled: TrialProfile | None = None
+        self._most_s = most_s
         self._device_s = 0.0
 
     async def measured(self) -> Tried:
@@ -155,8 +158,12 @@ class _Trial:
             found = self._ended("wrong", fault=Incorrect(err.wrong))
         except _Wrong as err:
             found = self._ended("wrong", fault=err.fault)
+        except TimeoutError:
+            found = self._ended("cut")
         except HostError as err:
             found = self._ended("trouble", trouble=err.fact)
+        except OSError as err:
+            found = self._ended("trouble", trouble=HostTrouble("disk", str(err), "tell the operator"))
         return replace(found, flags=flags, device_s=self._device_s)
 
     async def _contest(self) -> Tried:
@@ -174,6 +181,9 @@ class _Trial:
             except BadSamples as err:
                 raise HostError("busy", f"{attempt.host.name}: {err}", "try again") from err
             self._keep("timing.json", samples_to_json(samples))
+            if score.impossible(cases, on.work):
+                await on.remeasure()
+                cases = score.case_times(kept, on.work)
             if impossible := score.impossible(cases, on.work):
                 raise _Wrong(impossible)
             if attempt.task.check.unchecked and (implausible := score.implausible(kept)):
@@ -211,11 +221,12 @@ class _Trial:
 
     @asynccontextmanager
     async def _device(self) -> AsyncIterator[None]:
-        """Hold the run's turn on its device, and count the seconds."""
+        """Hold the run's turn on its device, and count the seconds. Raises TimeoutError when none are left."""
         async with self.attempt.turn():
             begun = time.monotonic()
             try:
-                yield
+                async with asyncio.timeout(self._most_s - self._device_s):
+                    yield
             finally:
                 self._device_s += time.monotonic() - begun
 

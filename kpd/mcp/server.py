@@ -5,7 +5,9 @@ It has no tools of its own: `ask` lists and calls those of a session or of a dae
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -34,7 +36,7 @@ async def serve(ask: Ask) -> None:
 
 def _listing(ask: Ask) -> Callable[[Any, Any], Any]:
     async def listed(context: Any, params: Any) -> ListToolsResult:
-        found = await asyncio.to_thread(ask, "tools", {})
+        found = await _answer(ask, "tools", {})
         return ListToolsResult(tools=[_tool(one) for one in found])
 
     return listed
@@ -48,7 +50,7 @@ def _tool(found: dict[str, Any]) -> Tool:
 def _calling(ask: Ask) -> Callable[[Any, CallToolRequestParams], Any]:
     async def called(context: Any, params: CallToolRequestParams) -> CallToolResult:
         try:
-            found = await asyncio.to_thread(ask, "tool", {"name": params.name, "args": params.arguments or {}})
+            found = await _answer(ask, "tool", {"name": params.name, "args": params.arguments or {}})
         except DaemonError as err:
             data = {"error": {"code": err.code, "message": err.message, "remedy": err.remedy}}
             return CallToolResult(content=[TextContent(text=str(err))], structured_content=data, is_error=True)
@@ -57,3 +59,18 @@ def _calling(ask: Ask) -> Callable[[Any, CallToolRequestParams], Any]:
         return CallToolResult(content=[TextContent(text=one) for one in texts if one], structured_content=data)
 
     return called
+
+
+async def _answer(ask: Ask, what: str, args: dict[str, Any]) -> Any:
+    """Ask in a thread that does not keep this process alive: a client may leave while a trial waits for its device."""
+    answer: Future[Any] = Future()
+    answer.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            answer.set_result(ask(what, args))
+        except Exception as err:  # noqa: BLE001  # whoever waits for the answer gets it
+            answer.set_exception(err)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await asyncio.wrap_future(answer)

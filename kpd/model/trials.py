@@ -16,7 +16,7 @@ from kpd.model.waits import HostTrouble
 
 TrialEnd = Literal["measured", "not_built", "wrong", "trouble", "cut"]
 """How a trial ended: with figures, with a fault of the files (`not_built`, `wrong`), with trouble of the host, or
-because its session or its daemon ended meanwhile (`cut`)."""
+because its session or daemon ended meanwhile, or its seconds on the device were used up (`cut`)."""
 
 
 @dataclass(frozen=True, slots=True)

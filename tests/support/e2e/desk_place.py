@@ -1,6 +1,7 @@
 """A session's place in this process: a real log and real files, and a bench that answers what a test wrote down."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,7 @@ from kpd.hosts.job import device_claim, job_seconds
 from kpd.hosts.link import Transport
 from kpd.measure.bench import Bench, BuiltObject, CheckFailed, CheckPassed, Say
 from kpd.measure.compiling import BuildError
+from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
 from kpd.model import events as e
 from kpd.model.faults import Crashed, WrongResult
@@ -73,6 +75,7 @@ class TrialBench(Canned):
     built: list[str] = field(default_factory=list)
     device: Device = CPU
     checks_alone: bool = False
+    hangs: bool = False
     peaks: tuple[float | None, float | None] = (12.0, 90.0)
     work: Mapping[str, CaseWork] = field(default_factory=dict)
 
@@ -84,6 +87,14 @@ class TrialBench(Canned):
         if tree == "word":
             raise BuildError("'word' undeclared", "kernel.c:5: error: 'word' undeclared", "semantic")
         return BuiltObject(tree, False, "-O2", 0, "")
+
+    async def time(
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+    ) -> AsyncGenerator[ProcessSample]:
+        if self.hangs:
+            await asyncio.sleep(60)
+        async for sample in super().time(incumbent, candidate, job, first, processes, say):
+            yield sample
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:
         if built == "0":
