@@ -26,10 +26,14 @@ class TaskSection:
 
 @dataclass(frozen=True, slots=True)
 class BuildSpec:
-    """The [build] table. `flags` are the compiler flags of every candidate; its own flags come from its files."""
+    """The [build] table. `flags` are the compiler flags of every candidate; its own flags come from its files.
+
+    `python` is the Python on the host that runs a task's callables, by its path or by its name on the PATH.
+    """
 
     flags: tuple[str, ...] = ()
     limit_s: Seconds = 60.0
+    python: Text = "python3"
 
 
 Distribution = Literal["normal", "constant", "heavy_tail", "denormal", "large"]
@@ -193,15 +197,15 @@ HAVE = "triton, python, command"
 """kpd's own languages whose tasks have commands."""
 
 
-def refuse(document: Document, file: TaskFile, bring: bool, editable: Iterable[str]) -> None:
+def refuse(document: Document, file: TaskFile, bring: bool, runner: bool, editable: Iterable[str]) -> None:
     """Check the commands of task.toml, and the keys that only a task with commands has.
 
-    `bring` says whether tasks in this language bring their own benchmark. Raises ConfigError where a command is
-    missing, out of place, or runs an editable file.
+    `bring` says whether the task brings its own benchmark, `runner` whether kpd can run tasks in its language. Raises
+    ConfigError where a command is missing, out of place, or runs an editable file.
     """
     language, check = file.task.language, file.check
     only: dict[str, tuple[str, object]] = {
-        "device": ("need", file.need.device),
+        "device": ("need", "" if runner else file.need.device),
         "good": ("check", check.good),
         "unchecked": ("check", check.unchecked),
     }
