@@ -234,6 +234,7 @@ def refuse(document: Document, file: TaskFile, bring: bool, runner: bool, editab
             _refuse_one(document, table, command, set(editable))
     if bring and commands["bench"] is None:
         remedy = 'for example command = "python3 benchmark.py --json"'
+        remedy += ", or write a harness.py for kpd's own runner" if runner else ""
         raise document.error(f"a task in {language} needs a 'command' in [bench]", remedy, "bench")
 
 

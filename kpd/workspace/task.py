@@ -138,15 +138,15 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         message = f"the name {section.name!r} is not that of its folder, {folder.resolve().name!r}"
         raise _error(document, message, "rename one of them", "task", "name")
     language = _language(document, section.language)
-    bring = language.commands and not (language.runner and file.bench.command is None)
+    run_by_kpd = language.runner and file.bench.command is None and (folder / language.files[1]).exists()
+    bring = language.commands and not run_by_kpd
     needed = () if bring else language.files
     editable = _editable(folder, document, section.editable, (*JUDGES, *needed[1:]))
     files = tuple(task_files(folder))
     sectioned = _sectioned(folder, files, editable, language) if language.sectioned else ""
     for name in () if sectioned else needed:
         if name not in files:
-            other = ", or a 'command' in [bench]" if language.runner else ""
-            raise TaskError(folder / name, 0, "no such file", f"a task in {section.language} needs it{other}")
+            raise TaskError(folder / name, 0, "no such file", f"a task in {section.language} needs it")
     specs.refuse(document, file, bring, bool(language.runner), editable)
     specs.refuse_check(document, file.check)
     if bring and file.cases and file.bench.direction == "higher":

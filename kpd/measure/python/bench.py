@@ -9,6 +9,7 @@ from functools import partial
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, LeaseRequest
+from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import bench as c_bench, toolchain
@@ -123,7 +124,7 @@ async def _build(host: Host, python: Interpreter, task: Task, tree: str, where: 
     return BuiltObject(id, result.cached, "", 0, log, seals.taken(result.stdout), not result.cached)
 
 
-def _roofline(host: Host, device: Device, facts: "c_bench.HostFacts", where: RunContext) -> MeasureRoofline:
+def _roofline(host: Host, device: Device, facts: HostFacts, where: RunContext) -> MeasureRoofline:
     if device.kind == "gpu":
         return partial(cuda_bench.measure_roofline, host, nvcc.choose(host.name, facts, device), device, where)
     return partial(c_bench.measure_roofline, host, toolchain.choose(host.name, facts), where)

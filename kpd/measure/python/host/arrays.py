@@ -109,10 +109,10 @@ def view(layout: Layout, memory: memoryview) -> Any:
         if not layout.span:
             return torch.empty(layout.shape, dtype=kind)
         return torch.as_strided(torch.frombuffer(span, dtype=kind), layout.shape, layout.strides)
-    return span.cast(CODES[layout.dtype])
+    return _cast(span, layout.dtype)
 
 
-def numbers(layout: Layout, data: bytes | memoryview) -> Sequence[float]:
+def numbers(layout: Layout, data: bytes | memoryview) -> Any:
     """Return the elements as numbers of double precision, in the order of their indices, from the array's bytes.
 
     A NumPy array where NumPy is imported, else a list. Raises ValueError for elements that nobody here can read.
@@ -121,7 +121,7 @@ def numbers(layout: Layout, data: bytes | memoryview) -> Sequence[float]:
     here = layout._replace(offset=0)
     if torch is not None and (numpy is None or layout.dtype not in numpy.sctypeDict):
         found = view(here._replace(lib="torch"), memoryview(bytearray(data))).double().reshape(-1)
-        return found.numpy() if numpy is not None else found.tolist()  # type: ignore[no-any-return]
+        return found.numpy() if numpy is not None else found.tolist()
     if numpy is not None:
         if layout.dtype == "bfloat16":
             wide = numpy.frombuffer(data, "uint16").astype("uint32") << 16
@@ -130,21 +130,25 @@ def numbers(layout: Layout, data: bytes | memoryview) -> Sequence[float]:
             flat, size = numpy.frombuffer(data, layout.dtype), layout.itemsize
         steps = tuple(step * size for step in layout.strides)
         if not layout.span:
-            return numpy.zeros(0)  # type: ignore[no-any-return]
+            return numpy.zeros(0)
         return numpy.lib.stride_tricks.as_strided(flat, layout.shape, steps).astype("float64").reshape(-1)
     if layout.dtype not in CODES or layout.strides != contiguous(layout.shape):
         raise ValueError(f"{layout.dtype} {layout.strides} needs NumPy in the task's Python")
-    return [float(one) for one in memoryview(data).cast(CODES[layout.dtype])]
+    return [float(one) for one in _cast(memoryview(data), layout.dtype)]
 
 
-def flat(value: Any) -> Sequence[float]:
+def _cast(data: memoryview, dtype: str) -> Any:
+    return data.cast(CODES[dtype])  # type: ignore[call-overload]
+
+
+def flat(value: Any) -> Any:
     """Return what a truth gives as numbers of double precision: arrays of any library, nested lists, or one number."""
     numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         value = value.detach().double().cpu().reshape(-1)
-        return value.numpy() if numpy is not None else value.tolist()  # type: ignore[no-any-return]
+        return value.numpy() if numpy is not None else value.tolist()
     if numpy is not None:
-        return numpy.asarray(value, dtype="float64").reshape(-1)  # type: ignore[no-any-return]
+        return numpy.asarray(value, dtype="float64").reshape(-1)
     if isinstance(value, (list, tuple)):
         found: list[float] = []
         for one in value:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
-from kpd.measure.python.host.compare import HOPELESS, Rule, Verdict, compare
-from kpd.measure.python.host.harness import Harness, HarnessError, Inputs, changed
+from kpd.measure.python.host.compare import HOPELESS, CompareRule, Comparison, compare
+from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
 from kpd.measure.python.host.process import Failed, Worker
 
 SIDES = {"a": "incumbent", "b": "candidate"}
@@ -18,7 +18,7 @@ CHANGES = 2  # elements of each input that change before a batch
 REFRESH_MS = 10_000.0
 
 
-class Problem(Exception):
+class KernelProblem(Exception):
     """What a kernel does wrong, as the report has it: see `CheckFailure` in measure/driver/check.py."""
 
     def __init__(self, kind: str, side: str, message: str = "", number: int = 0, **more: Any) -> None:
@@ -29,24 +29,24 @@ class Problem(Exception):
         }  # fmt: skip
 
 
-class Output(NamedTuple):
+class CallOutput(NamedTuple):
     """What came of one call: the layout and the bytes of an output, or its numbers where it is no array."""
 
     layout: Layout
     data: bytes
     numbers: Sequence[float] | None = None
 
-    def read(self) -> Sequence[float]:
+    def read(self) -> Any:
         return arrays.numbers(self.layout, self.data) if self.numbers is None else arrays.flat(list(self.numbers))
 
 
-class Calls:
+class CallSets:
     """Sets of inputs of one case and kind, in the shared memory of a worker, which gets each as a call's arguments.
 
     This process has its own copy of each: it gives the truth, and shows what a kernel wrote where it must not.
     """
 
-    def __init__(self, harness: Harness, worker: Worker, case: str, dims: dict[str, int], kind: str) -> None:
+    def __init__(self, harness: PythonHarness, worker: Worker, case: str, dims: dict[str, int], kind: str) -> None:
         self.harness, self.worker, self.case, self.dims, self.kind = harness, worker, case, dims, kind
         self.drawn: list[Inputs] = []
         self.private: list[bytearray] = []
@@ -120,14 +120,14 @@ class Calls:
             self.worker.ask(REFRESH_MS, what="refresh", places=places)
 
     def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
-        """Call a kernel on the first `count` sets. Return the worker's answer and the nanoseconds. Raises Problem."""
+        """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
         try:
             return self.worker.timed(limit_ms, what="run", side=side, count=count, rounds=rounds)
         except Failed as err:
             raise problem_of(err, side) from err
 
-    def outputs(self, side: str, answer: dict[str, Any], number: int) -> list[Output]:
-        """Read the outputs of a call out of the worker's memory. Raises Problem."""
+    def outputs(self, side: str, answer: dict[str, Any], number: int) -> list[CallOutput]:
+        """Read the outputs of a call out of the worker's memory. Raises KernelProblem."""
         at, names = answer.get("at"), [name for name in self.harness.outputs if name not in self.drawn[number].layouts]
         here = at[number] if isinstance(at, list) and number < len(at) else None
         here = here if isinstance(here, list) else [here] * len(names)
@@ -143,45 +143,45 @@ class Calls:
         except Failed as err:
             raise problem_of(err, side) from err
         except (KeyError, TypeError, ValueError) as err:
-            raise Problem("forged", side, f"its worker answers what cannot be read: {err}") from err
+            raise KernelProblem("forged", side, f"its worker answers what cannot be read: {err}") from err
         if early is not None and early != [one.data for one in found]:
-            raise Problem("forged", side, "its result changed after it had returned")
+            raise KernelProblem("forged", side, "its result changed after it had returned")
         if found and all(one.numbers is None for one in found):
             self.known[side] = [one.layout for one in found]
         filled = {name: self.drawn[number].layouts[name] for name in self.harness.outputs if name not in names}
         base = number * self.drawn[0].size
-        placed: dict[str, Output] = dict(zip(names, found, strict=False))
+        placed: dict[str, CallOutput] = dict(zip(names, found, strict=False))
         for name, layout in filled.items():
             (leaf,) = arrays.leaves(layout)
             start = base + leaf.offset
-            placed[name] = Output(leaf, bytes(self.worker.memory[start : start + leaf.span]))
+            placed[name] = CallOutput(leaf, bytes(self.worker.memory[start : start + leaf.span]))
         return [placed[name] for name in self.harness.outputs]
 
-    def _described(self, side: str, said: list[Any], names: list[str], here: list[Any]) -> list[Output]:
+    def _described(self, side: str, said: list[Any], names: list[str], here: list[Any]) -> list[CallOutput]:
         if len(said) != len(names):
             many = "nothing" if said and "none" in said[0] else f"{len(said)} values"
-            raise Problem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
+            raise KernelProblem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
         found = []
         for one, place, name in zip(said, here, names, strict=False):
             if "none" in one:
-                raise Problem("raised", side, f"{name} is of type {one['none']}, which is no array")
+                raise KernelProblem("raised", side, f"{name} is of type {one['none']}, which is no array")
             if "numbers" in one:
                 numbers = list(map(float, one["numbers"]))
-                found.append(Output(Layout("list", "float64", (len(numbers),), (1,), 8), b"", numbers))
+                found.append(CallOutput(Layout("list", "float64", (len(numbers),), (1,), 8), b"", numbers))
                 continue
             lib, dtype, shape, strides, itemsize, _ = one["layout"]
             layout = Layout(str(lib), str(dtype), tuple(map(int, shape)), tuple(map(int, strides)), int(itemsize))
             if "shared" in one:  # on a GPU: its worker has copied it
                 at = int(one["shared"])
-                found.append(Output(layout, bytes(self.worker.memory[at : at + layout.span])))
+                found.append(CallOutput(layout, bytes(self.worker.memory[at : at + layout.span])))
                 continue
             if place and int(one["at"]) != place:
-                raise Problem("forged", side, f"{name} is not where it was when the call returned")
-            found.append(Output(layout, self.worker.read(int(one["at"]), layout.span)))
+                raise KernelProblem("forged", side, f"{name} is not where it was when the call returned")
+            found.append(CallOutput(layout, self.worker.read(int(one["at"]), layout.span)))
         return found
 
     def unchanged(self, side: str, number: int) -> None:
-        """Refuse a kernel that wrote into an input, or beside one. Raises Problem."""
+        """Refuse a kernel that wrote into an input, or beside one. Raises KernelProblem."""
         inputs, base = self.drawn[number], number * self.drawn[0].size
         seen, kept = self.worker.memory[base : base + inputs.size], self.private[number]
         filled = [
@@ -201,8 +201,8 @@ class Calls:
         for name, layout in inputs.layouts.items():
             for leaf in arrays.leaves(layout):
                 if leaf.offset <= where < leaf.offset + leaf.span:
-                    raise Problem("input", side, f"it changes its input {name}")
-        raise Problem("input", side, "it writes outside its arguments")
+                    raise KernelProblem("input", side, f"it changes its input {name}")
+        raise KernelProblem("input", side, "it writes outside its arguments")
 
     def values(self, number: int) -> dict[str, Any]:
         """Return the arguments of a set, made of this process's own copy."""
@@ -210,38 +210,38 @@ class Calls:
         return {name: arrays.rebuilt(layout, memory) for name, layout in self.drawn[number].layouts.items()}
 
     def judge(
-        self, side: str, outputs: list[Output], number: int, rule: Rule, want: dict[str, Sequence[float]]
-    ) -> tuple[str, Verdict]:
-        """Compare the outputs of a call with the truth; return the worst, by the output's name. Raises Problem."""
-        worst = ("", Verdict(0.0, 0, 0.0, 0.0, 0, 0))
+        self, side: str, outputs: list[CallOutput], number: int, rule: CompareRule, want: dict[str, Sequence[float]]
+    ) -> tuple[str, Comparison]:
+        """Compare a call's outputs with the truth; return the worst, by the output's name. Raises KernelProblem."""
+        worst = ("", Comparison(0.0, 0, 0.0, 0.0, 0, 0))
         for name, output in zip(self.harness.outputs, outputs, strict=False):
             try:
                 got = output.read()
             except (ValueError, TypeError, AttributeError) as err:
-                raise Problem("raised", side, f"{name} cannot be read: {err}") from err
+                raise KernelProblem("raised", side, f"{name} cannot be read: {err}") from err
             if len(got) != len(want[name]):
                 message = (
                     f"{name} has {len(got)} elements {list(output.layout.shape)}, but should have {len(want[name])}"
                 )
-                raise Problem("raised", side, message)
+                raise KernelProblem("raised", side, message)
             verdict = compare(rule, output.layout, got, want[name], (self.case, self.kind, name))
             if not worst[0] or verdict.worst > worst[1].worst:
                 worst = (name, verdict)
         return worst
 
 
-def wrong(side: str, output: str, found: Verdict) -> Problem:
+def wrong(side: str, output: str, found: Comparison) -> KernelProblem:
     """Return the problem of an output whose worst element is beyond the tolerance."""
-    return Problem(
-        "wrong", side, output=output, index=found.index, got=f"{found.got:.9g}", want=f"{found.want:.9g}",
+    return KernelProblem(
+        "wrong", side, output=output, index=found.element, got=f"{found.got:.9g}", want=f"{found.want:.9g}",
         multiple=min(found.worst, HOPELESS), wrong=found.wrong, compared=found.compared,
     )  # fmt: skip
 
 
-def problem_of(err: Failed, side: str) -> Problem:
+def problem_of(err: Failed, side: str) -> KernelProblem:
     if err.kind == "left":
-        return Problem("raised", side, f"it leaves {err.number} threads running")
-    return Problem(err.kind, side, str(err), err.number)
+        return KernelProblem("raised", side, f"it leaves {err.number} threads running")
+    return KernelProblem(err.kind, side, str(err), err.number)
 
 
 def _moved(layout: Any, by: int) -> Any:

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kpd.measure.python.host.calling import Calls, Output, Problem, wrong
-from kpd.measure.python.host.compare import Rule, errors
+from kpd.measure.python.host.calling import CallOutput, CallSets, KernelProblem, wrong
+from kpd.measure.python.host.compare import CompareRule, errors
 from kpd.measure.python.host.process import Worker
-from kpd.measure.python.host.session import Session, told
+from kpd.measure.python.host.session import RunnerCommand, told
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
 AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
@@ -20,19 +20,19 @@ SEED = 0x6B706462  # what is found by it holds for other inputs of the same kind
 LIMIT_MS = 60_000.0
 
 
-def check(session: Session, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
-    """Check a kernel in every case. Returns the report; raises Problem, which says what failed besides."""
+def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
+    """Check a kernel in every case. Returns the report; raises KernelProblem, which says what failed besides."""
     rng = random.Random(session.seed())
     worker = session.worker({"b": kernel})
     report = {**NOTHING, "problem": None}
     failed: list[str] = []
-    worst: Problem | None = None
+    worst: KernelProblem | None = None
     for case, dims in session.harness.cases.items():
         for kind in session.kinds:
             try:
                 for _ in range(int(seeds)):
                     _once(session, worker, (case, kind), dims, rng, float(limit_ms), report)
-            except Problem as err:
+            except KernelProblem as err:
                 told(err, (case, kind))
                 if err.report["kind"] not in ("wrong", "raised", "input"):
                     raise
@@ -45,7 +45,7 @@ def check(session: Session, kernel: str, seeds: str, limit_ms: str) -> dict[str,
 
 
 def _once(
-    session: Session,
+    session: RunnerCommand,
     worker: Worker,
     where: tuple[str, str],
     dims: dict[str, int],
@@ -60,14 +60,21 @@ def _once(
         if verdict.worst > 1.0:
             raise wrong("b", output, verdict)
         if not report["case"] or verdict.worst > report["worst"]:
-            report.update(worst=verdict.worst, case=where[0], distribution=where[1], output=output, index=verdict.index)
+            report.update(
+                worst=verdict.worst, case=where[0], distribution=where[1], output=output, index=verdict.element
+            )
 
 
 def called(
-    session: Session, worker: Worker, where: tuple[str, str], dims: dict[str, int], rng: random.Random, limit_ms: float
-) -> tuple[Calls, list[list[Output]]]:
+    session: RunnerCommand,
+    worker: Worker,
+    where: tuple[str, str],
+    dims: dict[str, int],
+    rng: random.Random,
+    limit_ms: float,
+) -> tuple[CallSets, list[list[CallOutput]]]:
     """Call a kernel on some sets of inputs, and return what it returned for each."""
-    calls = Calls(session.harness, worker, where[0], dims, where[1])
+    calls = CallSets(session.harness, worker, where[0], dims, where[1])
     for number in range(AT_ONCE):
         calls.fill(number, session.harness.draw(dims, rng.getrandbits(62), where[1]))
     calls.prepare(LIMIT_MS)
@@ -78,8 +85,8 @@ def called(
     return calls, outputs
 
 
-def bounds(session: Session, kernel: str, file: str, limit_ms: str) -> dict[str, Any]:
-    """Measure the errors of the task's own kernel, and write them to `file` for `Rule.bounds`."""
+def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dict[str, Any]:
+    """Measure the errors of the task's own kernel, and write them to `file` for `CompareRule.bounds`."""
     rng = random.Random(SEED)
     worker = session.worker({"b": kernel})
     table: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {}
@@ -89,7 +96,7 @@ def bounds(session: Session, kernel: str, file: str, limit_ms: str) -> dict[str,
             for _ in range(ROUNDS):
                 try:
                     calls, outputs = called(session, worker, (case, kind), dims, rng, float(limit_ms))
-                except Problem as err:
+                except KernelProblem as err:
                     raise told(err, (case, kind)) from err
                 for number, one in enumerate(outputs):
                     want = session.harness.truth(calls.values(number))
@@ -97,14 +104,14 @@ def bounds(session: Session, kernel: str, file: str, limit_ms: str) -> dict[str,
                         got = output.read()
                         if len(got) != len(want[name]):
                             message = f"{name} has {len(got)} elements, but truth gives {len(want[name])}"
-                            raise told(Problem("raised", "b", message), (case, kind))
+                            raise told(KernelProblem("raised", "b", message), (case, kind))
                         seen = errors(output.layout, got, want[name])
                         found[name] = tuple(map(max, zip(found.get(name, (0.0, 0.0, 0.0)), seen, strict=False)))
     Path(file).write_text(json.dumps(table))
     return {"problem": None}
 
 
-def repeat(session: Session, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
+def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
     """Call a kernel on inputs that do not change; each result must be right, and where `how` says so, the same bits."""
     rng = random.Random(session.seed())
     same = how == "yes" or (how == "auto" and _steady(session, rng, float(limit_ms)))
@@ -114,18 +121,18 @@ def repeat(session: Session, kernel: str, how: str, span_ms: str, limit_ms: str)
     for case, dims in session.harness.cases.items():
         try:
             made[case] = _again(session, worker, (case, session.kinds[0]), dims, rng, share, float(limit_ms), same)
-        except Problem as err:
+        except KernelProblem as err:
             raise told(err, (case, session.kinds[0]), "repeats") from err
     return {"problem": None, "calls": made}
 
 
-def _steady(session: Session, rng: random.Random, limit_ms: float) -> bool:
+def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool:
     """Return whether the task's own kernel gives the same bits each time."""
     worker = session.worker({"b": session.settings["baseline"]})
     case, dims = next(iter(session.harness.cases.items()))
     try:
         _again(session, worker, (case, session.kinds[0]), dims, rng, 0.05, limit_ms, True)
-    except Problem:
+    except KernelProblem:
         return False
     finally:
         worker.end()
@@ -133,7 +140,7 @@ def _steady(session: Session, rng: random.Random, limit_ms: float) -> bool:
 
 
 def _again(
-    session: Session,
+    session: RunnerCommand,
     worker: Worker,
     where: tuple[str, str],
     dims: dict[str, int],
@@ -142,7 +149,7 @@ def _again(
     limit_ms: float,
     same: bool,
 ) -> int:
-    calls = Calls(session.harness, worker, where[0], dims, where[1])
+    calls = CallSets(session.harness, worker, where[0], dims, where[1])
     calls.fill(0, session.harness.draw(dims, rng.getrandbits(62), where[1]))
     calls.prepare(LIMIT_MS)
     want = session.harness.truth(calls.values(0))
@@ -158,10 +165,10 @@ def _again(
             if verdict.worst > 1.0:
                 raise wrong("b", output, verdict)
             if first is not None and same:
-                raise Problem("raised", "b", "its results differ from call to call, on the same inputs")
+                raise KernelProblem("raised", "b", "its results differ from call to call, on the same inputs")
             first = bits
         made += 1
     return made
 
 
-__all__ = ["NOTHING", "Rule", "bounds", "check", "repeat"]
+__all__ = ["NOTHING", "CompareRule", "bounds", "check", "repeat"]

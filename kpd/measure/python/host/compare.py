@@ -15,7 +15,7 @@ CAP = 16.0  # times its share of a norm that one element may be off
 SPREAD, WORST = 4.0, 1e-3  # as in native/bounds.c
 
 
-class Rule(NamedTuple):
+class CompareRule(NamedTuple):
     """The rule of comparison: `kind` is elementwise, norm, exact or ulp. `bounds` are errors of the task's own kernel.
 
     They are by case, kind of inputs and output: relative, absolute, and of the norm.
@@ -29,11 +29,11 @@ class Rule(NamedTuple):
     bounds: dict[str, dict[str, dict[str, tuple[float, float, float]]]]
 
 
-class Verdict(NamedTuple):
+class Comparison(NamedTuple):
     """The worst element: its index, what it is and should be, its error in tolerances; and how many are wrong."""
 
     worst: float
-    index: int
+    element: int
     got: float
     want: float
     wrong: int
@@ -41,22 +41,24 @@ class Verdict(NamedTuple):
 
 
 def compare(
-    rule: Rule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
-) -> Verdict:
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
+) -> Comparison:
     """Compare an output; `at` is the case, the kind of inputs and the output's name."""
-    multiples = _vector(rule, layout, got, want, at) if "numpy" in sys.modules else _listed(rule, layout, got, want, at)
+    multiples: Any = (
+        _vector(rule, layout, got, want, at) if "numpy" in sys.modules else _listed(rule, layout, got, want, at)
+    )
     if not len(multiples):
-        return Verdict(0.0, 0, 0.0, 0.0, 0, 0)
+        return Comparison(0.0, 0, 0.0, 0.0, 0, 0)
     if "numpy" in sys.modules:
         index = int(sys.modules["numpy"].argmax(multiples))
         wrong = int((multiples > 1.0).sum())
     else:
         index = max(range(len(multiples)), key=multiples.__getitem__)
         wrong = sum(one > 1.0 for one in multiples)
-    return Verdict(float(multiples[index]), index, float(got[index]), float(want[index]), wrong, len(multiples))
+    return Comparison(float(multiples[index]), index, float(got[index]), float(want[index]), wrong, len(multiples))
 
 
-def _tolerances(rule: Rule, layout: Layout, at: tuple[str, str, str]) -> tuple[float, float, bool]:
+def _tolerances(rule: CompareRule, layout: Layout, at: tuple[str, str, str]) -> tuple[float, float, bool]:
     """Return what is tolerated of the element and beside it; and whether both are errors of the task's own kernel."""
     if rule.kind in ("exact", "ulp") or not layout.is_float:
         return 0.0, 0.0, False
@@ -67,7 +69,7 @@ def _tolerances(rule: Rule, layout: Layout, at: tuple[str, str, str]) -> tuple[f
     return rule.rtol, rule.atol, False
 
 
-def _vector(rule: Rule, layout: Layout, got: Any, want: Any, at: tuple[str, str, str]) -> Any:
+def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[str, str, str]) -> Any:
     numpy = sys.modules["numpy"]
     share, least, _ = _tolerances(rule, layout, at)
     with numpy.errstate(all="ignore"):
@@ -90,7 +92,7 @@ def _vector(rule: Rule, layout: Layout, got: Any, want: Any, at: tuple[str, str,
 
 
 def _listed(
-    rule: Rule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
 ) -> list[float]:
     share, least, _ = _tolerances(rule, layout, at)
     finite = [one for one in want if math.isfinite(one)]
@@ -117,14 +119,14 @@ def _listed(
     return [off(a, b) for a, b in zip(got, want, strict=False)]
 
 
-def errors(layout: Layout, got: Sequence[float], want: Sequence[float]) -> tuple[float, float, float]:
-    """Return how far the task's own kernel is off: relative, absolute and of the norm; for `Rule.bounds`."""
+def errors(layout: Layout, got: Any, want: Any) -> tuple[float, float, float]:
+    """Return how far the task's own kernel is off: relative, absolute and of the norm; for `CompareRule.bounds`."""
     least = PRECISION.get(layout.dtype, 2.0**-24)
     if "numpy" in sys.modules:
         numpy = sys.modules["numpy"]
         with numpy.errstate(all="ignore"):
             known = numpy.isfinite(got) & numpy.isfinite(want)
-            off, of = abs(got - want)[known], abs(want)[known]  # type: ignore[operator, index]
+            off, of = abs(got - want)[known], abs(want)[known]
             squares, truths, count = float((off**2).sum()), float((of**2).sum()), len(of)
             norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
             relative = min(max(SPREAD * norm, least), WORST)

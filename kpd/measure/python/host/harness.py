@@ -28,7 +28,7 @@ class Inputs(NamedTuple):
     size: int
 
 
-class Harness:
+class PythonHarness:
     """The task's own module, whose names are ENTRY, CASES, OUTPUTS, inputs and truth."""
 
     def __init__(self) -> None:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
 from kpd.measure.python.host import checking, timing
-from kpd.measure.python.host.calling import Problem
+from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
-from kpd.measure.python.host.session import Session
+from kpd.measure.python.host.session import RunnerCommand
 
 DUMPABLE = 4
 
@@ -36,7 +37,7 @@ def main(arguments: list[str]) -> int:
     verb, *rest = arguments
     prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth are in it
     try:
-        session = Session(settings)
+        session = RunnerCommand(settings)
         if verb == "describe":
             say(session.harness.described())
             return 0
@@ -47,13 +48,13 @@ def main(arguments: list[str]) -> int:
     except HarnessError as err:
         sys.stderr.write(f"{err}\n")
         return 2
-    except Problem as err:
+    except KernelProblem as err:
         say({**EMPTY[verb], "problem": err.report})
         return 1
     return 0
 
 
-VERBS = {
+VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "check": checking.check,
     "bounds": checking.bounds,
     "repeat": checking.repeat,

@@ -10,9 +10,9 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from kpd.measure.python.host.calling import Problem, problem_of
-from kpd.measure.python.host.compare import Rule
-from kpd.measure.python.host.harness import KINDS, Harness
+from kpd.measure.python.host.calling import KernelProblem, problem_of
+from kpd.measure.python.host.compare import CompareRule
+from kpd.measure.python.host.harness import KINDS, PythonHarness
 from kpd.measure.python.host.process import Failed, Worker
 
 SHARED = 96 << 20  # bytes of inputs in the memory that is shared, at the least
@@ -20,31 +20,31 @@ ON_GPU = 1 << 30
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
-class Session:
+class RunnerCommand:
     """A command's settings, harness and workers."""
 
     def __init__(self, settings: dict[str, str]) -> None:
         self.settings = settings
         self.gpu = bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
         self.confined = "KPD_UNCONFINED" not in os.environ
-        self.harness = Harness()
+        self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = self._rule()
         self.workers: list[Worker] = []
         self.folders: list[str] = []
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> CompareRule:
         kind, _, steps = self.settings.get("compare", "elementwise").partition(":")
         bounds = json.loads(Path(self.settings["bounds"]).read_text()) if "bounds" in self.settings else {}
         rtol, atol = (float(self.settings.get(name, "0")) for name in ("rtol", "atol"))
-        return Rule(kind, rtol, atol, int(steps or 0), self.settings.get("nonfinite") == "propagate", bounds)
+        return CompareRule(kind, rtol, atol, int(steps or 0), self.settings.get("nonfinite") == "propagate", bounds)
 
     def seed(self) -> int:
         """Read the secret seed."""
         return int(sys.stdin.readline().strip() or "0", 16)
 
     def worker(self, kernels: dict[str, str]) -> Worker:
-        """Start a worker that has loaded these kernels, by side and in this order. Raises Problem."""
+        """Start a worker that has loaded these kernels, by side and in this order. Raises KernelProblem."""
         sizes = [self.harness.draw(dims, 1, "normal").size for dims in self.harness.cases.values()]
         size = max(ON_GPU if self.gpu else SHARED, 4 * max(sizes))
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
@@ -80,7 +80,7 @@ class Session:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def told(problem: Problem, where: tuple[str, str], when: str = "check") -> Problem:
+def told(problem: KernelProblem, where: tuple[str, str], when: str = "check") -> KernelProblem:
     """Return the problem with its case, its kind of inputs and its moment."""
     problem.report["case"], problem.report["distribution"] = where
     problem.report["when"] = when

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kpd.measure.python.host.calling import Calls, Problem, wrong
+from kpd.measure.python.host.calling import CallSets, KernelProblem, wrong
 from kpd.measure.python.host.process import Failed, Worker
-from kpd.measure.python.host.session import ON_GPU, SHARED, Session, told
+from kpd.measure.python.host.session import ON_GPU, SHARED, RunnerCommand, told
 
 BATCH_NS, GPU_BATCH_NS = 250_000, 1_000_000
 MOST_SETS = 64
@@ -30,7 +30,7 @@ WAIT_MS = 60_000.0
 TICKS = "cpu "
 
 
-def time_both(session: Session, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
+def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
     """Time each case in both kernels. Returns the report of a process."""
     rng = random.Random(session.seed())
     paths = {"a": a, "b": b}
@@ -40,7 +40,7 @@ def time_both(session: Session, a: str, b: str, order: str, quads: str, limit_ms
         for case, dims in session.harness.cases.items():
             try:
                 cases[case] = _case(session, worker, case, dims, rng, int(quads), float(limit_ms))
-            except Problem as err:
+            except KernelProblem as err:
                 raise told(err, (case, session.kinds[0]), "timed") from err
     return {"cases": cases, "problem": None}
 
@@ -55,7 +55,13 @@ def turn(waits: bool) -> Iterator[None]:
 
 
 def _case(
-    session: Session, worker: Worker, case: str, dims: dict[str, int], rng: random.Random, quads: int, limit_ms: float
+    session: RunnerCommand,
+    worker: Worker,
+    case: str,
+    dims: dict[str, int],
+    rng: random.Random,
+    quads: int,
+    limit_ms: float,
 ) -> dict[str, Any]:
     calls, rounds = ready(session, worker, case, dims, rng, limit_ms)
     count = len(calls.drawn)
@@ -82,17 +88,17 @@ def _case(
 
 
 def ready(
-    session: Session,
+    session: RunnerCommand,
     worker: Worker,
     case: str,
     dims: dict[str, int],
     rng: random.Random,
     limit_ms: float,
     most: int = MOST_SETS,
-) -> tuple[Calls, int]:
+) -> tuple[CallSets, int]:
     """Lay out as many sets of inputs as a batch has calls; return them, and how often a batch calls each."""
     kind = session.kinds[0]
-    calls = Calls(session.harness, worker, case, dims, kind)
+    calls = CallSets(session.harness, worker, case, dims, kind)
     calls.fill(0, session.harness.draw(dims, rng.getrandbits(62), kind))
     calls.prepare(WAIT_MS)
     spent = []
@@ -112,9 +118,15 @@ def ready(
 
 
 def batch(
-    session: Session, calls: Calls, side: str, rounds: int, rng: random.Random, limit_ms: float, compared: float
+    session: RunnerCommand,
+    calls: CallSets,
+    side: str,
+    rounds: int,
+    rng: random.Random,
+    limit_ms: float,
+    compared: float,
 ) -> tuple[int, int]:
-    """Take one batch. Return its nanoseconds, and for how long other work had the CPU. Raises Problem."""
+    """Take one batch. Return its nanoseconds, and for how long other work had the CPU. Raises KernelProblem."""
     worker, count = calls.worker, len(calls.drawn)
     calls.restore()
     calls.change(rng)
@@ -127,8 +139,8 @@ def batch(
     return max(spent - worker.idle_ns, 1), delayed
 
 
-def compare(session: Session, calls: Calls, side: str, answer: dict[str, Any], number: int) -> None:
-    """Compare what one call of the last batch returned with the truth. Raises Problem."""
+def compare(session: RunnerCommand, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
+    """Compare what one call of the last batch returned with the truth. Raises KernelProblem."""
     outputs = calls.outputs(side, answer, number)
     calls.unchanged(side, number)
     output, verdict = calls.judge(side, outputs, number, session.rule, session.harness.truth(calls.values(number)))
@@ -140,7 +152,7 @@ def compare(session: Session, calls: Calls, side: str, answer: dict[str, Any], n
     raise wrong(side, output, verdict)
 
 
-def fresh(session: Session, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
+def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
     """Time both kernels in batches in which each call has inputs that are wholly new. Returns the audit's report."""
     rng = random.Random(session.seed())
     paths = {"a": a, "b": b}
@@ -151,13 +163,19 @@ def fresh(session: Session, a: str, b: str, order: str, span_ms: str, limit_ms: 
         for case, dims in session.harness.cases.items():
             try:
                 cases[case] = _fresh(session, worker, case, dims, rng, share, float(limit_ms))
-            except Problem as err:
+            except KernelProblem as err:
                 raise told(err, (case, session.kinds[0]), "the audit on fresh inputs") from err
     return {"cases": cases, "problem": None}
 
 
 def _fresh(
-    session: Session, worker: Worker, case: str, dims: dict[str, int], rng: random.Random, share: float, limit_ms: float
+    session: RunnerCommand,
+    worker: Worker,
+    case: str,
+    dims: dict[str, int],
+    rng: random.Random,
+    share: float,
+    limit_ms: float,
 ) -> dict[str, Any]:
     calls, _ = ready(session, worker, case, dims, rng, limit_ms, FRESH_SETS)
     count, kind = len(calls.drawn), session.kinds[0]
@@ -176,11 +194,11 @@ def _fresh(
     return {"reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"]}
 
 
-def run(session: Session, kernel: str, calls: str) -> dict[str, Any]:
+def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
     """Call a kernel so many times in each case, for a profiler."""
     worker = session.worker({"a": kernel})
     for case, dims in session.harness.cases.items():
-        one = Calls(session.harness, worker, case, dims, session.kinds[0])
+        one = CallSets(session.harness, worker, case, dims, session.kinds[0])
         one.fill(0, session.harness.draw(dims, 1, session.kinds[0]))
         one.prepare(WAIT_MS)
         one.run("a", 1, int(calls), WAIT_MS)
