@@ -1,19 +1,21 @@
 """A session's tools over its own socket: a real log, real files, a bench that answers what a test wrote down."""
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kpd.client import ask
 from kpd.engine.tools import serving
 from kpd.engine.tools.catalogue import ANYBODY, SESSION
+from kpd.engine.tools.desk import Desk, Workplace
 from kpd.engine.trials import trials_of
 from kpd.model import events as e
 from kpd.model.acts import Noted
@@ -29,7 +31,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     found.store.close()
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def called(place: Place, **budget: Any) -> Any:
     async with place.serve(**budget) as path:
 
@@ -227,8 +229,9 @@ def lines(path: Path, *messages: bytes) -> list[dict[str, Any]]:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(10)
         connection.connect(str(path))
-        connection.sendall(b"".join(messages))
-        connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # it may be refused already: the reason can be read
+            connection.sendall(b"".join(messages))
+            connection.shutdown(socket.SHUT_WR)
         return [json.loads(line) for line in connection.makefile("rb")]
 
 
@@ -290,7 +293,6 @@ async def test_connections_and_calls_are_limited(place: Place, monkeypatch: pyte
         held = [socket.socket(socket.AF_UNIX) for _ in range(serving.MOST_CLIENTS)]
         for one in held:
             await asyncio.to_thread(one.connect, str(path))
-        await asyncio.sleep(0.1)
         (answer,) = await asyncio.to_thread(lines, path)
         assert "connections at most" in answer["error"]["message"]
         for one in held:
@@ -323,3 +325,27 @@ def test_every_tool_is_declared_for_the_protocol() -> None:
         assert told["read_only"] == (tool.name not in ("try", "sweep", "profile", "note"))
         assert "run" in tool.declaration(of_run=True)["schema"]["properties"]
     assert not set(ANYBODY) & {"try", "sweep", "profile"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from(["id", "iteration", "tune", "points", "processes", "profile", "text", "run", "x"])
+
+
+@given(st.data())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_arguments_are_answered_or_refused(place: Place, data: st.DataObject) -> None:
+    tool = SESSION[data.draw(st.sampled_from(sorted(SESSION)))]
+    args = data.draw(st.dictionaries(NAMES, JSON, max_size=3))
+    desk = Desk(
+        place.workspace, place.journal.state, place.attempt.run, place.journal.events,
+        Workplace(place.attempt, place.tree, TrialBudget(0, 0.0)),
+    )  # fmt: skip
+    try:
+        assert (await tool.answer(desk, args))["text"]
+    except DaemonError as err:
+        assert err.code in ("usage", "unknown", "refused")
+    assert not place.facts(e.TrialStarted)

@@ -1,5 +1,7 @@
 """`kpd mcp` outside of sessions, with the SDK's own client: it reads a workspace, and measures nothing."""
 
+import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from kpd.model import events as e
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.e2e.desk_place import Place
@@ -62,3 +65,30 @@ async def test_a_session_that_is_over_is_told_with_each_call(tmp_path: Path) -> 
     async with Client(over) as client:
         called = await client.call_tool("inspect", {})
         assert called.is_error and "this session of kpd is over" in called.content[0].text
+
+
+def spoken(**message: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+
+
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+async def test_a_client_that_leaves_while_a_trial_waits_ends_its_server(place: Place) -> None:
+    """The SDK's own client would end it with a signal."""
+    place.bench.hangs = True
+    async with place.serve() as path:
+        own = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "kpd.cli.main", "mcp", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, "KPD_SESSION": str(path)}, cwd=ROOT,
+        )  # fmt: skip
+        assert own.stdin is not None and own.stdout is not None
+        own.stdin.write(spoken(id=1, method="initialize", params=HELLO))
+        assert b"kpd" in await own.stdout.readline()
+        own.stdin.write(spoken(method="notifications/initialized"))
+        own.stdin.write(spoken(id=2, method="tools/call", params={"name": "try", "arguments": {}}))
+        while not place.bench.built:  # noqa: ASYNC110  # another process asks for it
+            await asyncio.sleep(0.02)
+        own.stdin.close()
+        assert await asyncio.wait_for(own.wait(), 30) == 0, "the trial would have hung for 60 s"
+    assert [one.end for one in place.facts(e.Tried)] == ["cut"]
