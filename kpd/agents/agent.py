@@ -8,6 +8,7 @@ from typing import Protocol
 
 from kpd.claude.question import Ledger
 from kpd.model.agents import AgentTraits
+from kpd.model.events import Event, IterationFact
 from kpd.model.exhaustion import AgentSays, ExhaustionReason
 from kpd.model.iteration import Expectation, Iteration
 from kpd.model.profiles import Advice, Change, Finding
@@ -82,6 +83,7 @@ class Context:
     into it. `say` shows live output; `waits` shows what the agent waits for (None when it goes on). `ready` is awaited
     before anything that costs money, since the operator may have paused the run. `ledger` records what calls cost.
     `serve` serves kpd's tools to an agent that works in a folder of its own: `kpd mcp` finds the socket by KPD_SESSION.
+    `events` are those of the iteration so far; `record` adds a fact to them.
     """
 
     task: Task
@@ -109,6 +111,8 @@ class Context:
     failure: Failure | None = None
     base: SweepBase | None = None
     serve: ServeSession = _no_session
+    events: tuple[Event, ...] = ()
+    record: Callable[[IterationFact], object] = lambda fact: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ class AgentKind:
     `alone` takes no turns with others. What an `operators` agent proposes is a person's, so nobody is asked to approve
     it. `models`: it asks a model, so a run may choose which, and pays for it. An agent that `explores` has no turns of
     its own beside others: it searches the parameters that they left open. An agent that `waits` proposes nothing: its
-    run measures a person's edits.
+    run measures a person's edits. One with an `own_key` asks its model by itself, and [claude] says nothing of it.
     """
 
     make: Callable[[Config, str], Agent]
@@ -168,6 +172,7 @@ class AgentKind:
     models: bool = False
     explores: bool = False
     waits: bool = False
+    own_key: bool = False
     refuse: Callable[[Workspace, str], str] = lambda workspace, of: ""
 
     @property

@@ -22,6 +22,7 @@ MAY: dict[str, str] = {
     "knowledge": "model text workspace profile",
     "claude": "model text workspace knowledge",
     "agents": "model text source workspace measure profile knowledge claude",
+    "sessions": "model text workspace hosts knowledge claude agents",
     "engine": "model text workspace operations hosts measure profile knowledge claude agents",
     "daemon": "model text workspace operations hosts measure profile knowledge agents engine",
     "demo": "model workspace operations daemon",
@@ -38,7 +39,7 @@ WIRE_MAY = {"model", "text", "workspace"}
 UI_MAY = {"model", "text", "workspace", "operations"}
 ENDS = {"operations": {"kpd.wire"}, "mcp": {"kpd.wire"}, "engine.tools": {"kpd.wire", "kpd.messages"}}
 """Who else knows a part of the socket's protocol: refusals have its codes, and a session has a socket of its own."""
-ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas", "mcp", "mcp_types")
+ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas", "mcp", "mcp_types", "acp")
 TRANSPORTS = ("kpd.hosts.ssh", "kpd.hosts.openssh")
 FORBIDDEN = {"utils", "helpers", "common", "misc", "manager"}
 
