@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
 from kpd.model.session import TurnEnd
 from kpd.sessions.conversation import Conversation, usage_of
-from kpd.sessions.permissions import Answer, Wish, wish_of
+from kpd.sessions.permissions import AgentWish, Answer, wish_of
 from kpd.sessions.turn import TurnResult, Watch, failed, started
 from kpd.sessions.wire import AgentWire
 
@@ -24,7 +25,10 @@ START_S = 60.0
 CANCEL_S = 3.0
 """Seconds for an agent to start, and to settle a turn after it was told to end it."""
 AUTHENTICATION = -32000
-Asks = Callable[[Wish], Awaitable[Answer]]
+TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
+TOOLS_ENV = ("KPD_SESSION", "HOME", "PATH", "LANG")
+"""The server of kpd's tools, which the agent starts in its own sandbox, and what it gets of the agent's environment."""
+Asks = Callable[[AgentWish], Awaitable[Answer]]
 
 
 class Permissions:
@@ -62,7 +66,7 @@ class AcpTalk:
     @classmethod
     async def start(
         cls, order: Order, folder: Path, conversation: Conversation, ask: Asks, own: str = "",
-        servers: Sequence[schema.McpServerStdio] = (), mode: str = "", model: str = "",
+        mode: str = "", model: str = "",
     ) -> "AcpTalk":  # fmt: skip
         """Start the agent, and begin a session in the order's folder, or go on with the session `own`.
 
@@ -72,7 +76,7 @@ class AcpTalk:
         try:
             async with asyncio.timeout(START_S):
                 await talk._introduce(order.argv[0])
-                await talk._begin(order.cwd, own, list(servers))
+                await talk._begin(order, own)
                 await talk._choose(mode, model)
         except (RequestError, ValidationError, ConnectionError, TimeoutError) as err:
             raise await talk._unavailable(order.argv[0], err) from err
@@ -142,7 +146,11 @@ class AcpTalk:
         self.agent = f"{info.name} {info.version}" if info else program
         self.loads = bool(can and can.load_session)
 
-    async def _begin(self, cwd: str, own: str, servers: list[Any]) -> None:
+    async def _begin(self, order: Order, own: str) -> None:
+        """Begin a session with kpd's tools, or go on with `own`."""
+        socket = [schema.EnvVariable(name=name, value=order.env[name]) for name in TOOLS_ENV if name in order.env]
+        servers: list[Any] = [schema.McpServerStdio(name="kpd", command=TOOLS[0], args=TOOLS[1:], env=socket)]
+        cwd = order.cwd
         if own and self.loads:
             self._conversation.replayed = True
             await self._agent.load_session(cwd=cwd, session_id=own, mcp_servers=servers)

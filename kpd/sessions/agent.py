@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import kpd
 from kpd.agents import space
 from kpd.agents.agent import Agent, BadReply, Context, Proposal
 from kpd.claude.errors import Unavailable
@@ -14,12 +15,13 @@ from kpd.hosts.keeper import Order
 from kpd.model import events as e
 from kpd.model.session import TurnEnd
 from kpd.model.spending import Purpose
+from kpd.model.trials import TrialBudget
 from kpd.sessions import brief
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.exec_talk import ExecTalk
 from kpd.sessions.folder import SessionFolder, shown
 from kpd.sessions.past import Past, past
-from kpd.sessions.permissions import Answer, Place, Wish, decide
+from kpd.sessions.permissions import AgentWish, Answer, Place, decide
 from kpd.sessions.terms import COMMANDS, argv, limit_s, settings_of, why_not
 from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
@@ -34,6 +36,8 @@ READS = (
     "/etc/os-release", "/run/systemd/resolve",
 )  # fmt: skip
 """What a program needs beside the system's folders to find and trust a service."""
+SOCKET = "KPD_SESSION"
+"""The environment variable by which `kpd mcp` finds the socket of its session."""
 UNSEEN: tuple[TurnEnd | None, ...] = (None, "cut", "lost")
 """Ends of a turn after which the agent is asked to go on."""
 
@@ -112,7 +116,19 @@ class _Attempt:
         left = max(left, min(LEAST_S, before.limit_s))
         await context.ready()
         conversation = Conversation(context.say, self.folder.log, before.usd)
-        talk = await self._started(conversation, before.own)
+        budget = TrialBudget(self.settings.trials, self.settings.device_s)
+        async with context.serve(self.folder.root, self.folder.tree, budget) as socket:
+            result = await self._talked(conversation, before, goes_on, left, socket)
+        conversation.note("kpd", TURN_ENDS[result.end])
+        context.keep("session.md", await asyncio.to_thread(transcript, self.folder.log))
+        return result
+
+    async def _talked(
+        self, conversation: Conversation, before: Past, goes_on: bool, left: float, socket: Path
+    ) -> TurnResult:
+        """Take the turn, with kpd's tools on `socket`, for `left` seconds at most."""
+        context = self.context
+        talk = await self._started(conversation, before.own, socket)
         try:
             remembers = bool(before.own) and talk.own == before.own
             self._record(e.SessionKnown(*self._at, before.session, talk.own, talk.agent, talk.loads))
@@ -129,36 +145,36 @@ class _Attempt:
                 usd = None if conversation.usd is None else conversation.usd - (before.usd or 0.0)
                 context.ledger.billed(call, result.usage, usd, result.cut)
                 self._turned(before, turn, result, seconds)
+            return result
         finally:
             await talk.close()
-        conversation.note("kpd", TURN_ENDS[result.end])
-        context.keep("session.md", await asyncio.to_thread(transcript, self.folder.log))
-        return result
 
-    async def _started(self, conversation: Conversation, own: str) -> Talk:
-        order = self._order()
+    async def _started(self, conversation: Conversation, own: str, socket: Path) -> Talk:
+        """Start the agent. Raises Unavailable."""
+        order = self._order(socket)
         if not self.settings.command:
             return ExecTalk(order, self.folder.root, self.folder.root / "prompt.md", conversation)
         from kpd.sessions.acp_talk import AcpTalk
 
         mode, model = self.settings.mode, self.settings.model
-        return await AcpTalk.start(order, self.folder.root, conversation, self._answered, own, (), mode, model)
+        return await AcpTalk.start(order, self.folder.root, conversation, self._answered, own, mode, model)
 
-    def _order(self) -> Order:
+    def _order(self, socket: Path) -> Order:
         """Return how the agent is started, and what its sandbox opens to it."""
         folder, settings = self.folder, self.settings
         program = shutil.which(argv(settings)[0]) or argv(settings)[0]
         path = os.environ.get("PATH", os.defpath)
         env = {
             "PATH": path, "HOME": str(folder.state), "TMPDIR": str(folder.scratch), "LANG": "C.UTF-8",
-            "TERM": "dumb", "USER": os.environ.get("USER", "kpd"), **settings.env,
+            "TERM": "dumb", "USER": os.environ.get("USER", "kpd"), SOCKET: str(socket), **settings.env,
             **{name: value for name in settings.keys if (value := keys().get(name))},
         }  # fmt: skip
-        reads = (str(folder.root), *READS, *installed(Path(program)), sys.prefix, sys.base_prefix, *settings.reads)
+        own = (str(Path(kpd.__file__).parent.parent), sys.prefix, sys.base_prefix)  # of `kpd mcp`
+        reads = (str(folder.root), *READS, *installed(Path(program)), *own, *settings.reads)
         writes = (str(folder.tree), str(folder.state), str(folder.scratch))
         return Order((program, *argv(settings)[1:]), str(folder.tree), env, reads, writes, settings.confined)
 
-    async def _answered(self, wish: Wish) -> Answer:
+    async def _answered(self, wish: AgentWish) -> Answer:
         """Answer what the agent asks for, and record both."""
         folder, task = self.folder, self.context.task
         self.requests += 1

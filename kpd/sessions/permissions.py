@@ -18,7 +18,7 @@ OURS = re.compile(r"mcp__kpd(__|\b)")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AgentWish:
     """What an agent asks for: a kind of action of the protocol, a title, files, and the command if it is one."""
 
     tool: str
@@ -44,7 +44,7 @@ class Answer:
     why: str = ""
 
 
-def wish_of(call: Mapping[str, Any]) -> Wish:
+def wish_of(call: Mapping[str, Any]) -> AgentWish:
     """Read the wish from the tool call of a request, as the protocol has it; whatever it holds, this raises nothing."""
     raw = call.get("rawInput")
     given = raw if isinstance(raw, Mapping) else {}
@@ -56,10 +56,10 @@ def wish_of(call: Mapping[str, Any]) -> Wish:
         words = [_text(word) for word in command]
         command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)
     paths = tuple(dict.fromkeys(path for path in found if path))[:MOST_PATHS]
-    return Wish(_text(call.get("kind")) or "other", _text(call.get("title"))[:LONGEST], paths, _text(command))
+    return AgentWish(_text(call.get("kind")) or "other", _text(call.get("title"))[:LONGEST], paths, _text(command))
 
 
-def decide(wish: Wish, place: Place) -> Answer:
+def decide(wish: AgentWish, place: Place) -> Answer:
     """Answer a wish: inside the tree yes, elsewhere no, commands by the list."""
     match wish.tool:
         case "think":
@@ -80,7 +80,7 @@ def decide(wish: Wish, place: Place) -> Answer:
     return Answer(False, f"{wish.what or 'this tool'} is not among what you may use")
 
 
-def _writing(wish: Wish, place: Place) -> Answer:
+def _writing(wish: AgentWish, place: Place) -> Answer:
     if not wish.paths:
         return Answer(False, "it names no file")
     for path in wish.paths:
@@ -91,7 +91,7 @@ def _writing(wish: Wish, place: Place) -> Answer:
     return Answer(True)
 
 
-def _running(wish: Wish, place: Place) -> Answer:
+def _running(wish: AgentWish, place: Place) -> Answer:
     programs = programs_of(wish.command)
     if programs is None:
         return Answer(False, "write the command without substitutions, so that it can be seen what it runs")
