@@ -32,7 +32,7 @@ def precheck(task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, byt
 
 
 def _reasons(task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, bytes]) -> Iterator[str]:
-    if strangers := protected_touched(task.editable, files):
+    if strangers := protected_touched(task, files):
         yield f"{', '.join(map(plain, strangers))} may not be edited; editable are {', '.join(task.editable)}"
         return
     for path, data in files.items():

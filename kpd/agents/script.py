@@ -7,9 +7,10 @@ from kpd.agents import space
 from kpd.agents.agent import Agent, AgentKind, BadReply, Context, Exhausted, Proposal
 from kpd.agents.reply_notes import read_notes
 from kpd.measure.screen import protected_touched
+from kpd.workspace.editable import ignored
 from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.run_files import read_plain
-from kpd.workspace.task import TaskError, ignored, task_files
+from kpd.workspace.task import TaskError, task_files
 
 PREFIX = "script:"
 MEMO = "memo.md"
@@ -60,7 +61,7 @@ def _proposal(folder: Path, context: Context) -> Proposal:
     except (TaskError, OutsideFolder) as err:
         raise BadReply(f"{folder}: {err}") from err
     memo = files.pop(MEMO, b"").decode(errors="replace")
-    if strangers := protected_touched(task.editable, files):
+    if strangers := protected_touched(task, files):
         editable = ", ".join(task.editable)
         raise BadReply(f"{folder / strangers[0]} is not an editable file; editable are {editable}")
     if not files:

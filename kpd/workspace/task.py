@@ -1,6 +1,5 @@
 """Reads task.toml and its folder: what to optimise, what an agent may change, and how it is judged."""
 
-import fnmatch
 import os
 import re
 import shutil
@@ -12,9 +11,10 @@ from pathlib import Path
 from kpd.model.hosts import Need
 from kpd.model.state import TaskCard
 from kpd.workspace import expr, sections, specs
+from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
-from kpd.workspace.paths import OutsideFolder, Workspace, inside
+from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import (
     AcceptSpec,
@@ -31,12 +31,10 @@ from kpd.workspace.strict import ConfigError, Document
 
 TASK_FILE = "task.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-EDITABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*")
 SHOWN = ("kernel.h", "interface.md", "task.md", "prompt.md")
 """The protected files that an agent is shown where the task does not name any."""
 JUDGES = (TASK_FILE, C.files[1], CUDA.files[1])
 MOST_FILES = 1000
-IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
 
 
 class TaskError(ConfigError):
@@ -45,8 +43,10 @@ class TaskError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task folder that passed every check. `protected` is every other file in it, sorted.
+    """A task folder that passed every check.
 
+    `editable` are the files that an agent may change, those of them that exist. In the `areas`, folders and globs, it
+    may also add files and remove them, but the files in `kept`. `protected` is every other file in the folder, sorted.
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
     `context` are the protected files that an agent is shown. `weights` are those of the cases that task.toml names.
     """
@@ -70,6 +70,22 @@ class Task:
     context: tuple[str, ...] = ()
     accept: AcceptSpec = field(default_factory=AcceptSpec)
     weights: dict[str, float] = field(default_factory=dict)
+    areas: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def allows(self, path: str) -> bool:
+        """Return whether a candidate may have a file with this path: one that exists or a new one."""
+        if path in self.editable:
+            return True
+        reserved = (*self.protected, *JUDGES, *C.files, *CUDA.files)
+        return is_plain(path) and self.in_area(path) and path not in reserved and clash((path,), reserved) is None
+
+    def may_remove(self, path: str) -> bool:
+        """Return whether a candidate may lack this file of the incumbent."""
+        return self.in_area(path) and self.allows(path) and path not in self.kept
+
+    def in_area(self, path: str) -> bool:
+        return any(covers(area, path) for area in self.areas)
 
     @property
     def own_score(self) -> str:
@@ -110,11 +126,6 @@ def card(task: Task) -> TaskCard:
         task.name, task.summary, task.language, task.editable, task.own_score or "us", task.bench.direction, points,
         task.need, unchecked=task.check.unchecked,
     )  # fmt: skip
-
-
-def ignored(name: str) -> bool:
-    """Return whether a file or folder of this name does not belong to a task: hidden, or an editor's backup."""
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
 
 
 def copy_task(folder: Path, to: Path) -> None:
@@ -175,6 +186,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         context=_context(document, section.context, protected),
         accept=file.accept,
         weights={name: case.weight for name, case in file.cases.items()},
+        areas=tuple(entry for entry in section.editable if is_area(entry)),
+        kept=(*(entry for entry in section.editable if not is_area(entry)), *language.files[:1]),
     )
 
 
@@ -188,26 +201,11 @@ def _language(document: Document, name: str) -> Language:
     raise _error(document, f"unknown language {name!r}", f"known are {known}", "task", "language")
 
 
-def _editable(folder: Path, document: Document, names: tuple[str, ...], judges: Collection[str]) -> tuple[str, ...]:
-    def wrong(message: str, remedy: str) -> TaskError:
-        return _error(document, message, remedy, "task", "editable")
-
-    for name in names:
-        try:
-            path = inside(folder, name)
-        except OutsideFolder as err:
-            raise wrong(f"editable path {err}", "name a file inside the task's folder") from err
-        if names.count(name) > 1:
-            raise wrong(f"editable file {name!r} appears twice", "name it once")
-        if name in judges:
-            raise wrong(f"editable file {name!r} judges the candidate", "leave it out: it is always protected")
-        if not EDITABLE.fullmatch(name) or any(ignored(part) for part in name.split("/")):
-            raise wrong(f"editable file {name!r} has a name that tools trip over", "use letters, digits, . _ + and -")
-        if not path.exists():
-            raise wrong(f"editable file {name!r} does not exist", "create it, or correct its name")
-        if not path.is_file():
-            raise wrong(f"editable file {name!r} is not a regular file", "name files, not folders")
-    return names
+def _editable(folder: Path, document: Document, entries: tuple[str, ...], judges: Collection[str]) -> tuple[str, ...]:
+    try:
+        return chosen(folder, entries, task_files(folder), judges)
+    except BadEditable as err:
+        raise _error(document, str(err), err.remedy, "task", "editable") from err
 
 
 def _context(document: Document, given: tuple[str, ...] | None, protected: tuple[str, ...]) -> tuple[str, ...]:

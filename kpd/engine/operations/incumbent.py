@@ -82,7 +82,7 @@ def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str,
     """Return the iteration's files if they may be written to the task folder. Raises Refused, TaskError, OSError."""
     editable = edits.snapshot_of(engine.workspace, run).editable
     candidate = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
-    files, live = candidate.read_candidate(editable), engine.workspace.tasks / run.task
+    files, live = candidate.read_candidate(), engine.workspace.tasks / run.task
     if force:
         now = edits.present(live, editable)
         edits.keep_edit(engine.workspace, run, now)
