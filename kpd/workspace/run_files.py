@@ -5,7 +5,7 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,12 +106,15 @@ def write_tree(folder: Path, files: Mapping[str, bytes]) -> None:
         write_atomic(inside(folder, path), data)
 
 
-def remove_file(folder: Path, path: str) -> None:
-    """Remove a file of `folder`, if it is there, and folders that it leaves empty. Raises OutsideFolder, OSError."""
+def remove_file(folder: Path, path: str, stay: Collection[str] = ()) -> None:
+    """Remove a file of `folder`, if it is there, and the folders that it leaves empty, but for those that `stay`.
+
+    Raises OutsideFolder, OSError.
+    """
     gone = inside(folder, path)
     gone.unlink(missing_ok=True)
     for above in gone.parents:
-        if above == folder or any(above.iterdir()):
+        if above == folder or above.relative_to(folder).as_posix() in stay or not above.is_dir() or any(above.iterdir()):
             return
         above.rmdir()
 

@@ -88,6 +88,11 @@ class Task:
         return any(covers(area, path) for area in self.areas)
 
     @property
+    def told(self) -> str:
+        """The editable files and the places for new ones, for a message."""
+        return ", ".join(dict.fromkeys((*(path for path in self.editable if not self.in_area(path)), *self.areas)))
+
+    @property
     def own_score(self) -> str:
         """The key of the score that the task's own benchmark gives; empty where kpd computes it from the cases."""
         return self.bench.score if self.bench.command is not None and not self.weights else ""
