@@ -20,8 +20,8 @@ class Script(Agent):
     """An agent that proposes the folders in `folder`, one per iteration of the run, in the order of their names.
 
     It goes on with the next folder whatever the outcome of the one before. A folder holds editable files; those it
-    lacks are the incumbent's. Its `memo.md` may have the lines MEMO, EXPECT and REMOVE of a reply. `folder` is absolute,
-    or relative to the workspace.
+    lacks are the incumbent's. Its `memo.md` may have the lines MEMO, EXPECT and REMOVE of a reply. `folder` is
+    absolute, or relative to the workspace.
     """
 
     def __init__(self, folder: str) -> None:

@@ -1,6 +1,6 @@
 """Connects a run with the operator's task folder: turns edits into iterations, writes the incumbent, loses nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.run_files import digest, read_plain, remove_file, write_atomic, write_tree
 from kpd.workspace.task import Task, TaskError, load_task, task_files
-
 
 EMPTY = digest(b"")
 
@@ -103,12 +102,25 @@ def refuse_to_lose(folder: Path, files: dict[str, bytes], snapshot: Task, run: R
 
     def is_foreign(path: str) -> bool:
         it = now.get(path)
+        if it is None and path in wanted and _is_blocked(folder, path, run.folder.keys() - wanted.keys()):
+            return True
         if it in (wanted.get(path), run.files.get(path)) or (it is None and not snapshot.may_remove(path)):
             return False
         return bool(run.pending_edit) or it != run.folder.get(path)
 
     if foreign := [path for path in sorted(now.keys() | wanted.keys()) if is_foreign(path)]:
         raise EditConflict(folder, foreign)
+
+
+def _is_blocked(folder: Path, path: str, gone: Collection[str]) -> bool:
+    """Return whether something but the files in `gone` stands where a new file of kpd, or its folder, would."""
+    target = folder / path
+    above = [one for one in target.parents if one != folder and one.is_relative_to(folder)]
+    file = next((one for one in above if one.is_symlink() or one.is_file()), None)
+    if file is not None:
+        return file.relative_to(folder).as_posix() not in gone
+    below = target.rglob("*") if target.is_dir() else ()
+    return any(not one.is_dir() and one.relative_to(folder).as_posix() not in gone for one in below)
 
 
 def write(folder: Path, files: dict[str, bytes], snapshot: Task, known: Iterable[str]) -> None:
@@ -122,7 +134,11 @@ def write(folder: Path, files: dict[str, bytes], snapshot: Task, known: Iterable
         if path not in files and snapshot.may_remove(path):
             remove_file(folder, path, stay)
     for path, data in files.items():
-        write_atomic(inside(folder, path), data)
+        target = inside(folder, path)
+        if target.is_dir():  # without files, or refuse_to_lose would have refused
+            for empty in (*sorted(target.rglob("*"), reverse=True), target):
+                empty.rmdir()
+        write_atomic(target, data)
 
 
 def snapshot_of(workspace: Workspace, run: Run) -> Task:

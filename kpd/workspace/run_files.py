@@ -113,10 +113,12 @@ def remove_file(folder: Path, path: str, stay: Collection[str] = ()) -> None:
     """
     gone = inside(folder, path)
     gone.unlink(missing_ok=True)
-    for above in gone.parents:
-        if above == folder or above.relative_to(folder).as_posix() in stay or not above.is_dir() or any(above.iterdir()):
+    above = gone.parent
+    while above != folder and above.relative_to(folder).as_posix() not in stay and above.is_dir():
+        if any(above.iterdir()):
             return
         above.rmdir()
+        above = above.parent
 
 
 @dataclass(frozen=True, slots=True)
