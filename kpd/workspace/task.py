@@ -192,7 +192,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         accept=file.accept,
         weights={name: case.weight for name, case in file.cases.items()},
         areas=tuple(entry for entry in section.editable if is_area(entry)),
-        kept=(*(entry for entry in section.editable if not is_area(entry)), *language.files[:1]),
+        kept=(*(entry for entry in section.editable if not is_area(entry)), *needed[:1]),
     )
 
 
@@ -216,12 +216,10 @@ def _editable(folder: Path, document: Document, entries: tuple[str, ...], judges
 def _context(document: Document, given: tuple[str, ...] | None, protected: tuple[str, ...]) -> tuple[str, ...]:
     if given is None:
         return tuple(name for name in SHOWN if name in protected)
-    for name in given:
-        if name not in protected:
-            message = f"context file {name!r} is none of the task's protected files"
-            raise _error(
-                document, message, "name files beside the editable ones, which an agent sees anyway", "task", "context"
-            )
+    if strange := [name for name in given if name not in protected]:
+        message = f"context file {strange[0]!r} is none of the task's protected files"
+        remedy = "name files beside the editable ones, which an agent sees anyway"
+        raise _error(document, message, remedy, "task", "context")
     return given
 
 
