@@ -1,7 +1,7 @@
 """Holds what the steps of one iteration share."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from kpd.engine.journal import Journal, run_of
 from kpd.hosts.host import Host
 from kpd.hosts.job import device_claim, job_seconds
 from kpd.measure.bench import Bench
+from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
 from kpd.model.faults import CandidateFault
@@ -42,6 +43,10 @@ class CandidateFailed(Exception):
 class Unconfirmed(Exception):
     """An accepted candidate cannot be measured against the baseline, for which the run does not wait or pause."""
 
+    def __init__(self, why: TooBusy | ContestBroken) -> None:
+        super().__init__(why)
+        self.why = why
+
 
 @dataclass(slots=True)
 class Attempt:
@@ -49,7 +54,7 @@ class Attempt:
 
     `fault` is the fault that ends the iteration. `others_s` are seconds that were spent on an agent or a person. With
     `in_place`, a word of its own, the incumbent is measured in the candidate's place: no artefact is kept, and an audit
-    looks for no gain.
+    looks for no gain. `prepare` makes the bench anew, with all that it has built on the host.
     """
 
     workspace: Workspace
@@ -67,6 +72,7 @@ class Attempt:
     fault: CandidateFailed | None = None
     others_s: float = field(default=0.0)
     in_place: str = ""
+    prepare: Callable[[], Awaitable[Bench]] = field(kw_only=True)
 
     @property
     def run(self) -> Run:

@@ -9,7 +9,7 @@ from kpd.hosts.errors import LOST, HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import Bench
 from kpd.model import events as e
-from kpd.model.waits import DeviceBusy, DiskTrouble
+from kpd.model.waits import DeviceBusy, DiskTrouble, IncumbentToo, Pause
 from kpd.workspace.disk import explained
 
 BUSY_S = 10.0
@@ -25,6 +25,14 @@ class RunRestart(Exception):
     """The run has to prepare its host anew and go on after its last finished step, after trouble once it is resumed."""
 
 
+class IncumbentHasIt(HostError):
+    """Trouble `err` of a candidate, which the incumbent had in its place, too: `said` is what it met there."""
+
+    def __init__(self, err: HostError, run: str, incumbent: int, said: str) -> None:
+        super().__init__(err.kind, err.message, err.remedy)
+        self.pause = IncumbentToo(err.fact, run, incumbent, said)
+
+
 async def handle_trouble(journal: Journal, control: Control, run_id: str, host: Host, err: Exception) -> None:
     """Respond to an error of the host or disk: wait for a busy device or a lost host, else pause the run.
 
@@ -38,11 +46,14 @@ async def handle_trouble(journal: Journal, control: Control, run_id: str, host: 
         await control.rest(BUSY_S)
         set_waiting(journal, run_of(journal, run_id), None)
         return
-    cause = err.fact if isinstance(err, HostError) else DiskTrouble(_told(err))
-    journal.emit(e.RunPaused(run_id, cause, by="kpd", infra=True))
+    journal.emit(e.RunPaused(run_id, _pause(err), by="kpd", infra=True))
     if isinstance(err, HostError):
         await host.renew()
 
 
-def _told(err: Exception) -> str:
-    return explained(err, "the workspace", "")[0] if isinstance(err, OSError) else str(err)
+def _pause(err: Exception) -> Pause:
+    if isinstance(err, IncumbentHasIt):
+        return err.pause
+    if isinstance(err, HostError):
+        return err.fact
+    return DiskTrouble(explained(err, "the workspace", "")[0] if isinstance(err, OSError) else str(err))

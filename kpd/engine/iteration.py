@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.engine.attempt import Attempt, CandidateFailed
-from kpd.engine.blame import is_suspect, suspected
+from kpd.engine.blame import tried
 from kpd.engine.host_trouble import RunRestart, handle_trouble
 from kpd.engine.steps import STEPS, Step, StepResult
 from kpd.hosts.errors import HostError
+from kpd.measure.seeds import redraw
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.waits import ServiceTrouble
@@ -62,15 +63,11 @@ async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult | e.
             async with attempt.turn() if use == "measures" else nullcontext():
                 return await _timed(who, step, found)
 
+    redraw()
     try:
         use = step.use(attempt, found)
         attempt.journal.emit(e.StepStarted(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, use))
-        try:
-            return await take(attempt)
-        except HostError as err:
-            if not is_suspect(attempt, step, err):
-                raise
-            return await suspected(attempt, step, found, err, take)
+        return await tried(attempt, step, found, take)
     except (Unavailable, OverBudget) as err:
         cause = err.over if isinstance(err, OverBudget) else ServiceTrouble(err.message, err.remedy)
         attempt.journal.emit(e.RunPaused(attempt.run_id, cause, by="kpd", infra=True))

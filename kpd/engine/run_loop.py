@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kpd.agents.agent import Agent, Exhausted
@@ -26,7 +27,7 @@ from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.agents import EDIT
-from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped, TooBusy
+from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
 from kpd.model.notices import NotWritten
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
@@ -99,11 +100,14 @@ class RunLoop:
             try:
                 task = self._snapshot()
                 await self.control.run(self.host.connect())
-                bench = await self.control.run(prepare(self.host, task, self.place.device, self._say))
-                note_peaks(self.pool, self.host.name, bench)
-                return task, bench
+                return task, await self.control.run(self._prepared(task))
             except (HostError, OSError) as err:
                 await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
+
+    async def _prepared(self, task: Task) -> Bench:
+        bench = await prepare(self.host, task, self.place.device, self._say)
+        note_peaks(self.pool, self.host.name, bench)
+        return bench
 
     def _snapshot(self) -> Task:
         """Copy the task when the run begins; iterations are staged from this copy, whatever happens to the folder.
@@ -151,7 +155,7 @@ class RunLoop:
                 )
                 continue
             await self._follow_settings()
-            await self._iteration(step, task, bench)
+            bench = await self._iteration(step, task, bench)
             if self.run.over:
                 return
 
@@ -172,7 +176,8 @@ class RunLoop:
         for held in agents.values():
             await held.close()
 
-    async def _iteration(self, step: plan.Iterate, task: Task, bench: Bench) -> None:
+    async def _iteration(self, step: plan.Iterate, task: Task, bench: Bench) -> Bench:
+        """Execute the iteration, and return the bench, which may have had to be prepared again. Raises Interrupted."""
         if step.agent not in self._agents:
             self._agents[step.agent] = make_agent(step.agent, self.config)
         held = self._agents[step.agent]
@@ -180,7 +185,7 @@ class RunLoop:
             self._begin(step, held)
         at = Attempt(
             self.workspace, self.config, self.journal, self.control, self.host, bench, held, task, self.live,
-            self.run_id, step.number,
+            self.run_id, step.number, prepare=partial(self._prepared, task),
         )  # fmt: skip
         try:
             await self.control.run(iterate(at))
@@ -188,11 +193,12 @@ class RunLoop:
             for_good = not plan.explores(self.run, step.agent)
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", NothingLeft(err.why), for_good))
         except Unconfirmed as err:
-            self.journal.emit(e.IterationEnded(self.run_id, step.number, "infra", TooBusy(str(err))))
+            self.journal.emit(e.IterationEnded(self.run_id, step.number, "infra", err.why))
         except Interrupted as interrupted:
             if interrupted.how != "skip":
                 raise
             self._give_up(interrupted)
+        return at.bench
 
     def _begin(self, step: plan.Iterate, held: Agent) -> None:
         run = self.run

@@ -9,13 +9,12 @@ from msgspec import structs
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
 from kpd.engine import audits, objects, review
-from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
+from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.patches import unified
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
 from kpd.engine.tools.serving import serve_session
 from kpd.engine.waiting import set_waiting
-from kpd.hosts.errors import HostError
 from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.compiling import BuildError
@@ -134,10 +133,6 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
         )
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
-    except HostError as err:
-        if err.kind == "busy" and attempt.iteration.confirming:
-            raise Unconfirmed(str(err)) from err
-        raise
     cases = score.case_times(samples, attempt.bench.work)
     if score.impossible(cases, attempt.bench.work):
         await attempt.bench.remeasure()

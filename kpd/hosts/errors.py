@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal, cast, get_args
 
 from kpd.model.waits import HostTrouble
@@ -18,6 +19,7 @@ HostErrorKind = Literal[
     "refused",  # a path, id or value that no request may carry
     "not_found",  # the file does not exist
     "corrupt",  # content that does not hash to its name
+    "stale",  # a file is not what was built, and no job that is asked about has changed it
     "too_large",  # more than the caller's limit, or than one message carries
     "running",  # the job still runs
     "busy",  # the device is used by others so much that nothing can be measured
@@ -36,6 +38,7 @@ REMEDIES: dict[HostErrorKind, str] = {
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
     "not_found": "check that its folder is there and is the right one; resume makes a run's files there again",
     "corrupt": "send the content again",
+    "stale": "resume to build it again, and find out who else writes there: a candidate can, if nothing confines jobs",
     "too_large": "ask for less at a time",
     "running": "kill the job, or wait for its end",
     "busy": "end other work on the device",
@@ -45,6 +48,8 @@ REMEDIES: dict[HostErrorKind, str] = {
 
 LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died"})
 """Errors that may pass with time: kpd tries again soon. After others it tries seldom or never: most need a person."""
+LOST_BUILDS: frozenset[HostErrorKind] = frozenset({"not_found", "stale", "corrupt"})
+"""Errors with what was built on the host: it can be built again."""
 
 CLOSED = re.compile(r"System is (booting up|going down)|NO LOGINS: System going down")
 """What a host says that refuses all logins for a while: systemd's words in /run/nologin, and BSD's."""
@@ -70,6 +75,19 @@ class HostError(Exception):
     def again(self) -> "HostError":
         """Copy the error, to raise it in another task: one exception raised in many would collect their tracebacks."""
         return HostError(self.kind, self.message, self.remedy)
+
+
+class ChangedFile(HostError):
+    """The file at `path`, which the job `built` has left on a host, is not what was built."""
+
+    def __init__(self, kind: Literal["stale", "corrupt"], host: str, path: str) -> None:
+        super().__init__(kind, f"{host}: {path} is not what was built", REMEDIES["stale"])
+        self.path = path
+
+    @property
+    def built(self) -> str:
+        parts = PurePosixPath(self.path).parts
+        return parts[parts.index("jobs") + 1] if "jobs" in parts[:-1] else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,6 +251,11 @@ class Host:
         """
         return bool((await self._ask("kill", job=id)).fields["killed"])
 
+    async def end(self, id: str) -> None:
+        """End a job as `kill` does. Raises HostError: `busy` where it lost its lease at any time until its end."""
+        if lost := (await self._ask("kill", job=id)).fields["lost"]:
+            raise HostError("busy", f"{self.name}: {lost}")
+
     async def read(self, path: str, limit: int) -> bytes:
         """Read a whole file below the host's root, by absolute or relative path.
 

@@ -124,8 +124,9 @@ class Bench(Protocol):
     ) -> AsyncGenerator[ProcessSample]:
         """Yield a sample from each of at most `processes` fresh processes, numbered from `first`, as they end.
 
-        Each process times both objects. Closing the generator ends the job. Samples that were yielded stay valid, and
-        the same job yields them again; if it was ended early, there are fewer. Raises CheckFailed.
+        Each process times both objects. Closing the generator ends the job; it raises HostError (busy) where the
+        device was not the job's own until then. Else samples that were yielded stay valid, and the same job yields them
+        again; if it was ended early, there are fewer. Raises CheckFailed.
         """
 
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:

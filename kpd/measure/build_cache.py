@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from kpd.hosts.errors import HostError
+from kpd.hosts.errors import LOST_BUILDS, HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject
@@ -59,17 +59,16 @@ class BuildCache:
     async def again_if_gone(self, *built: str, seals: Seals = MappingProxyType({})) -> AsyncIterator[None]:
         """Run a block that uses these build jobs. If a file is gone, forget all that was staged and built.
 
-        It is then staged and built again when next asked for. So are all jobs whose folders are among `seals` if a file
-        there has changed. Raises HostError.
+        It is then staged and built again when next asked for. So are all jobs whose folders are among `seals`; the
+        bench has to be prepared again, as its own programs may be among them. Raises HostError.
         """
         try:
             yield
         except HostError as err:
-            if err.kind in ("not_found", "corrupt"):
+            if err.kind in LOST_BUILDS:
                 self._trees.clear()
                 self._objects.clear()
-                changed = [PurePosixPath(folder).parent.name for folder in seals] if err.kind == "corrupt" else ()
-                for job in {*built, *changed}:
+                for job in {*built, *(PurePosixPath(folder).parent.name for folder in seals)}:
                     await self._host.forget(job)
             raise
 

@@ -5,10 +5,10 @@ import shlex
 import signal
 from collections.abc import Iterable
 
-from kpd.hosts.errors import HostError
+from kpd.hosts.errors import ChangedFile, HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure.bench import Say
-from kpd.measure.seals import CHANGED
+from kpd.measure.seals import CHANGED, STALE
 
 GONE = 90
 """The exit status of a script that misses a file on the host."""
@@ -73,15 +73,9 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
     if result.rc == GONE:
         await host.forget(result.id)
         raise HostError("not_found", f"{host.name}: job {result.id} needs a file that is gone: {tail(result.stderr)}")
-    if result.rc == CHANGED:
+    if result.rc in (STALE, CHANGED):
         await host.forget(result.id)
-        raise changed(host, tail(result.stderr, 1))
-
-
-def changed(host: Host, path: str) -> HostError:
-    """Return the error for a file that is not as it was built."""
-    remedy = "resume to build it again, and find out who else writes there: a candidate can where nothing confines jobs"
-    return HostError("corrupt", f"{host.name}: {path} is not what was built", remedy)
+        raise ChangedFile("stale" if result.rc == STALE else "corrupt", host.name, tail(result.stderr, 1))
 
 
 async def unreported(host: Host, result: JobResult, why: str) -> HostError:

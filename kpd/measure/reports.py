@@ -102,30 +102,39 @@ class DeviceWatch:
 
 
 async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGenerator[ReportLine | JobResult]:
-    """Yield the job's lines, and at last its result. Closing the generator early ends the job in the background.
+    """Yield the job's lines, and at last its result. Closing the generator early ends the job.
 
     Raises CodecError when the job writes something that is not a report, and HostError: `busy` for a lost lease, as
-    soon as that is known. Lines that wait for a look at that moment are not yielded.
+    soon as that is known. Lines that wait for a look at that moment are not yielded. Closing the generator raises
+    `busy`, too, where the lease was lost before the job's end: the supervisor looks at the lock only now and then, so
+    lines that were yielded may be from after the loss.
     """
     lines = LineReader()
     watch = DeviceWatch(spec.lease is not None and spec.lease.gpu)
     held: deque[ReportLine] = deque()
-    async with contextlib.aclosing(host.follow(spec)) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, JobResult):
-                # Processes in the notes have tainted their lines already; a lost lease counts in any case.
-                if piece.taint and (not watch.seen or piece.lease_lost):
-                    raise HostError("busy", f"{host.name}: {piece.taint}")
-                watch.known = math.inf
-            elif piece.stream == "notes":
-                watch.add(piece.data)
-                if watch.lost:
-                    raise HostError("busy", f"{host.name}: {watch.lost[:TOLD]}")
-            elif piece.stream == "stdout":
-                held += lines.add(piece)
-            elif say is not None:
-                say(piece.data.decode(errors="replace"))
-            while held and held[0].end <= watch.known:
-                yield watch.judge(held.popleft())
-            if isinstance(piece, JobResult):
-                yield piece
+    end: JobResult | None = None
+    try:
+        async with contextlib.aclosing(host.follow(spec)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, JobResult):
+                    # Processes in the notes have tainted their lines already; a lost lease counts in any case.
+                    if piece.taint and (not watch.seen or piece.lease_lost):
+                        raise HostError("busy", f"{host.name}: {piece.taint}")
+                    watch.known = math.inf
+                    end = piece
+                elif piece.stream == "notes":
+                    watch.add(piece.data)
+                    if watch.lost:
+                        raise HostError("busy", f"{host.name}: {watch.lost[:TOLD]}")
+                elif piece.stream == "stdout":
+                    held += lines.add(piece)
+                elif say is not None:
+                    say(piece.data.decode(errors="replace"))
+                while held and held[0].end <= watch.known:
+                    yield watch.judge(held.popleft())
+    except GeneratorExit:
+        if end is None:
+            await host.end(spec.id)
+        raise
+    assert end is not None, "a job ends with its result or raises"
+    yield end

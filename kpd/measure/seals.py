@@ -4,8 +4,11 @@ import re
 import shlex
 from collections.abc import Mapping
 
-CHANGED = 89
-"""The exit status of a script that finds a file not as it was built; the file's path is the last line of its stderr."""
+STALE, CHANGED = 88, 89
+"""The exit statuses of a script that finds a file not as it was built: before it has run anything else, and later.
+
+The file's path is the last line of its stderr.
+"""
 UNCHANGED = "unchanged"
 """A function of the shell, defined by `guard`, that ends the script where a file is not as it was built."""
 Seals = Mapping[str, Mapping[str, str]]
@@ -25,14 +28,14 @@ def taken(stdout: bytes) -> dict[str, str]:
 def guard(seals: Seals, gone: int) -> str:
     """Return shell that defines `unchanged` and calls it; empty where there is nothing to compare.
 
-    It ends with status `gone` where a file is missing, and with CHANGED where one has changed or was added.
+    It ends with status `gone` where a file is missing, and with STALE or CHANGED where one has changed or was added.
     """
     files = {f"{folder}/{name}": digest for folder, names in seals.items() for name, digest in sorted(names.items())}
     if not files:
         return ""
     paths = " ".join(map(shlex.quote, files))
     added = "".join(
-        f"set -- {folder}/*; [ $# -eq {len(names)} ] || {{ echo {folder} >&2; exit {CHANGED}; }}\n"
+        f"set -- {folder}/*; [ $# -eq {len(names)} ] || {{ echo {folder} >&2; exit $changed; }}\n"
         for folder, names in ((shlex.quote(folder), names) for folder, names in seals.items())
         if names
     )
@@ -46,6 +49,6 @@ def guard(seals: Seals, gone: int) -> str:
         f"found=$(sha256 {paths})\n"
         f'[ "$found" = "$expected" ] && return\n'
         f'printf \'%s\\n\' "$found" "$expected" | {differing}\n'
-        f"exit {CHANGED}\n"
-        f"}}\n{UNCHANGED}\n"
+        f"exit $changed\n"
+        f"}}\nchanged={STALE}\n{UNCHANGED}\nchanged={CHANGED}\n"
     )

@@ -5,6 +5,7 @@ from kpd.model.faults import CandidateFault
 from kpd.model.flags import Flag
 from kpd.model.kinds import Kind, Told
 from kpd.model.verdicts import Gain, Verdict
+from kpd.model.waits import HostTrouble
 
 # ── of a run ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -100,9 +101,15 @@ class Flagged(Kind, frozen=True):
 
 
 class TooBusy(Kind, frozen=True):
-    """It could not be measured against the baseline, in its host's words: most often the machine was too busy."""
+    """It could not be measured against the baseline, as the machine was too busy, in its host's words."""
 
     error: str
+
+
+class ContestBroken(Kind, frozen=True):
+    """It could not be measured against the baseline: trouble came again and again with it, not with the baseline."""
+
+    trouble: HostTrouble
 
 
 class Skipped(Kind, frozen=True):
@@ -128,6 +135,7 @@ IterationCause = (
     | Superseded
     | Flagged
     | TooBusy
+    | ContestBroken
     | Skipped
     | NothingLeft
     | RunOver

@@ -73,6 +73,18 @@ class EditUnreadable(Kind, frozen=True):
     error: str
 
 
+class BuiltAgain(Kind, frozen=True):
+    """A file on a host that was not what was built for iteration `of` (None: what measures it) when it was needed.
+
+    kpd built it again; nobody knows who changed it.
+    """
+
+    run: str
+    path: str
+    host: str
+    of: int | None = None
+
+
 class NotWritten(Kind, frozen=True):
     """Files that cannot be written: those of an incumbent, or, without an iteration, the result of the run."""
 
@@ -176,6 +188,7 @@ Subject = (
     | ProtectedChanged
     | OwnBaseline
     | EditUnreadable
+    | BuiltAgain
     | NotWritten
     | BaselineCost
     | NotOptimised

@@ -25,6 +25,15 @@ class DeviceBusy(Kind, frozen=True):
     again_s: float
 
 
+class ForIncumbent(Kind, frozen=True):
+    """A try of `step` with the incumbent in the candidate's place, after `trouble` that the candidate may provoke."""
+
+    run: str
+    incumbent: int
+    step: str
+    trouble: HostTrouble
+
+
 class ForLease(Kind, frozen=True):
     """A device whose lease another kpd has, in the words of the host and of the lock."""
 
@@ -100,6 +109,7 @@ class ForEdit(Kind, frozen=True):
 Wait = (
     HostTrouble
     | DeviceBusy
+    | ForIncumbent
     | ForLease
     | ForTurn
     | ForDevice
@@ -127,6 +137,15 @@ class PausedBy(Kind, frozen=True):
     by: str
 
 
+class IncumbentToo(Kind, frozen=True):
+    """Trouble in a step that came with the incumbent in the candidate's place, too; `said` is what it met there."""
+
+    trouble: HostTrouble
+    run: str
+    incumbent: int
+    said: str
+
+
 class DiskTrouble(Kind, frozen=True):
     """An error with a file, in the words of the system."""
 
@@ -140,7 +159,7 @@ class ServiceTrouble(Kind, frozen=True):
     remedy: str
 
 
-Pause = PausedBy | HostTrouble | DiskTrouble | ServiceTrouble | Overspent | Told
+Pause = PausedBy | HostTrouble | IncumbentToo | DiskTrouble | ServiceTrouble | Overspent | Told
 
 # ── a held queue ──────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -10,7 +10,7 @@ from kpd.text.faults import fault
 from kpd.text.flags import flags
 from kpd.text.gains import gain
 from kpd.text.verdicts import verdict
-from kpd.text.waits import exhausted, pause
+from kpd.text.waits import exhausted, pause, trouble
 
 TURN_ENDS: dict[TurnEnd, str] = {
     "done": "the agent ended its turn",
@@ -44,6 +44,8 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
             return f"{verdict(cause.verdict)}, but it {flags(cause.flags)}"
         case c.TooBusy():
             return cause.error
+        case c.ContestBroken():
+            return f"it broke off again and again, but not with the baseline in its place: {trouble(cause.trouble)}"
         case c.Skipped():
             return f"skipped by {cause.by}" if cause.by else "skipped"
         case c.NothingLeft():

@@ -5,7 +5,7 @@ import signal
 
 from kpd.model import faults as f
 from kpd.model.kinds import Told
-from kpd.text.waits import exhausted
+from kpd.text.waits import exhausted, trouble
 
 CANCELS = (
     "this looks like cancellation, as the other elements are much larger: compare = "
@@ -45,7 +45,7 @@ def fault(found: f.CandidateFault) -> str:
         case f.BreaksMeasurement():
             return (
                 f"breaks its measurement: the step `{found.step}` failed again and again with this candidate, and not "
-                f"with the incumbent: {found.trouble.message}"
+                f"with the incumbent: {trouble(found.trouble)}; in the cockpit, `try again` measures it once more"
             )
         case f.ProtectedFiles():
             return f"protected file: {', '.join(found.files)}"

@@ -37,6 +37,10 @@ def told(found: n.Subject) -> str:
             return f"{found.run} takes your edit as its baseline: {other}; kpd rollback {found.before} brings it back"
         case n.EditUnreadable():
             return f"an edit of {found.task} cannot be read: {found.error}"
+        case n.BuiltAgain():
+            what = "what measures the candidates" if found.of is None else f"{found.run}.{found.of}"
+            who = "find out who writes there: a candidate can where nothing confines jobs"
+            return f"{found.host}: {found.path}, built for {what}, was changed, and is built again; {who}"
         case n.NotWritten(iteration=None):
             return f"the result of {found.run} cannot be written: {found.error}"
         case n.NotWritten():

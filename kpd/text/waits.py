@@ -12,6 +12,9 @@ def wait(found: s.Wait | None) -> str:
             return ""
         case s.DeviceBusy():
             return f"{trouble(found.trouble)}; measured again in {found.again_s:g} s"
+        case s.ForIncumbent():
+            tried = f"{found.run}.{found.incumbent}, the incumbent, is tried in the candidate's place"
+            return f"{tried}, as its {found.step} met trouble: {found.trouble.message}"
         case s.ForLease():
             return found.said
         case s.ForTurn():
@@ -57,6 +60,9 @@ def pause(found: s.Pause | None) -> str:
             return f"paused by {found.by}"
         case s.HostTrouble():
             return f"infrastructure: {trouble(found)}"
+        case s.IncumbentToo():
+            whose = f"{found.run}.{found.incumbent}, the incumbent, has trouble too in the candidate's place"
+            return f"infrastructure: {trouble(found.trouble)}; {whose}: {found.said}"
         case s.DiskTrouble():
             return f"infrastructure: {found.message}"
         case s.ServiceTrouble():
@@ -97,7 +103,7 @@ def idle_reason(found: n.IdleReason) -> str:
             return f"{found.run} has it, and waits {wait(found.wait)}"
         case n.HostDown():
             return found.error
-        case s.PausedBy() | s.DiskTrouble() | s.ServiceTrouble() | Overspent():
+        case s.PausedBy() | s.IncumbentToo() | s.DiskTrouble() | s.ServiceTrouble() | Overspent():
             return pause(found)
         case _:
             return wait(found)

@@ -154,3 +154,11 @@ def outcome(folder: Path) -> Header:
         end_marked(folder)
         free = shutil.disk_usage(str(folder.parent) if folder.parent.is_dir() else "/").free
         return {"rc": -1, "reason": "lost", "seconds": 0.0, "free": free, "token": 0, "taint": "", "lease_lost": False}
+
+
+def loss(folder: Path) -> str:
+    """Return how a job that no longer runs lost its lease, in words; empty when it did not, or is not known."""
+    if not (folder / "rc").exists():
+        return ""
+    end = outcome(folder)
+    return str(end["taint"]) if end["lease_lost"] else ""

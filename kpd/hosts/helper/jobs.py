@@ -11,7 +11,7 @@ import signal
 from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused, check_job, is_job
-from kpd.hosts.helper.folder import RunningJob, environment, find_running, let_go, outcome, start, supervisor_of
+from kpd.hosts.helper.folder import RunningJob, environment, find_running, let_go, loss, outcome, start, supervisor_of
 from kpd.hosts.helper.follow import Follower
 from kpd.hosts.helper.lease import LeaseTerms
 from kpd.hosts.helper.lock import Lock, lock_path
@@ -134,7 +134,7 @@ class Jobs:
             if follower.folder.name == job:
                 follower.ended = True
         for request in running.killers:
-            self.wire.send({"id": request, "ok": {"killed": True}})
+            self.wire.send({"id": request, "ok": {"killed": True, "lost": loss(self.folder / job)}})
 
     def pause(self) -> "float | None":
         """Return the seconds until the next look at the output of followed jobs; None when none is followed."""
@@ -156,7 +156,7 @@ class Jobs:
     def op_kill(self, request: int, body: bytes, job: str) -> "Header | None":
         running = self.look(check_job(job))
         if running is None:
-            return {"killed": False}
+            return {"killed": False, "lost": loss(self.folder / job)}
         supervisor = running.supervisor or supervisor_of(self.folder / job)
         with contextlib.suppress(ProcessLookupError):  # it ends at this very moment, and the FIFO is about to say so
             os.kill(supervisor, signal.SIGTERM)

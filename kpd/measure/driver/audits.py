@@ -1,6 +1,5 @@
 """Measures for the audits of a gain: each call on fresh inputs, and each kernel in processes without the other."""
 
-import secrets
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import CASE_LIMIT_MS, PlaceObject, copied, drawn, time_pair
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
+from kpd.measure.seeds import Draws
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 FRESH_MS = (800, 1600)
@@ -67,7 +67,8 @@ async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, Fr
     """Time both kernels in one process, each call on inputs of its own. Raises CheckFailed and HostError."""
     place = what.place or copied(what.host)
     program = jobs.words([*what.harness.command(what.tolerance, what.reference), "fresh"])
-    order = "ab"[secrets.randbelow(2)]
+    draws = Draws("fresh")
+    order = "ab"[draws.below(2)]
     arguments = jobs.words(["a.so", "b.so", order, str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS)])
     script = (
         "read -r seed pad drawn_a drawn_b\n"
@@ -76,7 +77,7 @@ async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, Fr
         'pad=$(printf "%${pad}s" "")\n'
         f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" {program} {arguments}\n'
     )
-    secret = f"{secrets.token_hex(8)} {drawn()}\n".encode()
+    secret = f"{draws.seed()} {drawn(draws)}\n".encode()
     result = await jobs.run(what.host, what.where.spec(job, script, what.bench.limit_s, secret), say)
     return (await report_of(what.host, what.harness, result, _Report, "audit", what.bench.limit_s)).cases
 

@@ -1,7 +1,6 @@
 """Checks outputs against the task's oracle on new secret inputs, and that all accesses are in reference."""
 
 import re
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,6 +11,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import CheckFailed, CheckPassed, Say
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.run_context import RunContext
+from kpd.measure.seeds import Draws
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import (
     BadAccess,
@@ -105,7 +105,7 @@ async def check(
     path = jobs.out(host, built, OBJECT)
     command = (*harness.command(spec, reference, baseline), "check", path, str(spec.seeds), str(call_limit_ms(spec)))
     script = seeded(command, path, reference, baseline)
-    result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, seed()), say)
+    result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, seed("check")), say)
     report = await report_of(host, harness, result, _Passed, "check", spec.limit_s)
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
     return CheckPassed(report.comparisons, report.worst, worst_at, spec.truth)
@@ -117,9 +117,9 @@ def seeded(command: Iterable[str], *needed: str) -> str:
     return f"{there} || exit {jobs.GONE}\nexec {jobs.words(command)}\n"
 
 
-def seed() -> bytes:
+def seed(purpose: str) -> bytes:
     """Draw the secret seed that the driver reads from its input."""
-    return f"{secrets.token_hex(8)}\n".encode()
+    return f"{Draws(purpose).seed()}\n".encode()
 
 
 async def report_of(

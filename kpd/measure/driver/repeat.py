@@ -32,5 +32,5 @@ async def repeat(
     given = harness.command(spec, reference, baseline)
     command = (*given, "repeat", path, spec.deterministic, str(REPEAT_MS), str(call_limit_ms(spec)))
     script = seeded(command, path, reference, baseline)
-    result = await jobs.run(host, where.spec(job, script, spec.limit_s, seed()), say)
+    result = await jobs.run(host, where.spec(job, script, spec.limit_s, seed("repeat")), say)
     return (await report_of(host, harness, result, _Report, "repeats", spec.limit_s)).calls

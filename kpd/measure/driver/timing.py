@@ -1,7 +1,6 @@
 """Times candidate against incumbent, A B B A, in fresh processes of one job."""
 
 import contextlib
-import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from kpd.measure.reports import reports
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import Batches, CaseSample, ClockReadings, DriverClock, ProcessSample
 from kpd.measure.seals import UNCHANGED
+from kpd.measure.seeds import Draws
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import LeftThreads, WrongResult
 from kpd.workspace.specs import BenchSpec, CheckSpec
@@ -101,11 +101,11 @@ async def time_pair(
     """Yield a sample from each of `processes` fresh processes, numbered from `first`.
 
     `incumbent` and `candidate` are build jobs, which may be the same. One job runs all processes, and each sample comes
-    as soon as its process has ended; closing the generator ends the job in the background. A job that was ended early
-    is read as far as it got, so there may be fewer samples. Which object is loaded first alternates with the process
-    number; where stack and heap begin is drawn for each process, and so is what `place` draws (None: nothing). Raises
-    CheckFailed when an output is wrong after it was timed, and HostError. With `alone`, processes of even numbers have
-    the incumbent on both sides, and those of odd numbers the candidate.
+    as soon as its process has ended; closing the generator ends the job, and may raise HostError (see `reports`). A job
+    that was ended early is read as far as it got, so there may be fewer samples. Which object is loaded first
+    alternates with the process number; where stack and heap begin is drawn for each process, and so is what `place`
+    draws (None: nothing). Raises CheckFailed when an output is wrong after it was timed, and HostError. With `alone`,
+    processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate.
     """
     arguments = (bench.quads, CASE_LIMIT_MS)
     program = jobs.words([*harness.command(tolerance, reference), "time"])
@@ -140,7 +140,8 @@ async def time_pair(
     )
     numbers = range(first, first + processes)
     sides = ["ab"[number % 2] for number in numbers]
-    lines = (f"{secrets.token_hex(8)} {side} {side if alone else '-'} {drawn()}\n" for side in sides)
+    draws = Draws(f"time {first} {alone}")
+    lines = (f"{draws.seed()} {side} {side if alone else '-'} {drawn(draws)}\n" for side in sides)
     spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, "".join(lines).encode())
     problem: CheckFailure | None = None
     taken = 0
@@ -165,9 +166,9 @@ async def time_pair(
         raise HostError("host", f"{host.name}: job {job} did not report: {err}") from err
 
 
-def drawn() -> str:
+def drawn(draws: Draws) -> str:
     """Draw the layout of a process: the bytes that its environment is longer, and a number for each object."""
-    return f"{1 + secrets.randbelow(MOST_PAD)} {secrets.randbelow(1 << 31)} {secrets.randbelow(1 << 31)}"
+    return f"{1 + draws.below(MOST_PAD)} {draws.below(1 << 31)} {draws.below(1 << 31)}"
 
 
 async def _refuse_end(

@@ -1,6 +1,7 @@
 """A job's lines as they come: whole, bounded, and tainted by whoever else was on the device."""
 
 import json
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,18 @@ async def test_a_lease_that_is_lost_is_known_while_the_job_runs(host: Host) -> N
             await host.run(f"touch {go}", 10)
     assert caught.value.kind == "busy"
     assert found == [ReportLine(b"one", 0, 4)]
+
+
+async def test_lines_are_not_believed_when_the_lease_was_lost_since_the_last_look(host: Host) -> None:
+    """A contest ends its job as soon as its verdict is settled; the supervisor looks at the lock once a second."""
+    script = f"rm {host.leases}/cpu.lock; echo one; sleep 300"
+    with pytest.raises(HostError, match="the lease on cpu was lost: its file was replaced") as caught:
+        async with aclosing(reports(host, JobSpec("measures", script, 310.0, lease=LeaseRequest("cpu")))) as lines:
+            async for _ in lines:
+                break
+    assert caught.value.kind == "busy"
+    async with aclosing(reports(host, JobSpec("keeps", "echo one; sleep 300", 310.0, lease=LeaseRequest("cpu")))) as ok:
+        assert isinstance(await anext(ok), ReportLine)
 
 
 @linux_only

@@ -1,13 +1,14 @@
 """The hashes of what was built: a shell that compares them, and jobs that refuse what has changed."""
 
 import hashlib
+import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kpd.hosts.errors import HostError
+from kpd.hosts.errors import ChangedFile, HostError
 from kpd.measure import jobs, seals
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver.check import check
@@ -42,8 +43,10 @@ def append(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\0")
 
 
-def ran(known: dict[str, dict[str, str]]) -> tuple[int, str]:
-    done = subprocess.run(["sh", "-c", seals.guard(known, GONE)], capture_output=True, text=True, check=False)
+def ran(known: dict[str, dict[str, str]], then: str = ":") -> tuple[int, str]:
+    done = subprocess.run(
+        ["sh", "-c", f"{seals.guard(known, GONE)}{then}"], capture_output=True, text=True, check=False
+    )
     return done.returncode, done.stderr.strip()
 
 
@@ -58,7 +61,7 @@ async def test_nothing_to_compare_is_no_script() -> None:
 async def test_a_changed_file_is_named(folder: Path) -> None:
     known = sealed(folder)
     (folder / "copy10.o").write_text("copy1O.o")
-    assert ran(known) == (seals.CHANGED, str(folder / "copy10.o"))
+    assert ran(known) == (seals.STALE, str(folder / "copy10.o"))
 
 
 async def test_a_missing_file_is_gone(folder: Path) -> None:
@@ -70,7 +73,14 @@ async def test_a_missing_file_is_gone(folder: Path) -> None:
 async def test_an_added_file_is_told_by_its_folder(folder: Path) -> None:
     known = sealed(folder)
     (folder / "copy11.o").write_text("more")
-    assert ran(known) == (seals.CHANGED, str(folder))
+    assert ran(known) == (seals.STALE, str(folder))
+
+
+async def test_what_changes_after_the_first_look_is_told_apart(folder: Path) -> None:
+    known = sealed(folder)
+    assert ran(known, f"echo more >> {shlex.quote(str(folder))}/copy0.o; {seals.UNCHANGED}") == (
+        seals.CHANGED, str(folder / "copy0.o"),
+    )  # fmt: skip
 
 
 async def test_a_build_tells_the_hashes_of_all_that_it_left(lab: Lab) -> None:
@@ -94,7 +104,8 @@ async def test_a_job_refuses_an_object_that_is_not_what_was_built(lab: Lab) -> N
     append(Path(jobs.out(lab.host, built.job, OBJECT)))
     with pytest.raises(HostError, match=rf"{OBJECT} is not what was built") as refused:
         await check(lab.host, lab.harness, built.job, "changed", QUICK, where)
-    assert refused.value.kind == "corrupt"
+    assert isinstance(refused.value, ChangedFile)
+    assert (refused.value.kind, refused.value.built) == ("stale", built.job)
     assert "build it again" in refused.value.remedy
 
 
@@ -103,5 +114,5 @@ async def test_all_that_a_changed_file_stood_beside_is_built_again(lab: Lab) -> 
     folder = Path(jobs.out(lab.host, built.job, ""))
     with pytest.raises(HostError):
         async with BuildCache(lab.host).again_if_gone(seals={str(folder): built.hashes}):
-            raise jobs.changed(lab.host, str(folder / OBJECT))
+            raise ChangedFile("corrupt", lab.host.name, str(folder / OBJECT))
     assert (await lab.build(RIGHT, "-O1", "-g")).made

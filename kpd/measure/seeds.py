@@ -1,0 +1,29 @@
+"""Draws the secret numbers of checks and timings: new ones for every step, the same for all who take that step."""
+
+import hashlib
+import secrets
+from contextvars import ContextVar
+
+_secret: ContextVar[bytes | None] = ContextVar("secret", default=None)
+
+
+def redraw() -> None:
+    """Draw other numbers in this context from now on. Until then, one who repeats a step meets the same numbers."""
+    _secret.set(secrets.token_bytes(32))
+
+
+class Draws:
+    """The numbers for one purpose, in the order in which they are drawn. Nobody can tell the next from those before."""
+
+    def __init__(self, purpose: str) -> None:
+        self._key = (_secret.get() or secrets.token_bytes(32)) + purpose.encode()
+        self._drawn = 0
+
+    def below(self, limit: int) -> int:
+        """Draw a number from 0 to less than `limit`, which may be up to 2 ** 64."""
+        self._drawn += 1
+        return int.from_bytes(hashlib.sha256(self._key + self._drawn.to_bytes(8)).digest()) % limit
+
+    def seed(self) -> str:
+        """Draw a seed for the driver: 16 hexadecimal digits."""
+        return f"{self.below(1 << 64):016x}"

@@ -1,0 +1,21 @@
+"""The secret numbers of a step: the same for all who take it, others for the next step, and none tells another."""
+
+from kpd.measure.driver.check import seed
+from kpd.measure.driver.timing import drawn
+from kpd.measure.seeds import Draws, redraw
+
+
+def test_who_takes_the_same_step_meets_the_same_numbers() -> None:
+    redraw()
+    first, layout = seed("check"), drawn(Draws("time 0 False"))
+    assert (seed("check"), drawn(Draws("time 0 False"))) == (first, layout)
+    assert seed("repeat") != first
+    redraw()
+    assert seed("check") != first
+
+
+def test_numbers_are_in_their_limits_and_differ() -> None:
+    draws = Draws("fresh")
+    assert {draws.below(2) for _ in range(64)} == {0, 1}
+    seeds = {draws.seed() for _ in range(64)}
+    assert len(seeds) == 64 and {len(one) for one in seeds} == {16}
