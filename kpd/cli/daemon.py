@@ -9,6 +9,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import kpd
 from kpd.cli.ask import command, workspace
@@ -147,12 +148,8 @@ def shutdown_arguments(parser: ArgumentParser) -> None:
 
 def shutdown(args: Namespace) -> int:
     ws = workspace(args)
-    try:
-        answer = command(ws, "shutdown", now=args.now or None)
-    except NoDaemon:
-        if not released(ws.lock):
-            message = f"a daemon has {ws.root} (see {ws.lock} for its process), but nothing listens at {ws.socket}"
-            raise CliError(message, "kill that process, then kpd start", INFRA) from None
+    answer = _ask_for_end(ws, args.now)
+    if answer is None:
         narrate(f"no daemon runs for {ws.root}")
         return OK
     finishes = answer.get("finishes")
@@ -164,6 +161,25 @@ def shutdown(args: Namespace) -> int:
     then = "what was under way waits for kpd resume" if args.now else "the next one goes on with what is left"
     narrate(f"the daemon has ended; {then}")
     return OK
+
+
+def _ask_for_end(ws: Workspace, now: bool) -> dict[str, Any] | None:
+    """Ask the daemon to end, and return its answer; None where none runs.
+
+    One that does not listen yet, or no longer, is waited for. Raises CliError, DaemonError.
+    """
+    deadline = time.monotonic() + READY_WITHIN_S
+    while True:
+        with suppress(NoDaemon):
+            answer: dict[str, Any] = command(ws, "shutdown", now=now or None)
+            return answer
+        if released(ws.lock):
+            return None
+        if time.monotonic() > deadline:
+            has = f"a daemon has {ws.root} (see {ws.lock} for its process)"
+            message = f"{has}, but nothing has listened at {ws.socket} for {READY_WITHIN_S:g} s"
+            raise CliError(message, f"see {ws.log}; if that process hangs, kill it, then kpd start", INFRA)
+        time.sleep(POLL_S)
 
 
 def end_orphan(ws: Workspace) -> None:

@@ -89,6 +89,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("cost", _cost(it["spend"]), limit)
     if detail["trials"]:
         yield from _field("trials", _trials(detail["trials"]), limit)
+    if detail["checked"] and (sizes := detail["checked"].get("sizes")):
+        yield from _field("sizes", sizes, limit)
     if verdict := it["verdict"]:
         yield from _field("verdict", verdict["reason"], limit)
         confidence = f"{100 * verdict['gain']['confidence']:g} % interval, {verdict['processes']} processes"

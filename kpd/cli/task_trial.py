@@ -15,6 +15,7 @@ from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.command.bench import CommandBench
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS
+from kpd.text.checks import sizes
 from kpd.text.notices import not_optimised
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.config import HostConfig
@@ -72,7 +73,7 @@ async def _driven(bench: Bench, built: str, task: Task, flags: str) -> TaskTrial
     passed = await bench.check(built, "check", lambda text: None)
     kinds = len(task.check.distributions)
     note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {SEEDS} seeds x {kinds} kinds"
-    warnings = []
+    warnings = [found for found in (sizes(passed),) if found]
     if passed.worst > MOST_MARGIN:
         warnings.append(f"that is above {MOST_MARGIN:g}: a candidate that is as correct as this kernel may be refused")
     if lacks_optimisation(task.language, flags):

@@ -62,13 +62,17 @@ class Built(StepFact):
 class Checked(StepFact):
     """A passed check. `worst` is the largest error as a multiple of the tolerance, at `where`.
 
-    `truth` is whose outputs the candidate's were compared with.
+    `truth` is whose outputs the candidate's were compared with. `drawn` is the number of sizes that no case names,
+    `unchecked` those among them that were not asked of the candidate: the task's own kernel is not right there, or the
+    harness allows no such size.
     """
 
     comparisons: int
     worst: float
     where: str = ""
     truth: Literal["oracle", "baseline"] = "oracle"
+    drawn: int = 0
+    unchecked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from kpd.model.verdicts import Verdict
 from kpd.text import signs
 from kpd.text.audits import summary as audited
 from kpd.text.changes import change
+from kpd.text.checks import sizes
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
 from kpd.text.faults import fault
 from kpd.text.flags import flag
@@ -130,6 +131,8 @@ def _told(fact: e.Fact) -> Json:
 def found(steps: Detail) -> Json:
     """Return what an iteration's steps found. A fault has its `message` in words, a change and a trial their `text`."""
     body = codec.jsonable(steps)
+    if steps.checked is not None:
+        body["checked"]["sizes"] = sizes(steps.checked)
     if steps.judged is not None:
         body["judged"] |= _audited(steps.judged)
     if steps.explained is not None:

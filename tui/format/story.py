@@ -3,6 +3,7 @@
 from kpd.model import events as e
 from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
+from kpd.text.checks import sizes
 from kpd.text.endings import TURN_ENDS, iteration_ended, override
 from kpd.text.faults import fault
 from kpd.text.flags import flags
@@ -102,7 +103,8 @@ def _found(fact: e.StepFact) -> str:
             return ", ".join(part for part in parts if part)
         case e.Checked():
             of = " with the baseline's outputs" if fact.truth == "baseline" else ""
-            return f"{count(fact.comparisons, 'comparison')}{of}, worst error {figure(fact.worst)} of the tolerance"
+            margin = f"worst error {figure(fact.worst)} of the tolerance"
+            return ", ".join(filter(None, (f"{count(fact.comparisons, 'comparison')}{of}", margin, sizes(fact))))
         case e.Timed():
             again = f", {fact.retaken} retaken" if fact.retaken else ""
             return f"score {figure(fact.score)} over {count(fact.processes, 'process', 'processes')}{again}"

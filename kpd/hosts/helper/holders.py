@@ -1,10 +1,9 @@
 """Reports who holds which device, and the owners of processes, without waiting."""
 
-import os
 from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused
-from kpd.hosts.helper.lock import Lock, lock_path
+from kpd.hosts.helper.lock import lock_path, opened
 from kpd.hosts.helper.processes import exists, folder_of
 from kpd.hosts.helper.wire import Header
 
@@ -30,21 +29,18 @@ class Holders:
 
     def holder(self, device: str) -> Header:
         try:
-            lock = Lock(lock_path(self.leases, device))
-            if not os.path.lexists(str(lock.path)):  # a query must not make files
-                return {"holder": "", "pid": 0, "since": 0.0}
-            lock.open()
+            locks = opened(lock_path(self.leases, device), make=False)  # a query must not make files
         except RequestRefused as err:
             return {"error": err.message}
         try:
             # Taken shared and released at once: a job that measures has it exclusively, one that waits is next.
-            if lock.free():
-                return {"holder": "", "pid": 0, "since": 0.0}
-            return lock.holder()
+            held = [lock for lock in locks if not lock.free()]
+            return held[0].holder() if held else {"holder": "", "pid": 0, "since": 0.0}
         except RequestRefused as err:
             return {"error": err.message}
         finally:
-            lock.close()
+            for lock in locks:
+                lock.close()
 
 
 def owner(pid: int) -> str:

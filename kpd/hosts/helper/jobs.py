@@ -14,7 +14,7 @@ from kpd.hosts.helper.files import RequestRefused, check_job, is_job
 from kpd.hosts.helper.folder import RunningJob, environment, find_running, let_go, loss, outcome, start, supervisor_of
 from kpd.hosts.helper.follow import Follower
 from kpd.hosts.helper.lease import LeaseTerms
-from kpd.hosts.helper.lock import Lock, lock_path
+from kpd.hosts.helper.lock import lock_path, opened
 from kpd.hosts.helper.sandbox import Sandbox, toolchains
 from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.supervisor import JobOrder
@@ -82,9 +82,8 @@ class Jobs:
         if not self.leases.is_absolute():
             raise RequestRefused("refused", f"the folder of leases must be an absolute path, not {str(self.leases)!r}")
         terms = LeaseTerms(device, lock_path(self.leases, device), gpu, tolerate, holder)
-        lock = Lock(terms.path)
-        lock.open()
-        lock.close()
+        for lock in opened(terms.path):
+            lock.close()
         return terms
 
     def touch(self, script: bytes) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kpd.hosts.helper.children import STUCK, Children
 from kpd.hosts.helper.files import RequestRefused
 from kpd.hosts.helper.gpu import GpuWatch
-from kpd.hosts.helper.lock import Lock
+from kpd.hosts.helper.lock import Lock, Spoilt, opened
 from kpd.hosts.helper.processes import kill, leftovers, name_of
 
 LOOK = 1.0  # seconds between looks: at who holds the lock we wait for, and at whether we still hold ours
@@ -39,7 +39,7 @@ class Lease:
         self.children = children
         self.output = output  # the job's stdout, whose size says when in the job something was seen
         self.notes = notes
-        self.lock = Lock(terms.path)
+        self.locks = []  # type: list[Lock]
         self.token = 0
         self.lost = ""  # how the lease was lost, in words
         self.good_size = 0  # of the output, when the last look that found the lock ours began
@@ -62,7 +62,7 @@ class Lease:
         """
         if not self.queue():
             return False
-        self.token = self.lock.sign(self.terms.holder)
+        self.token = [lock.sign(self.terms.holder) for lock in self.locks][-1]
         self.end_leftovers()
         if self.gpu is not None and not self.gpu.await_clear():
             return False
@@ -70,22 +70,37 @@ class Lease:
         return not self.children.asked
 
     def queue(self) -> bool:
+        """Wait for the device's locks, one after the other; one that gets spoilt meanwhile is left out."""
+        spoilt = None  # type: Spoilt | None
+        for lock in opened(self.terms.path):
+            self.locks.append(lock)
+            try:
+                if not self.queue_for(lock):
+                    return False
+            except Spoilt as err:
+                self.locks.pop().close()
+                spoilt = err
+        if spoilt is not None and not self.locks:
+            raise spoilt
+        return True
+
+    def queue_for(self, lock: Lock) -> bool:
         while not self.children.asked:
-            self.lock.open()  # again each time: if the file was replaced, the new one counts
-            if (self.lock.try_take() or self.await_turn()) and not self.lock.replaced():
+            lock.open()  # again each time: if the file was replaced, the new one counts
+            if (lock.try_take() or self.await_turn(lock)) and not lock.replaced():
                 return True
         return False
 
-    def await_turn(self) -> bool:
+    def await_turn(self, lock: Lock) -> bool:
         """Wait until the file's lock is ours; return False when waiting has become pointless."""
-        waiter = self.children.spawn(self.lock.wait_turn)
+        waiter = self.children.spawn(lock.wait_turn)
         told = None
         try:
-            while not self.children.asked and not self.lock.replaced():
+            while not self.children.asked and not lock.replaced():
                 status = self.children.status(waiter)
                 if status is not None:
                     return status == 0
-                holder = self.lock.holder()
+                holder = lock.holder()
                 if holder != told:
                     self.note(waits="lease", **holder)
                     told = holder
@@ -125,7 +140,7 @@ class Lease:
             return
         size = os.fstat(self.output).st_size
         try:
-            why = self.lock.lost()
+            why = next(filter(None, (lock.lost() for lock in self.locks)), "")
         except RequestRefused as err:
             why = err.message
         if why:
@@ -152,5 +167,6 @@ class Lease:
         self.taint = "; ".join(filter(None, words))
 
     def release(self) -> None:
-        """Free the lock for the next job, a little sooner than the end of this process would."""
-        self.lock.close()
+        """Free the locks for the next job, a little sooner than the end of this process would."""
+        for lock in self.locks:
+            lock.close()

@@ -1,4 +1,4 @@
-"""Locks one device: a file shared by every kpd on the host, locked by the kernel as long as its holder lives."""
+"""Locks one device: files shared by every kpd on the host, locked by the kernel as long as their holder lives."""
 
 import contextlib
 import errno
@@ -15,10 +15,16 @@ from kpd.hosts.helper.processes import exists, lock_holder, user_name, user_of
 from kpd.hosts.helper.wire import Header
 
 SHARED = Path("/tmp/kpd-leases")
+OWN = "kpd-leases-"  # begins the name of a folder of one user's locks
 READ = 4096  # bytes of a lock's file worth reading
 MOST_TOKEN = 1 << 53
 LONGEST = 200  # characters of a holder
 TRIES = 100  # at opening a file that others make and remove at the same time
+SPOILT = (
+    errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EROFS, errno.ENOLCK,
+    errno.EOPNOTSUPP,
+)  # fmt: skip
+"""Errors of a file that stay: others, such as a full disk, pass."""
 ELSEWHERE = "remove it, or name another folder as leases in config.toml"
 
 
@@ -34,19 +40,46 @@ def own_folder() -> Path:
 
     It is named after the host, as several may share a home.
     """
-    return Path("~/.cache").expanduser() / f"kpd-leases-{os.uname().nodename}"
+    return Path("~/.cache").expanduser() / f"{OWN}{os.uname().nodename}"
+
+
+class Spoilt(RequestRefused):
+    """A lock that cannot be used until somebody mends its file or folder."""
+
+
+def opened(path: Path, make: bool = True) -> "list[Lock]":
+    """Open the locks of the device whose lock is `path`, in the order in which they are taken.
+
+    Before a lock in the folder that all users share comes one in this user's own: whatever others do to the first, this
+    user's leases exclude each other. A spoilt lock is left out where another is left; without `make`, also a missing
+    one. Raises RequestRefused.
+    """
+    locks = [Lock(path)]
+    if path.parent == SHARED:
+        with contextlib.suppress(RuntimeError):  # a user without a home
+            locks.insert(0, Lock(own_folder() / path.name))
+    found, spoilt = [], []  # type: tuple[list[Lock], list[Spoilt]]
+    for lock in locks:
+        try:
+            if make or os.path.lexists(str(lock.path)):
+                lock.open()
+                found.append(lock)
+        except Spoilt as err:
+            lock.close()
+            spoilt.append(err)
+    if len(spoilt) == len(locks):
+        raise spoilt[-1]
+    return found
 
 
 class Lock:
     """A `flock` on a file. Any user may lock it; only the one who made it writes into it, and only that one reads it.
 
-    It has one JSON line: token, holder, pid, since. The token grows by one with every lease. Where others have spoilt
-    the folder that all users share, one of this user's own takes its place: this user's leases still exclude each
-    other. Every method but `close` raises RequestRefused (`host`) when the file cannot be used.
+    It has one JSON line: token, holder, pid, since. The token grows by one with every lease. Every method but `close`
+    raises RequestRefused (`host`) when the file cannot be used: Spoilt where that stays so.
     """
 
     def __init__(self, path: Path) -> None:
-        self.wanted = path
         self.path = path
         self.token = 0  # the highest one that this lock has seen
         self.file = -1
@@ -57,37 +90,26 @@ class Lock:
         self.close()
         mask = os.umask(0)  # every user of the host may use what is made here
         try:
-            self._open(self.wanted)
-        except RequestRefused:
-            os.umask(mask)
-            if self.wanted.parent != SHARED:
-                raise
-            self.close()
-            self._open(own_folder() / self.wanted.name)
-        finally:
-            os.umask(mask)
-
-    def _open(self, path: Path) -> None:
-        self.path = path
-        try:
             self.file = self._opened()
             found = os.fstat(self.file)
             if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-                raise refusal(path, found, "is not a regular file, so it cannot be a lease")
+                raise refusal(self.path, found, "is not a regular file, so it cannot be a lease")
             self.ours = found.st_uid == os.geteuid()
             if self.ours and stat.S_IMODE(found.st_mode) & 0o022:
                 os.fchmod(self.file, 0o644)  # an older kpd let everybody write
         except OSError as err:
             raise self.trouble(err) from err
+        finally:
+            os.umask(mask)
 
     def _opened(self) -> int:
         flags = os.O_NOFOLLOW | os.O_NONBLOCK
         for _ in range(TRIES):
             with contextlib.suppress(FileExistsError):
-                if self.path == self.wanted:
-                    self.path.parent.mkdir(mode=0o1777)
-                else:
+                if self.path.parent.name.startswith(OWN):
                     self.path.parent.mkdir(mode=0o700, parents=True)
+                else:
+                    self.path.parent.mkdir(mode=0o1777)
             self._check_folder()
             # Without O_CREAT first: with it, another user's file cannot be opened in a sticky folder.
             with contextlib.suppress(FileNotFoundError):
@@ -97,7 +119,7 @@ class Lock:
                     return os.open(str(self.path), flags | os.O_RDONLY)
             with contextlib.suppress(FileExistsError):  # another was first
                 return os.open(str(self.path), flags | os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-        raise RequestRefused("host", f"{self.path} is removed again and again, so it cannot be a lease")
+        raise Spoilt("host", f"{self.path} is removed again and again, so it cannot be a lease")
 
     def _check_folder(self) -> None:
         folder = self.path.parent
@@ -226,14 +248,16 @@ class Lock:
 
     def trouble(self, err: OSError) -> RequestRefused:
         what = f"cannot be used as a lease: {err.strerror}"
+        if err.errno not in SPOILT:
+            return RequestRefused("host", f"{self.path} {what}")
         for path in (self.path, self.path.parent):
             with contextlib.suppress(OSError):
                 found = path.lstat()
                 if found.st_uid != os.geteuid():
                     return refusal(path, found, what)
-        return RequestRefused("host", f"{self.path} {what}")
+        return Spoilt("host", f"{self.path} {what}")
 
 
-def refusal(path: Path, found: os.stat_result, what: str) -> RequestRefused:
+def refusal(path: Path, found: os.stat_result, what: str) -> Spoilt:
     """Return the error of a lock's file or folder, with its owner and the setting that names another folder."""
-    return RequestRefused("host", f"{path} {what}; it belongs to user {user_name(found.st_uid)}; {ELSEWHERE}")
+    return Spoilt("host", f"{path} {what}; it belongs to user {user_name(found.st_uid)}; {ELSEWHERE}")

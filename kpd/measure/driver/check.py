@@ -87,6 +87,8 @@ class _Passed(Report):
     distribution: str
     output: str
     index: int
+    drawn: int = 0
+    unchecked: int = 0
 
 
 def call_limit_ms(spec: CheckSpec) -> int:
@@ -108,7 +110,9 @@ async def check(
     result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, seed("check")), say)
     report = await report_of(host, harness, result, _Passed, "check", spec.limit_s)
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
-    return CheckPassed(report.comparisons, report.worst, worst_at, spec.truth)
+    return CheckPassed(
+        report.comparisons, report.worst, worst_at, spec.truth, drawn=report.drawn, unchecked=report.unchecked
+    )
 
 
 def seeded(command: Iterable[str], *needed: str) -> str:

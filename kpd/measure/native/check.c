@@ -10,6 +10,7 @@
 
 static struct {
     size_t comparisons;
+    int drawn, unchecked; /* sizes that no case names, and those among them that the candidate was not asked */
     deviation worst;
     const char *case_name, *distribution;
     int failures; /* combinations of case and distribution that failed, as listed */
@@ -92,6 +93,8 @@ static int check_drawn(kpd_rng *rng) {
     static kpd_case drawn;
     int near_case = size_drawn(rng, &drawn);
     kpd_distribution d = promised(rng);
+    checked.drawn++;
+    checked.unchecked++;
     if (near_case < 0) return 1;
     int fenced = kpd_random(rng) & 1 ? FENCED_BEFORE : FENCED_BEHIND;
     arena_resize(v, &drawn, fenced);
@@ -103,6 +106,7 @@ static int check_drawn(kpd_rng *rng) {
     if (!own) return 1;
     if (truth_compare(v, own, &job.how, bounds_of((size_t)near_case, d)).wrong) return 1;
     if (job.how.native) bounds_draw(v, own, (size_t)near_case, d);
+    checked.unchecked--;
     if (!loaded()) return 0;
     worker_resize((int)kpd_task.case_count, &drawn, fenced);
     drawn.name = size_name(&drawn);
@@ -129,6 +133,7 @@ void check(const char *object, int seeds, uint64_t seed) {
     for (int round = 0; round < seeds && !problem.kind; round++)
         if (!check_round(&rng)) break;
     printf("{\"comparisons\":%zu,\"worst\":%.6g", checked.comparisons, checked.case_name ? checked.worst.multiple : 0.0);
+    printf(",\"drawn\":%d,\"unchecked\":%d", checked.drawn, checked.unchecked);
     int any = checked.case_name != NULL;
     printf(",\"case\":\"%s\",\"distribution\":\"%s\"", any ? checked.case_name : "", any ? checked.distribution : "");
     printf(",\"output\":\"%s\",\"index\":%zu", any ? checked.worst.output : "", checked.worst.index);

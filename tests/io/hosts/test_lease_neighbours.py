@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import resource
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper import lock as lock_module
 from kpd.hosts.helper.files import RequestRefused
-from kpd.hosts.helper.lock import Lock
+from kpd.hosts.helper.holders import Holders
+from kpd.hosts.helper.lock import Lock, Spoilt, opened
 from kpd.hosts.job import waiting
 from tests.support.hosts.leases import ALONE, anyones, as_nobody, held, needs_two_users, on
 from tests.support.hosts.remote_daemon import far_end
@@ -129,9 +131,7 @@ def test_a_spoilt_shared_folder_stops_nobodys_measurements(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     spoil(shared)
     before = len(list(Path("/dev/fd").iterdir()))
-    one, other = Lock(shared / "cpu.lock"), Lock(shared / "cpu.lock")
-    one.open()
-    other.open()
+    (one,), (other,) = opened(shared / "cpu.lock"), opened(shared / "cpu.lock")
     assert one.path == other.path == tmp_path / "home/.cache" / f"kpd-leases-{os.uname().nodename}" / "cpu.lock"
     assert stat.S_IMODE(one.path.parent.stat().st_mode) == 0o700
     assert one.try_take() and not other.try_take(), "this user's leases exclude each other all the same"
@@ -139,6 +139,56 @@ def test_a_spoilt_shared_folder_stops_nobodys_measurements(
     other.close()
     assert len(list(Path("/dev/fd").iterdir())) == before, "each descriptor is closed"
     assert not (tmp_path / "mine").exists() or (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_hard_link_to_the_shared_lock_splits_nobodys_leases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is good when the first job takes it, and spoilt when the second one comes."""
+    shared = tmp_path / "shared"
+    monkeypatch.setattr(lock_module, "SHARED", shared)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    first = opened(shared / "cpu.lock")
+    assert [lock.path.parent.name for lock in first] == [f"kpd-leases-{os.uname().nodename}", "shared"]
+    assert all(lock.try_take() for lock in first)
+    os.link(shared / "cpu.lock", tmp_path / "another name")
+    (own,) = opened(shared / "cpu.lock")
+    assert not own.try_take()
+    for lock in (*first, own):
+        lock.close()
+
+
+def test_a_query_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    monkeypatch.setattr(lock_module, "SHARED", shared)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    nobody = {"holder": "", "pid": 0, "since": 0.0}
+    assert Holders(shared).holder("cpu") == nobody
+    spoilt_by_a_lock_that_is_a_folder(shared)
+    assert Holders(shared).holder("cpu") == nobody
+    assert not (tmp_path / "home").exists()
+    (own,) = opened(shared / "cpu.lock")
+    own.try_take()
+    own.sign("anna@box, r1.2")
+    assert Holders(shared).holder("cpu")["holder"] == "anna@box, r1.2"
+    own.close()
+
+
+def test_an_error_that_passes_is_told_and_leaves_no_lock_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    monkeypatch.setattr(lock_module, "SHARED", shared)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = max(int(one.name) for one in Path("/dev/fd").iterdir() if one.name.isdigit()) + 2
+    free = [os.open("/dev/null", os.O_RDONLY) for _ in range(lowest)]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(free) + 1, most))
+    try:
+        with pytest.raises(RequestRefused, match="Too many open files") as caught:
+            opened(shared / "cpu.lock")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for one in free:
+            os.close(one)
+    assert not isinstance(caught.value, Spoilt)
 
 
 def test_a_folder_that_was_asked_for_is_never_left_for_another(tmp_path: Path) -> None:

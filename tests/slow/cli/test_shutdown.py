@@ -60,13 +60,17 @@ class Ending:
         await asyncio.wait_for(self.asked.wait(), 30)
         return task
 
+    def listening(self) -> Server:
+        return Server(self.ws.make_socket_folder(), self.journal, self.query, self.command)
+
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
 
 
 @pytest.fixture
-async def ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ending]:
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ending]:
+    """Nothing listens yet."""
     root = tmp_path / "ws"
     (root / "tasks").mkdir(parents=True)
     (root / "config.toml").touch()
@@ -75,10 +79,15 @@ async def ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         ws = Workspace.find(root)
         ws.make_private()
         made = Ending(ws)
-        async with Server(ws.make_socket_folder(), made.journal, made.query, made.command):
-            yield made
+        yield made
         made.journal.close()
         made.end()
+
+
+@pytest.fixture
+async def ending(place: Ending) -> AsyncIterator[Ending]:
+    async with place.listening():
+        yield place
 
 
 async def test_the_daemon_has_ended_once_its_process_is_gone(ending: Ending) -> None:
@@ -101,3 +110,14 @@ async def test_a_lock_that_somebody_removed_is_nobody_s(ending: Ending) -> None:
     assert not ending.ws.lock.exists()
     ending.end()
     assert (await (await ending.shutdown(patience=20.0)))[0] == 0
+
+
+async def test_a_daemon_that_is_about_to_listen_is_waited_for(place: Ending) -> None:
+    with system.hold_lock(place.ws.lock):
+        asked = asyncio.create_task(place.shutdown(patience=20.0))
+        await asyncio.sleep(0.7)
+        assert not asked.done()
+        async with place.listening():
+            told = await asked
+    place.end()
+    assert (await told)[0] == 0

@@ -112,10 +112,13 @@ class Iterations:
         config = Config()
         at = Attempt(
             self._workspace, config, self._journal, Control(self._journal, self._run), self._host, self._bench,
-            make_agent("sweep", config), self._task, self._task.folder, self._run, number,
+            make_agent("sweep", config), self._task, self._task.folder, self._run, number, prepare=self._prepared,
         )  # fmt: skip
         at.folder.write_candidate(files)
         return at
+
+    async def _prepared(self) -> Bench:
+        return self._bench
 
     def close(self) -> None:
         self._journal.close()

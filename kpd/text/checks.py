@@ -1,0 +1,20 @@
+"""Renders what a check could not see."""
+
+from typing import Protocol
+
+
+class DrawsSizes(Protocol):
+    """A check that draws sizes, as `Checked` has them."""
+
+    @property
+    def drawn(self) -> int: ...
+
+    @property
+    def unchecked(self) -> int: ...
+
+
+def sizes(found: DrawsSizes) -> str:
+    """Say how many of the drawn sizes were not checked, and why; empty where all were."""
+    if not found.unchecked:
+        return ""
+    return f"{found.unchecked} of {found.drawn} drawn sizes not checked: the task's own kernel is not right there"
