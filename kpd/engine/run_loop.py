@@ -28,7 +28,7 @@ from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.agents import EDIT
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
-from kpd.model.notices import NotWritten
+from kpd.model.notices import NotMeasuredAgain, NotWritten
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
 from kpd.workspace.candidate_tree import read_tree
@@ -235,11 +235,14 @@ class RunLoop:
 def break_off(journal: Journal, run_id: str, outcome: RunOutcome, cause: RunCause) -> None:
     """End the run before its plan does, and first the iteration that may be under way.
 
-    A run that had ended and was reopened for one more contest keeps the end that it had.
+    A run that had ended and was reopened for one more contest keeps the end that it had. A notice says why there was no
+    contest, unless a person did not want it any more.
     """
     run = run_of(journal, run_id)
     if run.current is not None:
         journal.emit(e.IterationEnded(run_id, run.current.number, "interrupted", RunOver(cause)))
     if run.reopened is not None:
+        if not isinstance(cause, Stopped):
+            journal.emit(e.Noticed("warning", NotMeasuredAgain(run_id, cause)))
         outcome, cause = run.reopened.outcome, run.reopened.cause
     journal.emit(e.RunEnded(run_id, outcome, cause))

@@ -1,6 +1,6 @@
 """Defines the steps of an iteration, in order. Each reads the results of earlier steps and returns its own fact."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -8,9 +8,10 @@ from msgspec import structs
 
 from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
-from kpd.engine import audits, objects, review
+from kpd.engine import audits, builds, review
 from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.patches import unified
+from kpd.engine.profiling import explain, is_counted, profile
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
 from kpd.engine.tools.serving import serve_session
@@ -28,10 +29,6 @@ from kpd.model.flags import Flag
 from kpd.model.notices import BaselineCost, NotOptimised
 from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
-from kpd.profile.catalogue import profiler_of
-from kpd.profile.changes import changes
-from kpd.profile.paired import MOST_CHANGES, bottleneck_beside, incumbent_metrics
-from kpd.profile.profile import Profile
 from kpd.workspace.run_files import digest
 
 StepResult = e.StepFact | e.IterationEnded
@@ -94,7 +91,7 @@ async def stage(attempt: Attempt, found: Detail) -> e.Staged:
 
 async def build(attempt: Attempt, found: Detail) -> e.Built:
     try:
-        built = await objects.candidate(attempt, found)
+        built = await builds.candidate(attempt, found)
     except BuildError as err:
         attempt.keep("build.log", err.log)
         raise CandidateFailed(err.fault, feedback(err.told)) from err
@@ -105,7 +102,7 @@ async def build(attempt: Attempt, found: Detail) -> e.Built:
 
 
 async def check(attempt: Attempt, found: Detail) -> e.Checked:
-    built = await objects.candidate(attempt, found)
+    built = await builds.candidate(attempt, found)
     try:
         checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
     except bench.CheckFailed as err:
@@ -120,7 +117,7 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
 
 async def time(attempt: Attempt, found: Detail) -> e.Timed:
     """Time the candidate against the incumbent in fresh processes until the verdict is clear."""
-    candidate, incumbent = await objects.both(attempt, found)
+    candidate, incumbent = await builds.both(attempt, found)
     try:
         samples = await contest(
             attempt.bench,
@@ -154,7 +151,7 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine."""
     verdict, audited, repeats = _verdict(attempt, found), None, 0
     if _is_audited(attempt, found):
-        candidate, incumbent = await objects.both(attempt, found)
+        candidate, incumbent = await builds.both(attempt, found)
         winner = audits.Winner(attempt, _samples(attempt, found), candidate, incumbent)
         verdict = await audits.all_hold(winner, verdict)
         audited, repeats = winner.audited, winner.repeats
@@ -166,7 +163,7 @@ async def _flags(attempt: Attempt, found: Detail, verdict: Verdict) -> tuple[Fla
     """Return what looks wrong with the object of a candidate that would be accepted."""
     if attempt.is_baseline or attempt.iteration.confirming or not verdict.accepted:
         return ()
-    candidate = await objects.candidate(attempt, found)
+    candidate = await builds.candidate(attempt, found)
     return await attempt.bench.inspect(candidate.job, attempt.say("job"))
 
 
@@ -188,62 +185,6 @@ def _samples(attempt: Attempt, found: Detail) -> tuple[ProcessSample, ...]:
 def _is_audited(attempt: Attempt, found: Detail) -> bool:
     """Return whether anything must hold of the candidate before it is accepted. Raises OSError."""
     return audits.wanted(attempt, lambda: _verdict(attempt, found))
-
-
-async def profile(attempt: Attempt, found: Detail) -> e.Profiled:
-    assert found.timed is not None
-    built = await objects.candidate(attempt, found)
-    profiler = profiler_of(attempt.bench.device.kind)
-    if _is_counted(attempt, found):
-        stays = _stays(attempt, found)
-        known = await profiler.measured(
-            attempt.bench, built.job, found.timed, attempt.job("perf"), attempt.say("job"), advised=stays
-        )
-    else:
-        known = Profile(
-            await profiler.uncounted(attempt.bench, built.job, found.timed), {"counters": _uncounted(attempt, found)}
-        )
-    for name, content in known.files.items():
-        attempt.keep(name, content)
-    attempt.keep("metrics.json", {"metrics": known.metrics, "missing": known.missing, "advice": known.advice})
-    return e.Profiled(*_blank(attempt), known.metrics, known.missing, known.advice)
-
-
-def _is_counted(attempt: Attempt, found: Detail) -> bool:
-    """Return whether the candidate is profiled with counters."""
-    return not _uncounted(attempt, found)
-
-
-def _uncounted(attempt: Attempt, found: Detail) -> str:
-    return why_uncounted(attempt.config.run.profile, _stays(attempt, found), found.broken)
-
-
-def why_uncounted(policy: str, stays: bool, broken: Iterable[e.MeasurementBroken]) -> str:
-    """Return why a candidate is profiled without counters; empty if it is with them.
-
-    It `stays` if it is accepted, or the baseline. A profiler that fails costs the counters, and not a candidate that
-    has been measured and judged.
-    """
-    if policy == "never" or (policy == "accepted" and not stays):
-        return f'profiling is off for this candidate ([run] profile = "{policy}")'
-    failed = [one.trouble.message for one in broken if one.step == "profile"]
-    return f"the profiler failed: {failed[-1]}" if failed else ""
-
-
-def _stays(attempt: Attempt, found: Detail) -> bool:
-    """Return whether the candidate is the baseline, or was accepted."""
-    return attempt.is_baseline or (found.judged is not None and found.judged.verdict.accepted)
-
-
-async def explain(attempt: Attempt, found: Detail) -> e.Explained:
-    assert found.profiled is not None
-    profiler = profiler_of(attempt.bench.device.kind)
-    fired = profiler.findings(found.profiled.metrics)
-    attempt.keep("findings.json", fired)
-    before = {} if attempt.is_baseline else incumbent_metrics(found, attempt.detail_of(attempt.parent))
-    said = bottleneck_beside(profiler, found.profiled.metrics, before, attempt.parent)
-    moved = changes(before, found.profiled.metrics)[:MOST_CHANGES]
-    return e.Explained(*_blank(attempt), said, fired, moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +217,7 @@ STEPS = (
     Step("check", check, measures=lambda at, found: at.bench.checks_alone, runs=True),
     Step("time", time, measures=lambda at, found: True, runs=True),
     Step("judge", judge, measures=_is_audited, runs=True),
-    Step("profile", profile, measures=_is_counted, wanted=lambda at: not at.iteration.confirming, runs=True),
+    Step("profile", profile, measures=is_counted, wanted=lambda at: not at.iteration.confirming, runs=True),
     Step("explain", explain, wanted=lambda at: not at.iteration.confirming),
     Step("record", record),
 )

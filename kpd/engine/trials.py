@@ -11,7 +11,7 @@ from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kpd.engine import objects
+from kpd.engine import builds
 from kpd.engine.attempt import Attempt
 from kpd.hosts.errors import HostError
 from kpd.measure import bench, score
@@ -172,7 +172,7 @@ class _Trial:
         attempt = self.attempt
         on = attempt.bench
         built = await on.build(await on.stage(self.files), self.files, attempt.say("build"))
-        incumbent = await objects.incumbent(attempt)
+        incumbent = await builds.incumbent(attempt)
         async with self._device() if on.checks_alone else nullcontext():
             await on.check(built.job, self._job("check"), attempt.say("job"))
         async with self._device():

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from kpd.model.causes import RunCause
 from kpd.model.kinds import Kind, Told
 from kpd.model.verdicts import Speedup
 from kpd.model.waits import Hold, Pause, Wait
@@ -83,6 +84,13 @@ class BuiltAgain(Kind, frozen=True):
     path: str
     host: str
     of: int | None = None
+
+
+class NotMeasuredAgain(Kind, frozen=True):
+    """An ended run that could not measure what it was asked for once more; it keeps the end that it had."""
+
+    run: str
+    cause: RunCause
 
 
 class NotWritten(Kind, frozen=True):
@@ -189,6 +197,7 @@ Subject = (
     | OwnBaseline
     | EditUnreadable
     | BuiltAgain
+    | NotMeasuredAgain
     | NotWritten
     | BaselineCost
     | NotOptimised

@@ -2,6 +2,7 @@
 
 from kpd.model import events as e, notices as n
 from kpd.model.kinds import Told
+from kpd.text.endings import run_ended
 from kpd.text.gains import speedup
 from kpd.text.waits import idle_reason
 
@@ -41,6 +42,10 @@ def told(found: n.Subject) -> str:
             what = "what measures the candidates" if found.of is None else f"{found.run}.{found.of}"
             who = "find out who writes there: a candidate can where nothing confines jobs"
             return f"{found.host}: {found.path}, built for {what}, was changed, and is built again; {who}"
+        case n.NotMeasuredAgain():
+            return (
+                f"{found.run} has ended as before, and could not measure what was asked for: {run_ended(found.cause)}"
+            )
         case n.NotWritten(iteration=None):
             return f"the result of {found.run} cannot be written: {found.error}"
         case n.NotWritten():

@@ -77,9 +77,9 @@ def test_a_held_winner_is_measured_again_once_the_incumbent_has_changed(
 
 def test_a_run_with_held_winners_only_ends_without_a_gain(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
-    agent = scripted(workspace, (4, True), (1, True))
-    done = kpd(workspace, "run", "scale", "--agent", agent, "--iterations", "2", "--wait", code=2)
-    assert "r1.1, r1.2 won, but flagged: kpd held r1" in done.stderr
+    agent = scripted(workspace, (4, True), (2, True), (1, True))
+    done = kpd(workspace, "run", "scale", "--agent", agent, "--iterations", "3", "--wait", code=2)
+    assert "r1.1, r1.2, r1.3 won, but flagged: kpd held r1" in done.stderr
     listed = kpd(workspace, "held").stdout
     assert "calls clock_gettime, which no kernel needs" in listed
     assert "kpd accept r1.2 or kpd decline r1.2" in listed
@@ -90,7 +90,12 @@ def test_a_run_with_held_winners_only_ends_without_a_gain(daemon: RealDaemon, wo
     assert "r1.2 is the incumbent, marked as accepted by hand" in kpd(workspace, "accept", "r1.2").stderr
     assert daemon.query("status")["runs"]["r1"]["incumbent"] == 2
     assert "accepted by hand" in (workspace.memory / "scale.md").read_text()
-    assert "REPEAT 1" in kernel(workspace).read_text(), "its files are in the task folder"
+    assert "REPEAT 2" in kernel(workspace).read_text(), "its files are in the task folder"
+    assert kpd(workspace, "accept", "r1.3").stderr, "against the incumbent of now, though the run has ended"
+    again = ended(daemon, 4)
+    assert (again["outcome"], daemon.query("status")["runs"]["r1"]["incumbent"]) == ("accepted", 4)
+    daemon.until(lambda: len(daemon.events("run_ended")) == 2, "the run to end again")
+    assert "REPEAT 1" in kernel(workspace).read_text()
     assert "nothing waits for a person" in kpd(workspace, "held").stderr
     assert kpd(workspace, "held", "--json").stdout == "[]\n"
 

@@ -11,6 +11,8 @@ from kpd.model import events as e
 from kpd.model.causes import IterationsUsed, NotMeasurable, PlugInTrouble, RunCause, RunOver, Stopped
 from kpd.model.run import Budget
 from kpd.model.status import Done, Ended, RunOutcome
+from kpd.text.endings import run_ended
+from kpd.text.notices import told as told_of
 
 BREAKS: tuple[tuple[RunOutcome, RunCause], ...] = (
     ("stopped", Stopped("me")), ("failed", NotMeasurable("gone")), ("failed", PlugInTrouble("it raised")),
@@ -44,4 +46,9 @@ def test_a_run_that_had_ended_keeps_that_end(journal: EventJournal, outcome: Run
     run = journal.state.runs["r1"]
     assert isinstance(run.status, Ended) and (run.status.outcome, run.status.cause) == ("improved", IterationsUsed(2))
     assert run.iterations[1].cause == RunOver(cause), "the contest itself was broken off"
+    told = [told_of(one.about) for one in journal.state.notices]
+    if isinstance(cause, Stopped):
+        assert told == []
+    else:
+        assert told == [f"r1 has ended as before, and could not measure what was asked for: {run_ended(cause)}"]
     assert (run.reopened, run.again) == (None, ()), "what it was still to measure does not come back with a later wish"

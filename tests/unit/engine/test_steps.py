@@ -2,7 +2,8 @@
 
 from hypothesis import given, strategies as st
 
-from kpd.engine.steps import MOST_FEEDBACK, feedback, why_uncounted
+from kpd.engine.profiling import why_uncounted
+from kpd.engine.steps import MOST_FEEDBACK, feedback
 from kpd.model.events import MeasurementBroken
 from kpd.model.status import StepName
 from kpd.model.waits import HostTrouble

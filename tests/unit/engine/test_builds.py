@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpd.engine.objects import changed_file
+from kpd.engine.builds import changed_file
 from kpd.measure.bench import BuiltObject
 from kpd.model.steps import Built
 
