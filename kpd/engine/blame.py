@@ -9,7 +9,7 @@ from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
 from kpd.engine.host_trouble import IncumbentHasIt
 from kpd.engine.steps import Step
 from kpd.engine.waiting import set_waiting
-from kpd.hosts.errors import LOST, LOST_BUILDS, ChangedFile, HostError, HostErrorKind
+from kpd.hosts.errors import LOST, LOST_BUILDS, HostError, HostErrorKind, LostBuild
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.causes import ContestBroken, TooBusy
@@ -65,7 +65,7 @@ async def _with_builds(attempt: Attempt, found: Detail, take: TakeStep[Result]) 
         attempt.bench = await attempt.prepare()
         if err.kind == "corrupt":
             raise
-        if isinstance(err, ChangedFile):
+        if isinstance(err, LostBuild) and err.kind == "stale":
             about = BuiltAgain(attempt.run_id, err.path, attempt.host.name, _built_for(attempt, found, err.built))
             attempt.journal.emit(e.Noticed("warning", about))
     return await take(attempt)

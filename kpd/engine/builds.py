@@ -1,7 +1,7 @@
 """Finds what was built of a candidate and of the incumbent, and refuses what has changed since."""
 
 from kpd.engine.attempt import Attempt
-from kpd.hosts.errors import ChangedFile
+from kpd.hosts.errors import LostBuild
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject
 from kpd.model.detail import Detail
@@ -32,7 +32,7 @@ async def _object(attempt: Attempt, files: dict[str, bytes], known: Detail) -> B
     built = await attempt.bench.build(await attempt.bench.stage(files), files, attempt.say("build"))
     if known.built is not None and (name := changed_file(known.built, built)):
         await attempt.bench.forget(built.job)
-        raise ChangedFile("stale", attempt.host.name, jobs.out(attempt.host, built.job, name))
+        raise LostBuild("stale", attempt.host.name, jobs.out(attempt.host, built.job, name))
     return built
 
 

@@ -77,11 +77,13 @@ class HostError(Exception):
         return HostError(self.kind, self.message, self.remedy)
 
 
-class ChangedFile(HostError):
-    """The file at `path`, which the job `built` has left on a host, is not what was built."""
+class LostBuild(HostError):
+    """The file at `path`, which the job `built` has left on a host, is gone or is not what was built."""
 
-    def __init__(self, kind: Literal["stale", "corrupt"], host: str, path: str) -> None:
-        super().__init__(kind, f"{host}: {path} is not what was built", REMEDIES["stale"])
+    def __init__(self, kind: Literal["not_found", "stale", "corrupt"], host: str, path: str, job: str = "") -> None:
+        needed = f"job {job} needs a file that is gone: {path}"
+        message = needed if kind == "not_found" else f"{path} is not what was built"
+        super().__init__(kind, f"{host}: {message}", REMEDIES["not_found" if kind == "not_found" else "stale"])
         self.path = path
 
     @property

@@ -77,7 +77,7 @@ class Host:
         self._boot = b""
         self._keeper = Reconnector(name, transport, self._greet, pace)
         self._content = Content(name, self._ask)
-        self._doomed: dict[str, asyncio.Task[None]] = {}  # jobs that were asked to end and may still run
+        self._doomed: dict[str, asyncio.Task[str | None]] = {}  # jobs that were asked to end and may still run
 
     @property
     def up(self) -> bool:
@@ -253,7 +253,11 @@ class Host:
 
     async def end(self, id: str) -> None:
         """End a job as `kill` does. Raises HostError: `busy` where it lost its lease at any time until its end."""
-        if lost := (await self._ask("kill", job=id)).fields["lost"]:
+        ending = self._doomed.get(id)
+        lost = await asyncio.shield(ending) if ending is not None else None
+        if lost is None:
+            lost = (await self._ask("kill", job=id)).fields["lost"]
+        if lost:
             raise HostError("busy", f"{self.name}: {lost}")
 
     async def read(self, path: str, limit: int) -> bytes:
@@ -329,9 +333,10 @@ class Host:
     def _doom(self, id: str) -> None:
         """Kill a job that nobody waits for any more: now, or as soon as the link is up again."""
 
-        async def end() -> None:
+        async def end() -> str | None:
             with contextlib.suppress(HostError):  # the link needs a person: the job's own time limit ends it
-                await self.kill(id)
+                return str((await self._ask("kill", job=id)).fields["lost"])
+            return None
 
         task = asyncio.create_task(end(), name=f"ends {id} on {self.name}")
         self._doomed[id] = task

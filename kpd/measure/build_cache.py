@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from kpd.hosts.errors import LOST_BUILDS, HostError
+from kpd.hosts.errors import LOST_BUILDS, HostError, LostBuild
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject
@@ -59,8 +59,9 @@ class BuildCache:
     async def again_if_gone(self, *built: str, seals: Seals = MappingProxyType({})) -> AsyncIterator[None]:
         """Run a block that uses these build jobs. If a file is gone, forget all that was staged and built.
 
-        It is then staged and built again when next asked for. So are all jobs whose folders are among `seals`; the
-        bench has to be prepared again, as its own programs may be among them. Raises HostError.
+        It is then staged and built again when next asked for. So are the jobs whose folders are among `seals` if a file
+        there is gone, and all of them if one has changed: the bench has to be prepared again, as its own programs may
+        be among them. Raises HostError.
         """
         try:
             yield
@@ -68,7 +69,10 @@ class BuildCache:
             if err.kind in LOST_BUILDS:
                 self._trees.clear()
                 self._objects.clear()
-                for job in {*built, *(PurePosixPath(folder).parent.name for folder in seals)}:
+                lost = {PurePosixPath(folder).parent.name for folder in seals}
+                if err.kind == "not_found":
+                    lost &= {err.built} if isinstance(err, LostBuild) else set()
+                for job in {*built, *lost}:
                     await self._host.forget(job)
             raise
 

@@ -5,7 +5,7 @@ import shlex
 import signal
 from collections.abc import Iterable
 
-from kpd.hosts.errors import ChangedFile, HostError
+from kpd.hosts.errors import HostError, LostBuild
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure.bench import Say
 from kpd.measure.seals import CHANGED, STALE
@@ -72,10 +72,10 @@ async def refuse_unfinished(host: Host, result: JobResult) -> None:
         raise HostError("host", f"{host.name}: job {result.id} was {ended}", "resume to run it again")
     if result.rc == GONE:
         await host.forget(result.id)
-        raise HostError("not_found", f"{host.name}: job {result.id} needs a file that is gone: {tail(result.stderr)}")
+        raise LostBuild("not_found", host.name, tail(result.stderr), result.id)
     if result.rc in (STALE, CHANGED):
         await host.forget(result.id)
-        raise ChangedFile("stale" if result.rc == STALE else "corrupt", host.name, tail(result.stderr, 1))
+        raise LostBuild("stale" if result.rc == STALE else "corrupt", host.name, tail(result.stderr, 1))
 
 
 async def unreported(host: Host, result: JobResult, why: str) -> HostError:

@@ -8,8 +8,10 @@ import pytest
 
 from kpd.engine.attempt import CandidateFailed
 from kpd.hosts.errors import HostError
+from kpd.measure.c.bench import prepare
 from kpd.measure.contest import contest
 from tests.support.hosts.remote_part import remote_part
+from tests.support.measure.measured import THIS_CPU
 from tests.support.measure.round_trips import Far, _far, taking
 
 __all__ = ["_far"]
@@ -17,15 +19,15 @@ __all__ = ["_far"]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_slower_candidate_takes_four_round_trips(far: Far) -> None:
+async def test_a_slower_candidate_takes_five_round_trips(far: Far) -> None:
     asked, verdict = await far.iterate(taking(16))
-    assert asked == ["tree", "job", "job", "job"]
+    assert asked == ["tree", "job", "job", "job", "kill"]
     assert verdict.word == "slower"
 
 
-async def test_a_candidate_without_a_gain_takes_four_round_trips_however_many_looks(far: Far) -> None:
+async def test_a_candidate_without_a_gain_takes_five_round_trips_however_many_looks(far: Far) -> None:
     asked, verdict = await far.iterate(taking(4, "the same"))
-    assert asked == ["tree", "job", "job", "job"]
+    assert asked == ["tree", "job", "job", "job", "kill"]
     assert not verdict.accepted
 
 
@@ -59,6 +61,20 @@ async def test_what_is_gone_on_the_host_is_staged_and_built_again(far: Far) -> N
         assert asked == ["tree", "job"]
         assert (anew.job, anew.cached) == (built.job, False)
     await far.bench.check(anew.job, "there", print)
+
+
+async def test_what_measures_candidates_is_there_again_once_it_is_prepared(far: Far) -> None:
+    """Somebody has changed the driver, or removed it, before a job would use it."""
+    files = {"kernel.c": taking(1)}
+    for spoil, kind in ((tamper, "stale"), (Path.unlink, "not_found")):
+        built = await far.bench.build(await far.bench.stage(files), files, print)
+        spoil(Path(far.bench.harness.program))
+        with pytest.raises(HostError) as caught:
+            await far.bench.check(built.job, f"spoilt-{kind}", print)
+        assert caught.value.kind == kind
+        bench = await prepare(far.host, far.bench.task, THIS_CPU, print)
+        again = await bench.build(await bench.stage(files), files, print)
+        assert (await bench.check(again.job, f"mended-{kind}", print)).worst < 1
 
 
 async def test_a_tree_that_is_gone_is_staged_again(far: Far) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.hosts.errors import ChangedFile, HostError
+from kpd.hosts.errors import HostError, LostBuild
 from kpd.measure import jobs, seals
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver.check import check
@@ -104,7 +104,7 @@ async def test_a_job_refuses_an_object_that_is_not_what_was_built(lab: Lab) -> N
     append(Path(jobs.out(lab.host, built.job, OBJECT)))
     with pytest.raises(HostError, match=rf"{OBJECT} is not what was built") as refused:
         await check(lab.host, lab.harness, built.job, "changed", QUICK, where)
-    assert isinstance(refused.value, ChangedFile)
+    assert isinstance(refused.value, LostBuild)
     assert (refused.value.kind, refused.value.built) == ("stale", built.job)
     assert "build it again" in refused.value.remedy
 
@@ -114,5 +114,5 @@ async def test_all_that_a_changed_file_stood_beside_is_built_again(lab: Lab) -> 
     folder = Path(jobs.out(lab.host, built.job, ""))
     with pytest.raises(HostError):
         async with BuildCache(lab.host).again_if_gone(seals={str(folder): built.hashes}):
-            raise ChangedFile("corrupt", lab.host.name, str(folder / OBJECT))
+            raise LostBuild("corrupt", lab.host.name, str(folder / OBJECT))
     assert (await lab.build(RIGHT, "-O1", "-g")).made

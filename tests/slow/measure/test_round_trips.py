@@ -9,7 +9,7 @@ __all__ = ["_far"]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_candidate_that_is_accepted_takes_four_round_trips(far: Far) -> None:
+async def test_a_candidate_that_is_accepted_takes_five_round_trips(far: Far) -> None:
     asked, verdict = await far.iterate(taking(1))
-    assert asked == ["tree", "job", "job", "job"]
+    assert asked == ["tree", "job", "job", "job", "kill"]
     assert verdict.accepted

@@ -12,7 +12,7 @@ from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
 from kpd.engine.blame import HOSTS_OWN, is_suspect, tried
 from kpd.engine.host_trouble import IncumbentHasIt
 from kpd.engine.iteration import STEPS
-from kpd.hosts.errors import ChangedFile, HostError, HostErrorKind
+from kpd.hosts.errors import HostError, HostErrorKind, LostBuild
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.measure.seeds import Draws, redraw
@@ -26,7 +26,7 @@ from kpd.model.waits import ForIncumbent, IncumbentToo
 from kpd.text.waits import pause, wait
 
 CHECK, BUILD = (next(step for step in STEPS if step.name == name) for name in ("check", "build"))
-LOST = ChangedFile("corrupt", "local", "/root/jobs/harness-1/out/bench")
+LOST = LostBuild("corrupt", "local", "/root/jobs/harness-1/out/bench")
 DRIVER = HostError("host", "the check driver failed", "look at it")
 WRONG = CandidateFailed(Incorrect(WrongResult(NoReturn())))
 
@@ -108,7 +108,7 @@ async def test_what_had_changed_before_a_step_began_is_built_again_and_blamed_on
     journal: EventJournal, job: str, of: int | None
 ) -> None:
     path = f"/root/jobs/{job}/out/kernel.so"
-    trial = Trial(journal, ChangedFile("stale", "local", path), "good")
+    trial = Trial(journal, LostBuild("stale", "local", path), "good")
     assert await trial.result() == "good"
     assert trial.taken == ["candidate on bench 0", "candidate on bench 1"]
     told = [one.fact.about for one in journal.events() if isinstance(one.fact, e.Noticed)]
