@@ -17,4 +17,4 @@ def sizes(found: DrawsSizes) -> str:
     """Say how many of the drawn sizes were not checked, and why; empty where all were."""
     if not found.unchecked:
         return ""
-    return f"{found.unchecked} of {found.drawn} drawn sizes not checked: the task's own kernel is not right there"
+    return f"{found.unchecked} of {found.drawn} drawn sizes not checked: the task's own kernel gives no right results there"

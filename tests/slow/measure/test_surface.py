@@ -87,7 +87,9 @@ async def test_a_size_at_which_the_own_kernel_is_wrong_is_not_asked(lab: Lab, be
     own = kernel(EVEN.format(beyond))
     passed = await checked(lab, own, spec, own=own)
     assert passed.worst < 1
-    assert passed.drawn == 3 * spec.seeds and 0 < passed.unchecked < passed.drawn
+    assert passed.drawn == 3 * spec.seeds
+    if beyond == "abort()":
+        assert 0 < passed.unchecked < passed.drawn
     if "for" not in beyond:
         with pytest.raises(CheckFailed):
             await checked(lab, wrong_if("n % 2 == 0 && n != 1000"), spec, own=own)
