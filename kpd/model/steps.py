@@ -63,8 +63,8 @@ class Checked(StepFact):
     """A passed check. `worst` is the largest error as a multiple of the tolerance, at `where`.
 
     `truth` is whose outputs the candidate's were compared with. `drawn` is the number of sizes that no case names,
-    `unchecked` those among them that were not asked of the candidate: the task's own kernel gives no right results there,
-    or the harness allows no such size.
+    `unchecked` those among them that were not asked of the candidate: the task's own kernel gives no right results
+    there, or the harness allows no such size.
     """
 
     comparisons: int

@@ -17,4 +17,5 @@ def sizes(found: DrawsSizes) -> str:
     """Say how many of the drawn sizes were not checked, and why; empty where all were."""
     if not found.unchecked:
         return ""
-    return f"{found.unchecked} of {found.drawn} drawn sizes not checked: the task's own kernel gives no right results there"
+    why = "the task's own kernel gives no right results there"
+    return f"{found.unchecked} of {found.drawn} drawn sizes not checked: {why}"

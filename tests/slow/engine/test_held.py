@@ -76,9 +76,9 @@ def test_a_held_winner_is_measured_again_once_the_incumbent_has_changed(
 
 
 def test_a_run_with_held_winners_only_ends_without_a_gain(daemon: RealDaemon, workspace: Workspace) -> None:
-    daemon.start()
     toml = Path(workspace.tasks / "scale" / "task.toml")
     toml.write_text(toml.read_text().replace("patience = 2", "patience = 9"))
+    daemon.start()
     agent = scripted(workspace, (4, True), (2, True), (1, True))
     done = kpd(workspace, "run", "scale", "--agent", agent, "--iterations", "3", "--wait", code=2)
     assert "r1.1, r1.2, r1.3 won, but flagged: kpd held r1" in done.stderr
