@@ -111,8 +111,8 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
     attempt.keep("check.json", checked)
     if attempt.is_baseline and checked.run_s is not None:
         attempt.journal.emit(e.Noticed("info", BaselineCost(attempt.run_id, checked.run_s, RUNS)))
-    found_out = checked.comparisons, checked.worst, checked.where, checked.truth, checked.drawn, checked.unchecked
-    return e.Checked(*_blank(attempt), *found_out)
+    sizes = checked.drawn, checked.unchecked
+    return e.Checked(*_blank(attempt), checked.comparisons, checked.worst, checked.where, checked.truth, *sizes)
 
 
 async def time(attempt: Attempt, found: Detail) -> e.Timed:
