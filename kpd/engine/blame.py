@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from kpd.engine.steps import Step
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import LOST, LOST_BUILDS, HostError, HostErrorKind, LostBuild
 from kpd.measure.compiling import BuildError
+from kpd.measure.seeds import same_numbers
 from kpd.model import events as e
 from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.detail import Detail
@@ -37,6 +39,11 @@ async def tried(attempt: Attempt, step: Step, found: Detail, take: TakeStep[Resu
 
     Raises what the step raises; CandidateFailed and Unconfirmed where the trouble is the candidate's, else HostError.
     """
+    with same_numbers() if step.runs else nullcontext():
+        return await _tried(attempt, step, found, take)
+
+
+async def _tried(attempt: Attempt, step: Step, found: Detail, take: TakeStep[Result]) -> Result | e.MeasurementBroken:
     try:
         return await _with_builds(attempt, found, take)
     except HostError as err:

@@ -10,7 +10,6 @@ from kpd.engine.blame import tried
 from kpd.engine.host_trouble import RunRestart, handle_trouble
 from kpd.engine.steps import STEPS, Step, StepResult
 from kpd.hosts.errors import HostError
-from kpd.measure.seeds import redraw
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.waits import ServiceTrouble
@@ -63,7 +62,6 @@ async def _taken(attempt: Attempt, step: Step, found: Detail) -> StepResult | e.
             async with attempt.turn() if use == "measures" else nullcontext():
                 return await _timed(who, step, found)
 
-    redraw()
     try:
         use = step.use(attempt, found)
         attempt.journal.emit(e.StepStarted(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, use))

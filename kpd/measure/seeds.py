@@ -1,15 +1,22 @@
-"""Draws the secret numbers of checks and timings: new ones for every step, the same for all who take that step."""
+"""Draws the secret numbers of checks and timings: new ones each time, or the same for all who take one step."""
 
 import hashlib
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 _secret: ContextVar[bytes | None] = ContextVar("secret", default=None)
 
 
-def redraw() -> None:
-    """Draw other numbers in this context from now on. Until then, one who repeats a step meets the same numbers."""
-    _secret.set(secrets.token_bytes(32))
+@contextmanager
+def same_numbers() -> Iterator[None]:
+    """Draw the same numbers, none that was drawn before, whenever something is repeated in the block."""
+    outer = _secret.set(secrets.token_bytes(32))
+    try:
+        yield
+    finally:
+        _secret.reset(outer)
 
 
 class Draws:

@@ -15,7 +15,7 @@ from kpd.engine.iteration import STEPS
 from kpd.hosts.errors import HostError, HostErrorKind, LostBuild
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from kpd.measure.seeds import Draws, redraw
+from kpd.measure.seeds import Draws
 from kpd.model import events as e
 from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.faults import BreaksMeasurement, Incorrect, NoReturn, WrongResult
@@ -166,7 +166,6 @@ async def test_the_incumbent_meets_the_same_seeds(journal: EventJournal) -> None
             seeds.append(Draws("check").seed())
             return await super().take(who)
 
-    redraw()
     await Drawing(journal, DRIVER, "good").result()
     assert len(seeds) == 2 and len(set(seeds)) == 1
 

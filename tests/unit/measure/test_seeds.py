@@ -2,16 +2,20 @@
 
 from kpd.measure.driver.check import seed
 from kpd.measure.driver.timing import drawn
-from kpd.measure.seeds import Draws, redraw
+from kpd.measure.seeds import Draws, same_numbers
 
 
 def test_who_takes_the_same_step_meets_the_same_numbers() -> None:
-    redraw()
-    first, layout = seed("check"), drawn(Draws("time 0 False"))
-    assert (seed("check"), drawn(Draws("time 0 False"))) == (first, layout)
-    assert seed("repeat") != first
-    redraw()
-    assert seed("check") != first
+    with same_numbers():
+        first, layout = seed("check"), drawn(Draws("time 0 False"))
+        assert (seed("check"), drawn(Draws("time 0 False"))) == (first, layout)
+        assert seed("repeat") != first
+    with same_numbers():
+        assert seed("check") != first
+
+
+def test_numbers_are_new_each_time_otherwise() -> None:
+    assert len({seed("check") for _ in range(9)}) == 9
 
 
 def test_numbers_are_in_their_limits_and_differ() -> None:
