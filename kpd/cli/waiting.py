@@ -8,7 +8,7 @@ from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
 from kpd.model.headline import headline
-from kpd.model.notices import BaselineCost, DoesNotHold, NotOptimised, NotWritten, OwnBaseline
+from kpd.model.notices import BaselineCost, CasesUnread, DoesNotHold, NotOptimised, NotWritten, OwnBaseline
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
@@ -93,7 +93,11 @@ def _narrate(fact: e.Fact, of: Run) -> None:
                 f"{run}.{unheld} is no faster than the baseline, measured once more: {run}.{number} is the incumbent"
             )
         case e.Noticed(
-            about=BaselineCost(run=run) | NotOptimised(run=run) | NotWritten(run=run) | OwnBaseline(run=run) as about
+            about=BaselineCost(run=run)
+            | CasesUnread(run=run)
+            | NotOptimised(run=run)
+            | NotWritten(run=run)
+            | OwnBaseline(run=run) as about
         ) if run == of.id:
             narrate(line(notice(about)))
         case e.Noticed(about=DoesNotHold(run=run, instead=None) as about) if run == of.id:

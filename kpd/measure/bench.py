@@ -39,7 +39,8 @@ class BuiltObject:
 class CheckPassed:
     """A check that passed: the largest error in tolerances, where it was seen, and whose outputs are the truth.
 
-    `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it.
+    `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it. `unread`
+    are the entries of its cases that have no name or no time.
     """
 
     comparisons: int
@@ -47,6 +48,7 @@ class CheckPassed:
     where: str
     truth: Literal["oracle", "baseline"] = "oracle"
     run_s: float | None = None
+    unread: tuple[str, ...] = ()
 
 
 class CheckFailed(Exception):

@@ -103,6 +103,13 @@ class BaselineCost(Kind, frozen=True):
     runs: int
 
 
+class CasesUnread(Kind, frozen=True):
+    """Entries of a result's cases that have no name or no time, which the verdict therefore does not see."""
+
+    run: str
+    cases: tuple[str, ...]
+
+
 class NotOptimised(Kind, frozen=True):
     """A run whose baseline the compiler does not optimise: its `flags` have no `-O`, and kpd adds none."""
 
@@ -178,6 +185,7 @@ Subject = (
     | EditUnreadable
     | NotWritten
     | BaselineCost
+    | CasesUnread
     | NotOptimised
     | CallUnseen
     | DoesNotHold

@@ -49,6 +49,7 @@ class Task:
 
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
     `context` are the protected files that an agent is shown. `weights` are those of the cases that task.toml names.
+    `where` are the conditions on points of [tune], see `kpd.workspace.expr.holds`.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Task:
     context: tuple[str, ...] = ()
     accept: AcceptSpec = field(default_factory=AcceptSpec)
     weights: dict[str, float] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
 
     @property
     def own_score(self) -> str:
@@ -144,12 +146,13 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     for needed in () if sectioned else language.files:
         if needed not in files:
             raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
-    specs.refuse(document, file, language.commands, editable)
+    protected = tuple(name for name in files if name not in editable)
+    specs.refuse(document, file, language.commands, editable, protected)
     specs.refuse_check(document, file.check)
     if language.commands and file.cases and file.bench.direction == "higher":
         message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
         raise _error(document, message, "remove [cases], or let the benchmark print times", "bench", "direction")
-    protected = tuple(name for name in files if name not in editable)
+    tune = _tune(document, file.tune)
     return Task(
         name=section.name,
         folder=folder,
@@ -162,7 +165,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         bench=file.bench,
         need=file.need,
         budget=file.budget,
-        tune=_tune(document, file.tune),
+        tune=tune,
+        where=_where(document, file.sweep.where, tune),
         roofline=RooflineSpec(
             _expression(document, "bytes", file.roofline.bytes), _expression(document, "flops", file.roofline.flops)
         ),
@@ -272,10 +276,10 @@ def task_files(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def _tune(document: Document, tune: dict[str, tuple[int | float | str, ...]]) -> dict[str, tuple[str, ...]]:
+def _tune(document: Document, tune: dict[str, tuple[bool | int | float | str, ...]]) -> dict[str, tuple[str, ...]]:
     space: dict[str, tuple[str, ...]] = {}
     for name, given in tune.items():
-        values = tuple(str(value) for value in given)
+        values = tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in given)
         if not name.isidentifier() or not name.isascii():
             raise _error(
                 document, f"{name!r} in [tune] is not an identifier", "use letters, digits and _", "tune", name
@@ -288,6 +292,19 @@ def _tune(document: Document, tune: dict[str, tuple[int | float | str, ...]]) ->
             raise _error(document, f"{name!r} in [tune] has a control character", "use plain text", "tune", name)
         space[name] = values
     return space
+
+
+def _where(document: Document, where: tuple[str, ...], tune: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    for text in where:
+        try:
+            names = expr.condition(text).names
+        except expr.ExprError as err:
+            raise _error(document, f"'where' in [sweep]: {err}", 'for example "TILE * VEC <= 1024"', "sweep") from err
+        if unknown := sorted(names - tune.keys()):
+            have = ", ".join(tune) or "none"
+            message = f"'where' in [sweep]: [tune] has no {unknown[0]!r}; its parameters are {have}"
+            raise _error(document, message, "correct the name", "sweep", "where")
+    return where
 
 
 def _expression(document: Document, name: str, text: str | None) -> expr.Expression | None:

@@ -1,6 +1,7 @@
 """Prepares a CUDA task on a GPU: builds its harness, measures the device's roofline."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host, LeaseRequest
@@ -83,6 +84,8 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)
+    reads = tools.folders(host)
+    checking, measuring, building = (replace(each, reads=reads) for each in (checking, measuring, building))
     program = await harness(host, tools, task, say, building)
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()
