@@ -1,17 +1,20 @@
 """Defines the interface between the engine and agents."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from kpd.claude.question import Ledger
 from kpd.model.agents import AgentTraits
+from kpd.model.events import Event, IterationFact
 from kpd.model.exhaustion import AgentSays, ExhaustionReason
 from kpd.model.iteration import Expectation, Iteration
 from kpd.model.profiles import Advice, Change, Finding
 from kpd.model.run import Run, Steering
 from kpd.model.status import StepName
+from kpd.model.trials import TrialBudget
 from kpd.model.waits import Wait
 from kpd.text.waits import exhausted
 from kpd.workspace.config import Config
@@ -58,6 +61,17 @@ class SweepBase:
     tune: dict[str, tuple[str, ...]]
 
 
+ServeSession = Callable[[Path, Path, TrialBudget], AbstractAsyncContextManager[Path]]
+"""A function that serves kpd's tools to an agent for as long as a block runs, on a socket whose path it returns.
+
+It takes a folder for the socket, the tree in which the agent works, and what its trials may use.
+"""
+
+
+def _no_session(folder: Path, tree: Path, budget: TrialBudget) -> AbstractAsyncContextManager[Path]:
+    raise RuntimeError("only the engine serves the tools of a session")
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """All that an agent may know.
@@ -68,6 +82,8 @@ class Context:
     are all runs of the workspace. `home` is the iteration's own folder; `keep` writes an artefact (prompt.md, reply.md)
     into it. `say` shows live output; `waits` shows what the agent waits for (None when it goes on). `ready` is awaited
     before anything that costs money, since the operator may have paused the run. `ledger` records what calls cost.
+    `serve` serves kpd's tools to an agent that works in a folder of its own: `kpd mcp` finds the socket by KPD_SESSION.
+    `events` are those of the iteration so far; `record` adds a fact to them.
     """
 
     task: Task
@@ -94,6 +110,9 @@ class Context:
     steering: tuple[Steering, ...] = ()
     failure: Failure | None = None
     base: SweepBase | None = None
+    serve: ServeSession = _no_session
+    events: tuple[Event, ...] = ()
+    record: Callable[[IterationFact], object] = lambda fact: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +162,7 @@ class AgentKind:
     `alone` takes no turns with others. What an `operators` agent proposes is a person's, so nobody is asked to approve
     it. `models`: it asks a model, so a run may choose which, and pays for it. An agent that `explores` has no turns of
     its own beside others: it searches the parameters that they left open. An agent that `waits` proposes nothing: its
-    run measures a person's edits.
+    run measures a person's edits. One with an `own_key` asks its model by itself, and [claude] says nothing of it.
     """
 
     make: Callable[[Config, str], Agent]
@@ -153,6 +172,7 @@ class AgentKind:
     models: bool = False
     explores: bool = False
     waits: bool = False
+    own_key: bool = False
     refuse: Callable[[Workspace, str], str] = lambda workspace, of: ""
 
     @property

@@ -22,9 +22,13 @@ UNNAMED = {
 """The agents of iterations that kpd begins by itself; no run may name them."""
 
 
+SESSION = "session"
+"""The entry that stands for all agents of config.toml: `session:NAME`, or NAME alone."""
+
+
 def make_agent(name: str, config: Config) -> Agent:
     """Return the agent that a run calls `name`. Raises PlugInError."""
-    kind, _, of = name.partition(":")
+    kind, _, of = _whole(name, config).partition(":")
     found = UNNAMED.get(kind) or AGENTS.get(kind)
     if found is None:
         raise PlugInError(f"no agent {name!r}", "install what it comes from, or change the run's: kpd agent")
@@ -37,13 +41,14 @@ def is_operators(name: str) -> bool:
 
 
 def asks_models(names: str) -> bool:
-    """Return whether one of the agents in `names`, separated by commas, asks a model."""
-    return any((found := _known(name)) is not None and found.models for name in names.split(","))
+    """Return whether one of the agents in `names`, separated by commas, asks a model of [claude] with kpd's own key."""
+    known = (_known(name) for name in names.split(","))
+    return any(found is not None and found.models and not found.own_key for found in known)
 
 
-def traits(names: str) -> dict[str, AgentTraits]:
+def traits(names: str, config: Config) -> dict[str, AgentTraits]:
     """Return the traits of the agents in `names`, separated by commas; agents that are not installed are left out."""
-    return {name: found.traits for name in names.split(",") if (found := _known(name)) is not None}
+    return {name: found.traits for name in names.split(",") if (found := _known(_whole(name, config))) is not None}
 
 
 def choices() -> str:
@@ -53,14 +58,14 @@ def choices() -> str:
     )
 
 
-def refusal(names: str, workspace: Workspace) -> tuple[str, str]:
+def refusal(names: str, workspace: Workspace, config: Config) -> tuple[str, str]:
     """Return why a run cannot have the agents in `names`, separated by commas, and what helps.
 
     Both are empty when it can have them.
     """
     given = names.split(",")
     for name in given:
-        kind, colon, of = name.partition(":")
+        kind, colon, of = _whole(name, config).partition(":")
         try:
             found = AGENTS.get(kind)
         except PlugInError as err:
@@ -72,6 +77,11 @@ def refusal(names: str, workspace: Workspace) -> tuple[str, str]:
         if why := found.refuse(workspace, of):
             return why, ""
     return (f"{names!r} names an agent twice", "name it once") if len(set(given)) < len(given) else ("", "")
+
+
+def _whole(name: str, config: Config) -> str:
+    """Return the name with the entry that stands for it, if it is that of an agent of config.toml and of no entry."""
+    return f"{SESSION}:{name}" if name in config.agents and _known(name) is None else name
 
 
 def _known(name: str) -> AgentKind | None:

@@ -54,12 +54,12 @@ def suggest(
     return _unseen(space, seen, total, random.Random(seed + len(history)), conditions)
 
 
-def _is_new(point: Point, seen: set[str], conditions: Iterable[expr.Comparison]) -> bool:
+def _is_new(point: Point, seen: set[str], conditions: Iterable[expr.PointCondition]) -> bool:
     return _key(point) not in seen and all(condition.holds(point) for condition in conditions)
 
 
 def _unseen(
-    space: Space, seen: set[str], total: int, rng: random.Random, conditions: Sequence[expr.Comparison]
+    space: Space, seen: set[str], total: int, rng: random.Random, conditions: Sequence[expr.PointCondition]
 ) -> Point | None:
     """Return a new point, searched from a random start, for when TPE keeps repeating itself; None if there is none."""
     start = rng.randrange(total)

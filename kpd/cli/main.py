@@ -63,6 +63,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("cases", "show the speed-up of the incumbent and of the best candidate in each case", "cases"),
             Verb("diff", "show what an iteration changed", "show"),
             Verb("cost", "show the cost of models: tokens and dollars by run, iteration and purpose", "cost"),
+            Verb("tools", "show which tools agents called in their sessions, and their trials", "tools"),
             Verb("events", "show the event log", "events"),
             Verb("hosts", "show the hosts; add, trust or retry one", "hosts"),
             Verb("doctor", "check this machine and the hosts, and say how to fix problems", "doctor"),
@@ -85,6 +86,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         "serve",
         (
             Verb("daemon", "run the daemon in the foreground", "daemon"),
+            Verb("mcp", "serve kpd's tools to an agent's client (MCP on stdin and stdout)", "mcp"),
             Verb("shutdown", "end the daemon after its current steps, or at once", "daemon"),
             Verb("completion", "print the script for completion in a shell", "completion"),
         ),

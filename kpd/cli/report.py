@@ -1,5 +1,6 @@
 """Formats one iteration as text: what was tried, the result, and why. Pure: answers in, lines out."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,6 +87,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("unsure of", f"{unsure} (left to a sweep)", limit)
     if it["spend"]["calls"]:
         yield from _field("cost", _cost(it["spend"]), limit)
+    if detail["trials"]:
+        yield from _field("trials", _trials(detail["trials"]), limit)
     if verdict := it["verdict"]:
         yield from _field("verdict", verdict["reason"], limit)
         confidence = f"{100 * verdict['gain']['confidence']:g} % interval, {verdict['processes']} processes"
@@ -108,6 +111,13 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("bottleneck", it["bottleneck"], limit)
     if it["flags"]:
         yield from _field("flagged", "; ".join(flag["text"] for flag in it["flags"]), limit)
+
+
+def _trials(found: list[Answer]) -> str:
+    """Count the trials by how they ended: none of them says how fast the candidate is."""
+    ends = Counter(one["end"].replace("_", " ") for one in found)
+    seconds = sum(one["device_s"] for one in found)
+    return f"{', '.join(f'{count} {end}' for end, count in ends.items())}; {seconds:.1f} s on the device"
 
 
 def _cost(spend: Answer) -> str:

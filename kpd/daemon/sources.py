@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from kpd.daemon.journal import load_state
 from kpd.daemon.store import EventStore
 from kpd.model.detail import Detail, detail
+from kpd.model.events import Event
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.operations.references import run_ref
@@ -34,8 +35,12 @@ class Sources:
 
     def detail(self, run: Run, number: int) -> Detail:
         """Fold the log's events of one iteration into its detail. Raises StoreError."""
+        return detail(self.events(run.id, number))
+
+    def events(self, run: str, number: int) -> tuple[Event, ...]:
+        """Read the log's events of one iteration. Raises StoreError."""
         with EventStore(self.workspace.store, read_only=True) as store:
-            return detail(store.read(run=run.id, iteration=number))
+            return tuple(store.read(run=run, iteration=number))
 
     @contextmanager
     def log(self, run: str | None = None) -> Iterator[EventStore | None]:

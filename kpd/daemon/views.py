@@ -31,28 +31,29 @@ The environment is that of the process that answers.
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task
+    tools     [{name, description, schema, read_only}]       of kpd mcp, for clients outside of sessions
+    tool      {text, …}                                name, args: a call of one of them; args may name the `run`
+    tool_calls {calls: [{run, server, tool, calls, failed, median_ms, longest_ms, arguments, answer_bytes}],
+               trials: [{run, iteration, ends: {end: count}, device_s}]}     run: of agents in sessions
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
 """
 
 from collections.abc import Callable
-from dataclasses import field, fields, make_dataclass
-from functools import cache
-from inspect import signature
 from typing import Any
 
-from kpd.daemon import artefacts, contests, knowledge_views
+from kpd.daemon import artefacts, contests, knowledge_views, tool_calls
 from kpd.daemon.accounting import account, rederived, terms
 from kpd.daemon.sources import Sources
 from kpd.model import codec
 from kpd.model.events import Billed
+from kpd.operations.calling import checked_call
 from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views
 from kpd.text.waits import hold
 from kpd.wire import DaemonError
 from kpd.workspace.environment import keys
-from kpd.workspace.strict import misfit
 
 MOST_EVENTS = 10_000  # of one answer
 
@@ -62,27 +63,7 @@ def answer(what: str, args: dict[str, Any], sources: Sources) -> Any:
     if what not in _VIEWS:
         raise DaemonError("usage", f"unknown query {what!r}", f"known: {', '.join(_VIEWS)}")
     view = _VIEWS[what]
-    kind = _arguments(view)
-    known = {one.name for one in fields(kind)}
-    if unknown := sorted(args.keys() - known):
-        raise DaemonError(
-            "usage", f"query {what} takes no {unknown[0]!r}", f"it takes: {', '.join(known) or 'nothing'}"
-        )
-    given = {name: value for name, value in args.items() if value is not None}
-    try:
-        checked = codec.decode(codec.encode(given), kind)
-    except codec.CodecError as err:
-        raise DaemonError("usage", f"query {what}: {misfit(given, kind) or err}") from err
-    return codec.jsonable(view(sources, **vars(checked)))
-
-
-@cache
-def _arguments(view: Callable[..., Any]) -> type[Any]:
-    """Build the type of a query's arguments from the signature of its view."""
-    own = [*signature(view).parameters.values()][1:]
-    needed = [(one.name, one.annotation) for one in own if one.default is one.empty]
-    optional = [(one.name, one.annotation, field(default=one.default)) for one in own if one.default is not one.empty]
-    return make_dataclass("Arguments", [*needed, *optional])
+    return codec.jsonable(view(sources, **checked_call(f"query {what}", view, args)))
 
 
 # ── the state ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -196,6 +177,28 @@ def _memory(sources: Sources, task: str) -> Any:
     return knowledge_views.memory_of(sources.workspace, task)
 
 
+def _tool_calls(sources: Sources, run: str | None = None) -> Any:
+    with sources.log(run) as log:
+        return {"calls": [], "trials": []} if log is None else tool_calls.summary(log, run)
+
+
+def _tools(sources: Sources) -> Any:
+    from kpd.engine.tools.catalogue import ANYBODY
+
+    return [tool.declaration(of_run=True) for tool in ANYBODY.values()]
+
+
+def _tool(sources: Sources, name: str, args: dict[str, Any] | None = None) -> Any:
+    from kpd.engine.tools.catalogue import ANYBODY
+    from kpd.engine.tools.desk import Desk
+    from kpd.engine.tools.tool import chosen
+
+    state, given = sources.state, dict(args or {})
+    of = given.pop("run", None)
+    run = run_ref(state, str(of)) if of is not None else state.active or run_ref(state)
+    return chosen(ANYBODY, name).read(Desk(sources.workspace, state, run, sources.events), given)
+
+
 # The queries and their views: a query's arguments are those of its view.
 _VIEWS: dict[str, Callable[..., Any]] = {
     "status": _status,
@@ -215,5 +218,8 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "skills": lambda sources: knowledge_views.skills(sources.workspace),
     "skill": _skill,
     "memory": _memory,
+    "tools": _tools,
+    "tool": _tool,
+    "tool_calls": _tool_calls,
     "model_key": lambda sources: knowledge_views.model_key(sources.workspace, keys()),
 }

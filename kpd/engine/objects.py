@@ -14,9 +14,13 @@ async def candidate(attempt: Attempt, found: Detail) -> BuiltObject:
 
 async def both(attempt: Attempt, found: Detail) -> tuple[BuiltObject, BuiltObject]:
     """Return the objects of the candidate and of the incumbent. Raises BuildError, HostError."""
+    return await candidate(attempt, found), await incumbent(attempt)
+
+
+async def incumbent(attempt: Attempt) -> BuiltObject:
+    """Return the incumbent's object. Raises BuildError, HostError."""
     parent = attempt.parent
-    built = await candidate(attempt, found)
-    return built, await _object(attempt, attempt.files_of(parent), attempt.detail_of(parent))
+    return await _object(attempt, attempt.files_of(parent), attempt.detail_of(parent))
 
 
 async def _object(attempt: Attempt, files: dict[str, bytes], known: Detail) -> BuiltObject:

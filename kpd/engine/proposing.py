@@ -93,6 +93,8 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
         steering=tuple(line for line in run.steering if line.consumed_by == attempt.number),
         failure=failure,
         base=SweepBase(unsure.number, attempt.files_of(unsure.number), unsure.tune) if unsure else None,
+        events=tuple(_events(attempt)),
+        record=attempt.journal.emit,
     )
 
 

@@ -66,7 +66,7 @@ class Scheduler:
         if not (self._wanting and isinstance(message, e.Event)):
             return
         match message.fact:
-            case e.RunPaused() | e.IterationEnded() | e.StepStarted(use="thinks"):
+            case e.RunPaused() | e.IterationEnded() | e.StepStarted(use="thinks") | e.Tried():
                 self._work.set()
             case e.StepFact(run=run) if run_of(self._journal, run).paused:
                 self._work.set()

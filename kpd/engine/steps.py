@@ -1,8 +1,8 @@
 """Defines the steps of an iteration, in order. Each reads the results of earlier steps and returns its own fact."""
 
-import difflib
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from msgspec import structs
 
@@ -10,8 +10,10 @@ from kpd.agents.agent import BadReply, Exhausted, Proposal
 from kpd.claude.errors import OverBudget
 from kpd.engine import audits, objects, review
 from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
+from kpd.engine.patches import unified
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
+from kpd.engine.tools.serving import serve_session
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
 from kpd.measure import bench, judge as verdicts, score
@@ -66,7 +68,8 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
             raise CandidateFailed(UnusableReply(bad[-1].message))
         failure = failure_of(attempt, wrong)
         try:
-            return usable(attempt, await attempt.agent.propose(context_of(attempt, failure)))
+            context = replace(context_of(attempt, failure), serve=partial(serve_session, attempt))
+            return usable(attempt, await attempt.agent.propose(context))
         except BadReply as err:
             attempt.journal.emit(e.Unusable(attempt.run_id, attempt.number, str(err)))
         except (Exhausted, OverBudget) as err:
@@ -296,12 +299,3 @@ def feedback(log: str) -> str:
         return log
     kept = log[:MOST_FEEDBACK].rpartition("\n")[0] or log[:MOST_FEEDBACK]
     return f"{kept}\n[{len(log) - len(kept)} more characters]\n"
-
-
-def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """Compute a patch from `before` to `after`, with files in the order of their names."""
-    patch: list[str] = []
-    for path in sorted(after):
-        old, new = (side.get(path, b"").decode(errors="replace").splitlines(keepends=True) for side in (before, after))
-        patch += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in patch)

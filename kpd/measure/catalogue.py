@@ -17,7 +17,9 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> Bench:
 
     Raises BuildError and TaskError when the task is at fault, HostError, and PlugInError.
     """
-    make_ready = _imported(task, "is measured with", _of(task).bench)
+    language = _of(task)
+    own = language.runner if task.bench.command is None and language.runner else language.bench
+    make_ready = _imported(task, "is measured with", own)
     return cast(Bench, await make_ready(host, task, device, say))
 
 

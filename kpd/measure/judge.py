@@ -21,6 +21,8 @@ from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import CaseGain, Gain, HeldOut, Rule, Verdict, VerdictWord
 
 CONFIDENCE = 0.99
+QUICK_CONFIDENCE = 0.95
+"""That of a trial, which decides nothing: at 99 % the interval of three processes says nothing."""
 LOOKS = (2, 3, 5, 7, 9, 11, 13, 15)
 FEWEST = 5
 """With fewer processes than this the only possible decision is that the candidate is slower."""
@@ -55,6 +57,18 @@ def judge(
     if accepted and (worst := _too_slow(kept, worst_case)):
         return replace(verdict, accepted=False, rule="worst_case", before=verdict.rule, worst=worst)
     return verdict
+
+
+def quick_gain(samples: Iterable[ProcessSample]) -> Gain:
+    """Compute the gain that the untainted samples of a trial show, with Student's interval. It decides nothing.
+
+    Raises BadSamples.
+    """
+    ratios = _ratios(clean(samples))
+    if len(ratios) < LOOKS[0]:
+        raise BadSamples(f"only {len(ratios)} untainted processes, a trial needs {LOOKS[0]}: is the machine busy?")
+    middle, half = fmean(ratios), t_half_width(ratios, QUICK_CONFIDENCE)
+    return Gain(percent(middle), percent(middle - half), percent(middle + half), QUICK_CONFIDENCE)
 
 
 def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool = False) -> int:

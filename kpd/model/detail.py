@@ -12,7 +12,8 @@ from kpd.model.status import StepName
 class Detail:
     """The latest fact of each step; None for a step that has not finished, or that was begun again.
 
-    `broken` are the troubles of this attempt that its candidate is suspected of.
+    `broken` are the troubles of this attempt that its candidate is suspected of. `trials` are those that have ended, of
+    all attempts.
     """
 
     proposed: e.Proposed | None = None
@@ -27,6 +28,7 @@ class Detail:
     explained: e.Explained | None = None
     faults: tuple[e.Faulted, ...] = ()
     broken: tuple[e.MeasurementBroken, ...] = ()
+    trials: tuple[e.Tried, ...] = ()
     accepted: e.Accepted | None = None
     ended: e.IterationEnded | None = None
 
@@ -40,7 +42,9 @@ class Detail:
         A fault begins the steps anew, so it discards what they had found.
         """
         if isinstance(fact, e.Faulted):
-            return Detail(faults=(*self.faults, fact))
+            return Detail(faults=(*self.faults, fact), trials=self.trials)
+        if isinstance(fact, e.Tried):
+            return replace(self, trials=(*self.trials, fact))
         if isinstance(fact, e.MeasurementBroken):
             return replace(self, broken=(*self.broken, fact))
         if isinstance(fact, e.StepFact):

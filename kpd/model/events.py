@@ -1,8 +1,8 @@
 """Defines every fact that kpd records. An `Event` is a fact with its place in the log.
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
-What steps find is in `steps`, what operators do in `acts`, what the watchdog reports in `watchdog`; all of
-them can be imported from here, too.
+What steps find is in `steps`, what operators do in `acts`, what coding agents do in `sessions` and with kpd's tools in
+`trials`, what the watchdog reports in `watchdog`; all of them can be imported from here, too.
 """
 
 from dataclasses import dataclass, field
@@ -33,6 +33,14 @@ from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.run import Budget
+from kpd.model.sessions import (
+    PermissionAnswered as PermissionAnswered,
+    PermissionAsked as PermissionAsked,
+    SessionKnown as SessionKnown,
+    SessionOpened as SessionOpened,
+    SessionPrompted as SessionPrompted,
+    SessionTurned as SessionTurned,
+)
 from kpd.model.spending import Purpose, Usage
 from kpd.model.state import TaskCard
 from kpd.model.status import DeviceUse, Outcome, RunOutcome, StepName
@@ -49,6 +57,7 @@ from kpd.model.steps import (
     Staged as Staged,
     Timed as Timed,
 )
+from kpd.model.trials import ToolCalled as ToolCalled, TrialStarted as TrialStarted, Tried as Tried
 from kpd.model.waits import EditedDuring, Hold, HostTrouble, Pause, Wait
 from kpd.model.watchdog import DeviceIdle as DeviceIdle, StepStalled as StepStalled
 

@@ -6,18 +6,18 @@ from typing import Any
 
 from msgspec import structs
 
-from kpd.model import acts, events as e
+from kpd.model import acts, events as e, sessions
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
 from kpd.model.run import Run
 from kpd.model.spending import OpenCall, day_of
 from kpd.model.state import State
-from kpd.model.status import Done, Ended, Paused, Running, Stepping
+from kpd.model.status import DeviceUse, Done, Ended, Paused, Running, Stepping
 from kpd.model.waits import Wait
 
 NOTICES_KEPT = 50
-_BESIDES = (acts,)
+_BESIDES = (acts, sessions)
 """Modules that register their reducers when they are imported."""
 
 
@@ -216,6 +216,17 @@ def _step_over(state: State, fact: e.IterationFact) -> State:
     if found is None or found.under_way is None or not found.under_way.use:
         return state
     return on_iteration(state, fact, status=structs.replace(found.under_way, use=""))
+
+
+@reduces(e.TrialStarted, e.Tried)
+def _trial(state: State, at: float, fact: e.IterationFact) -> State:
+    """Note that the agent's step uses the device while a trial of it runs."""
+    run = state.runs.get(fact.run)
+    found = run.iteration(fact.iteration) if run is not None else None
+    if found is None or found.under_way is None or found.step != "propose":
+        return state
+    use: DeviceUse = "measures" if isinstance(fact, e.TrialStarted) else "thinks"
+    return on_iteration(state, fact, status=structs.replace(found.under_way, use=use))
 
 
 @reduces(e.Proposed)

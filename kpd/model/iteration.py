@@ -5,6 +5,7 @@ from typing import Literal
 
 from kpd.model.causes import IterationCause
 from kpd.model.flags import Flag
+from kpd.model.session import AgentSession
 from kpd.model.spending import NOTHING, Spend
 from kpd.model.status import STEPS, Done, IterationStatus, Outcome, StepName, Stepping
 from kpd.model.verdicts import Verdict
@@ -58,7 +59,7 @@ class Iteration:
     agent was unsure of, for a sweep to explore. `again` is the iteration whose files it measures once more, `thorough`
     with all processes; `confirming` says why it does so against the baseline. `review` says whether the candidate waits
     for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
-    held because of its `flags`.
+    held because of its `flags`. `session` is that of a coding agent.
     """
 
     number: int
@@ -86,6 +87,7 @@ class Iteration:
     confirming: Confirming = ""
     review: PersonsAnswer = ""
     hold: PersonsAnswer = ""
+    session: AgentSession | None = None
 
     @property
     def under_way(self) -> Stepping | None:

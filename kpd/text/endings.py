@@ -4,12 +4,27 @@ from kpd.model import causes as c
 from kpd.model.iteration import Iteration, Override
 from kpd.model.kinds import Told
 from kpd.model.run import Run
+from kpd.model.session import TurnEnd
 from kpd.model.status import Ended, Paused
 from kpd.text.faults import fault
 from kpd.text.flags import flags
 from kpd.text.gains import gain
 from kpd.text.verdicts import verdict
 from kpd.text.waits import exhausted, pause
+
+TURN_ENDS: dict[TurnEnd, str] = {
+    "done": "the agent ended its turn",
+    "refused": "the agent declined",
+    "time": "its time was over",
+    "money": "its dollars were spent",
+    "cut": "it was cut off",
+    "crash": "it crashed",
+    "flood": "it flooded kpd with messages",
+    "disk": "it filled the disk",
+    "processes": "it started too many processes",
+    "lost": "the daemon ended meanwhile",
+}
+"""How a turn of a session ended, in words."""
 
 
 def iteration_ended(cause: c.IterationCause | None) -> str:

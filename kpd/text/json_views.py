@@ -20,6 +20,7 @@ from kpd.text.faults import fault
 from kpd.text.flags import flag
 from kpd.text.headlines import headline as told_headline, unconfirmed
 from kpd.text.notices import notice, told
+from kpd.text.trials import tried
 from kpd.text.verdicts import verdict
 from kpd.text.waits import conflict, hold, idle_reason, pause, wait
 
@@ -113,6 +114,8 @@ def _told(fact: e.Fact) -> Json:
             return {**body, "reason": idle_reason(fact.keeps)}
         case e.Faulted():
             return {**body, "message": fault(fact.fault)}
+        case e.Tried():
+            return {**body, "text": tried(fact)}
         case e.Screened():
             return {**body, "flags": _flags(fact.flags)}
         case e.Judged():
@@ -125,14 +128,15 @@ def _told(fact: e.Fact) -> Json:
 
 
 def found(steps: Detail) -> Json:
-    """Return what an iteration's steps found. A fault has its `message` in words, and each change its `text`."""
+    """Return what an iteration's steps found. A fault has its `message` in words, a change and a trial their `text`."""
     body = codec.jsonable(steps)
     if steps.judged is not None:
         body["judged"] |= _audited(steps.judged)
     if steps.explained is not None:
         body["explained"]["changes"] = _changes(steps.explained)
     faults = [{**told, "message": fault(one.fault)} for told, one in zip(body["faults"], steps.faults, strict=True)]
-    return {**body, "faults": faults}
+    trials = [{**told, "text": tried(one)} for told, one in zip(body["trials"], steps.trials, strict=True)]
+    return {**body, "faults": faults, "trials": trials}
 
 
 def _flags(found: tuple[Flag, ...]) -> list[Json]:

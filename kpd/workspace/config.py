@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from kpd.model.run import Budget
-from kpd.workspace.entry_points import PlugInError
+from kpd.workspace.entry_points import NAME, PlugInError
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
-from kpd.workspace.strict import Count, Document, NotNegative, Percent, Text, nearest
+from kpd.workspace.strict import Count, Document, NotNegative, Percent, Positive, Text, nearest
 from kpd.workspace.transports import TRANSPORTS, BadKey, is_here
 
 LOCAL = "local"
 ANY = "any"
 """Stands for a host's name: any host that fits the task and is free."""
+DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
+AGENTS_OWN = ("again", "baseline", "claude", "mailbox", "operator", "script", "sweep")
+"""Names of agents that are no coding agents."""
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 # A faster refresh costs so much of a core that it would disturb local timings.
@@ -131,12 +134,48 @@ class NotifyConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """A coding agent on the daemon's machine, or changes of a preset: a key that is left out is the preset's.
+
+    `command` starts a program that speaks the Agent Client Protocol; `exec` one that does not: it gets the prompt on
+    stdin, or in the file that `{prompt_file}` stands for. `env` are environment variables; `keys` names those that it
+    gets from the daemon's environment. `mode` and `model` are the agent's own names. `limit` is the time of a session:
+    `"20m"`, or a list, of which the n-th attempt of the run has the n-th and later ones the last. A session ends when
+    it says that it has cost `usd` dollars; it has `trials` measured trials, which may take `device_s` seconds. With
+    `ask` the operator answers its wishes. `commands` are programs that it may run without asking; `reads` are folders
+    that it may read beside the system's. Without `confined` it runs outside of any sandbox.
+    """
+
+    command: tuple[Text, ...] = ()
+    exec: tuple[Text, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    keys: tuple[Text, ...] = ()
+    mode: str = ""
+    model: str = ""
+    limit: str | tuple[Text, ...] = ""
+    usd: Positive = 2.0
+    trials: Count = 20
+    device_s: Positive = 600.0
+    ask: bool = False
+    commands: tuple[Text, ...] = ()
+    reads: tuple[Text, ...] = ()
+    confined: bool = True
+
+    @property
+    def limits_s(self) -> tuple[float, ...]:
+        """The limits of the attempts in seconds; empty where none is given."""
+        given = (self.limit,) if isinstance(self.limit, str) else self.limit
+        return tuple(duration(each) for each in given if each)
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     hosts: dict[str, HostConfig] = field(default_factory=lambda: {LOCAL: HostConfig()})
     run: RunConfig = field(default_factory=RunConfig)
     claude: ClaudeConfig = field(default_factory=ClaudeConfig)
     tui: TuiConfig = field(default_factory=TuiConfig)
     notify: NotifyConfig = field(default_factory=NotifyConfig)
+    agents: dict[str, AgentConfig] = field(default_factory=dict)
 
     def budget(self) -> Budget:
         """Return the budget of a run, as far as neither its command line nor its task sets other limits."""
@@ -164,6 +203,8 @@ def load_config(ws: Workspace) -> Config:
     config = replace(document, table=rest).convert(Config)
     read = {name: _host(document, name, table) for name, table in hosts.items()}
     config = replace(config, hosts={LOCAL: HostConfig(), **read})
+    for name, agent in config.agents.items():
+        _check_agent(document, name, agent)
     if config.run.host not in (ANY, *config.hosts):
         known = ", ".join((ANY, *config.hosts))
         raise document.error(f"'host' in [run] names {config.run.host!r}", f"known hosts are {known}", "run", "host")
@@ -171,6 +212,29 @@ def load_config(ws: Workspace) -> Config:
         message = f"'refresh_hz' in [tui] must be above 0 and at most {MOST_REFRESH_HZ:g}"
         raise document.error(message, "more would disturb the timings of a local host", "tui", "refresh_hz")
     return replace(config, tui=config.tui.thin()) if config.tui.low_bandwidth else config
+
+
+def duration(text: str) -> float:
+    """Return the seconds of `90s`, `20m` or `1.5h`. Raises ValueError."""
+    found = DURATION.fullmatch(text)
+    if found is None or not float(found[1]):
+        raise ValueError(f"{text!r} is no duration")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def _check_agent(document: Document, name: str, agent: AgentConfig) -> None:
+    """Check one [agents.*] table. Raises ConfigError."""
+    if not NAME.fullmatch(name) or name in AGENTS_OWN:
+        remedy = f"use lower-case letters, digits, _ and -, and none of {', '.join(AGENTS_OWN)}"
+        raise document.error(f"{name!r} cannot be a coding agent's name", remedy, "agents", name)
+    if agent.command and agent.exec:
+        message = f"[agents.{name}] has 'command' and 'exec'"
+        raise document.error(message, "keep 'command' if it speaks the protocol ACP", "agents", name, "exec")
+    try:
+        _ = agent.limits_s
+    except ValueError as err:
+        message, remedy = f"'limit' in [agents.{name}]: {err}", 'write "90s", "20m", "1h", or a list of these'
+        raise document.error(message, remedy, "agents", name, "limit") from err
 
 
 def _host(document: Document, name: str, table: object) -> HostConfig:

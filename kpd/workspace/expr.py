@@ -60,7 +60,7 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PointCondition:
     """A parsed comparison of the values of parameters; `names` are those it needs."""
 
     text: str
@@ -88,9 +88,9 @@ def parse(text: str) -> Expression:
     return found
 
 
-def condition(text: str) -> Comparison:
+def condition(text: str) -> PointCondition:
     """Parse and check a condition. Raises ExprError where a part of it is not allowed, which the message names."""
-    return Comparison(text, frozenset(_names_in(_tree(text))))
+    return PointCondition(text, frozenset(_names_in(_tree(text))))
 
 
 def _tree(text: str) -> ast.expr:

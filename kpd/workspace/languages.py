@@ -4,13 +4,13 @@ A language is an entry point of the group `kpd.languages`. It refers to its comp
 `module:name`, so that code that only shows its files imports neither.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from kpd.workspace.entry_points import EntryPointGroup, PlugInError
-from kpd.workspace.shipped import TASK_TEMPLATE
+from kpd.workspace.shipped import PYTHON_TEMPLATE, TASK_TEMPLATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,10 @@ class Language:
     """A language of tasks. `bench` is the `module:name` of a function that prepares a task on a host.
 
     `kpd.measure.c.bench:prepare` is an example. `device` is the kind of device that candidates are measured on. With
-    `commands` a task brings its own benchmark as a command, and may ask for the other kind of device. `files` are those
-    that a task must have: the kernel, then the harness, which no agent may edit; with `sectioned`, one file with that
-    suffix may hold both in sections. `flags` is the AllowList of the compiler flags that a candidate may set, as
+    `commands` a task brings its own benchmark as a command, and may ask for the other kind of device; where there is a
+    `runner`, written like `bench`, a task without a command is measured with that. `files` are those that a task must
+    have that brings no command: the kernel, then the harness, which no agent may edit; with `sectioned`, one file with
+    that suffix may hold both in sections. `flags` is the AllowList of the compiler flags that a candidate may set, as
     `module:name`. `template` is a folder with the files of a small task; `@NAME@` in them stands for the task's name.
     """
 
@@ -48,6 +49,7 @@ class Language:
     bench: str
     device: Literal["cpu", "gpu"] = "cpu"
     commands: bool = False
+    runner: str = ""
     files: tuple[str, ...] = ()
     sectioned: str = ""
     flags: str = ""
@@ -82,8 +84,14 @@ CUDA = Language(
     sectioned=".cu",
     flags="kpd.measure.cuda.nvcc:ALLOWED",
 )
-TRITON = Language(_PYTHON, "kpd.measure.command.bench:prepare", "gpu", commands=True)
-PYTHON = COMMAND = Language(_PYTHON, "kpd.measure.command.bench:prepare", commands=True)
+COMMAND = Language(_PYTHON, "kpd.measure.command.bench:prepare", commands=True)
+PYTHON = replace(
+    COMMAND,
+    runner="kpd.measure.python.bench:prepare",
+    files=("kernel.py", "harness.py"),
+    template=PYTHON_TEMPLATE,
+)
+TRITON = replace(PYTHON, device="gpu", template=None)
 
 _OTHERS = (
     Syntax((".cc", ".cpp", ".hpp"), "cpp", _C_FENCES, _CPP_LEXER, _C_TYPES),
@@ -101,8 +109,10 @@ def _checked(found: object) -> Language:
         raise ValueError(f"it is {type(found).__name__} instead of a kpd.workspace.languages.Language")
     if not all(suffix.startswith(".") for suffix in found.syntax.suffixes):
         raise ValueError("a suffix begins with a dot")
-    if not all(":" in each for each in (found.bench, found.flags or ":", found.syntax.lexer or ":")):
-        raise ValueError("bench, flags and lexer are written module:name")
+    if not all(
+        ":" in each for each in (found.bench, found.runner or ":", found.flags or ":", found.syntax.lexer or ":")
+    ):
+        raise ValueError("bench, runner, flags and lexer are written module:name")
     return found
 
 

@@ -7,6 +7,8 @@ import kpd
 
 TASK_TEMPLATE = Path(__file__).parent / "template"
 """The files of a small C task; @NAME@ in them stands for the task's name."""
+PYTHON_TEMPLATE = Path(__file__).parent / "template_python"
+"""The files of a small task in Python."""
 
 Kind = Literal["tasks", "skills", "memory", "config.toml.example"]
 

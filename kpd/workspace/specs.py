@@ -26,10 +26,14 @@ class TaskSection:
 
 @dataclass(frozen=True, slots=True)
 class BuildSpec:
-    """The [build] table. `flags` are the compiler flags of every candidate; its own flags come from its files."""
+    """The [build] table. `flags` are the compiler flags of every candidate; its own flags come from its files.
+
+    `python` is the Python on the host that runs a task's callables, by its path or by its name on the PATH.
+    """
 
     flags: tuple[str, ...] = ()
     limit_s: Seconds = 60.0
+    python: Text = "python3"
 
 
 Distribution = Literal["normal", "constant", "heavy_tail", "denormal", "large"]
@@ -226,16 +230,17 @@ HAVE = "triton, python, command"
 
 
 def refuse(
-    document: Document, file: TaskFile, bring: bool, editable: Collection[str], protected: Collection[str]
-) -> None:
+    document: Document, file: TaskFile, bring: bool, runner: bool, editable: Collection[str],
+    protected: Collection[str],
+) -> None:  # fmt: skip
     """Check the commands of task.toml, and the keys that only a task with commands has.
 
-    `bring` says whether tasks in this language bring their own benchmark. Raises ConfigError where a command is
-    missing, out of place, or runs an editable file.
+    `bring` says whether the task brings its own benchmark, `runner` whether kpd can run tasks in its language. Raises
+    ConfigError where a command is missing, out of place, or runs an editable file.
     """
     language, check = file.task.language, file.check
     only: dict[str, tuple[str, object]] = {
-        "device": ("need", file.need.device),
+        "device": ("need", "" if runner else file.need.device),
         "good": ("check", check.good),
         "unchecked": ("check", check.unchecked),
     }
@@ -264,6 +269,7 @@ def refuse(
             _refuse_one(document, table, command, editable, protected)
     if bring and commands["bench"] is None:
         remedy = 'for example command = "python3 benchmark.py --json"'
+        remedy += ", or write a harness.py for kpd's own runner" if runner else ""
         raise document.error(f"a task in {language} needs a 'command' in [bench]", remedy, "bench")
 
 

@@ -140,16 +140,19 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         message = f"the name {section.name!r} is not that of its folder, {folder.resolve().name!r}"
         raise _error(document, message, "rename one of them", "task", "name")
     language = _language(document, section.language)
-    editable = _editable(folder, document, section.editable, (*JUDGES, *language.files[1:]))
+    run_by_kpd = language.runner and file.bench.command is None and (folder / language.files[1]).exists()
+    bring = language.commands and not run_by_kpd
+    needed = () if bring else language.files
+    editable = _editable(folder, document, section.editable, (*JUDGES, *needed[1:]))
     files = tuple(task_files(folder))
     sectioned = _sectioned(folder, files, editable, language) if language.sectioned else ""
-    for needed in () if sectioned else language.files:
-        if needed not in files:
-            raise TaskError(folder / needed, 0, "no such file", f"a task in {section.language} needs it")
+    for name in () if sectioned else needed:
+        if name not in files:
+            raise TaskError(folder / name, 0, "no such file", f"a task in {section.language} needs it")
     protected = tuple(name for name in files if name not in editable)
-    specs.refuse(document, file, language.commands, editable, protected)
+    specs.refuse(document, file, bring, bool(language.runner), editable, protected)
     specs.refuse_check(document, file.check)
-    if language.commands and file.cases and file.bench.direction == "higher":
+    if bring and file.cases and file.bench.direction == "higher":
         message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
         raise _error(document, message, "remove [cases], or let the benchmark print times", "bench", "direction")
     tune = _tune(document, file.tune)

@@ -3,7 +3,7 @@
 from kpd.model import events as e
 from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
-from kpd.text.endings import iteration_ended, override
+from kpd.text.endings import TURN_ENDS, iteration_ended, override
 from kpd.text.faults import fault
 from kpd.text.flags import flags
 from kpd.text.verdicts import interval
@@ -57,6 +57,19 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  asks {clean(fact.model)}{most}"
         case e.Unusable():
             return _BAD, f"the answer cannot be used: {clean(fact.message)}"
+        case e.SessionOpened():
+            return _BEGUN, f"session {fact.session} of {clean(fact.command[0])}, for {seconds(fact.limit_s)} at most"
+        case e.SessionKnown():
+            return _NOTE, f"{clean(fact.agent)} calls the session {clean(fact.own)}" if fact.own else clean(fact.agent)
+        case e.SessionPrompted():
+            again = ", to go on" if fact.continues else ""
+            return _NOTE, f"turn {fact.turn} of session {fact.session} begins{again}"
+        case e.SessionTurned():
+            return _turned(fact)
+        case e.PermissionAsked():
+            return _NOTE, f"the agent wants to {clean(fact.tool)}: {clean(fact.what or ', '.join(fact.paths))}"
+        case e.PermissionAnswered():
+            return (_DONE, "allowed") if fact.allowed else (_BAD, f"refused: {clean(fact.why)}")
         case e.Billed() if fact.refused:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"
         case e.Billed():
@@ -66,6 +79,13 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
     if (done := operator_act(fact)) is not None:
         return _OPERATOR, done.whole
     return _NOTE, fact.kind().replace("_", " ")
+
+
+def _turned(fact: e.SessionTurned) -> tuple[Mark, str]:
+    claim = "" if fact.claimed_us is None else f", it says {figure(fact.claimed_us)} µs"
+    foreign = f", and has changed {clean(', '.join(fact.foreign))}, which is not taken" if fact.foreign else ""
+    told = f"turn {fact.turn} ends: {TURN_ENDS[fact.end]} ({seconds(fact.seconds)}){claim}{foreign}"
+    return _DONE if fact.end == "done" and not fact.foreign else _BAD, told
 
 
 def _found(fact: e.StepFact) -> str:

@@ -15,7 +15,6 @@ from kpd.operations.operation import Refused, UnknownName
 from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
 from kpd.text.waits import hold
 from kpd.workspace.config import ANY
-from kpd.workspace.paths import Workspace
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import card, copy_task, find_tasks, load_task
 
@@ -29,7 +28,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     agent, host = op.agent or config.run.agent, op.host or config.run.host
     if host != ANY and host not in config.hosts:
         raise UnknownName(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
-    refuse_agents(agent, engine.workspace)
+    refuse_agents(agent, engine)
     live = engine.workspace.tasks / task.name
     if task.folder != live:
         copy_task(task.folder, live)
@@ -39,7 +38,9 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     budget = given.over(task.budget.over(config.budget()))
     approve = config.run.approve if op.approve is None else op.approve
     queued = _new_run(engine)
-    engine.journal.emit(e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent)))
+    engine.journal.emit(
+        e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent, config))
+    )
     engine.wake()
     return {"run": queued}
 
@@ -115,8 +116,8 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
     engine.wake()
 
 
-def refuse_agents(names: str, workspace: Workspace) -> None:
+def refuse_agents(names: str, engine: Engine) -> None:
     """Raise UnknownName for an agent that does not exist, has nothing to propose, or cannot take turns with others."""
-    reason, remedy = catalogue.refusal(names, workspace)
+    reason, remedy = catalogue.refusal(names, engine.workspace, engine.config)
     if reason:
         raise UnknownName(reason, remedy)

@@ -47,12 +47,12 @@ def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
         raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
     names = target.agent if op.agent is None else op.agent
     if op.agent is not None:
-        refuse_agents(names, engine.workspace)
+        refuse_agents(names, engine)
     if op.model:
         _check_model(engine, target, names, op.model)
     chosen = target.model if op.model is None else op.model
     if (names, chosen) != (target.agent, target.model):
-        engine.journal.emit(e.AgentChanged(target.id, names, chosen, by, traits(names)))
+        engine.journal.emit(e.AgentChanged(target.id, names, chosen, by, traits(names, engine.config)))
         engine.wake()
 
 

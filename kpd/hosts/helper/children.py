@@ -105,9 +105,9 @@ class Children:
         with contextlib.suppress(BlockingIOError):
             os.read(self.wake, 4096)
 
-    def end(self, group: int) -> None:
-        """Send SIGTERM, and half a second later SIGKILL, to a group and to every other child."""
-        for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, STUCK)):
+    def end(self, group: int, grace: float = GRACE) -> None:
+        """Send SIGTERM, and `grace` seconds later SIGKILL, to a group and to every other child."""
+        for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, STUCK)):
             deadline = time.monotonic() + patience
             told = False
             while self.any(group) and time.monotonic() < deadline:

@@ -44,11 +44,9 @@ SYSTEM = (
     "/etc/alternatives", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/nvidia*",
     "/run/nvidia*",
 )  # fmt: skip
-# The last ones are a GPU's: NVIDIA's, the same on a Jetson, and under Windows.
-DEVICES = (
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-    "/dev/nvidia*", "/dev/nvhost*", "/dev/nvmap", "/dev/dxg",
-)  # fmt: skip
+# Of a GPU: NVIDIA's, the same on a Jetson, and under Windows.
+GPUS = ("/dev/nvidia*", "/dev/nvhost*", "/dev/nvmap", "/dev/dxg")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", *GPUS)
 
 
 class Sandbox(NamedTuple):
@@ -60,6 +58,7 @@ class Sandbox(NamedTuple):
         False  # CUDA names its threads, and so writes in /proc; what runs a candidate there narrows that to itself
     )
     capable: bool = False  # for profilers: it keeps its capabilities, and may open TCP connections and shared memory
+    online: bool = False  # for coding agents: it may open TCP connections, and has no GPU
 
 
 def toolchains(path: str) -> "list[str]":
@@ -115,7 +114,7 @@ def wrapped(sandbox: Sandbox, program: str) -> "list[str]":
     make_devices()
     command = [program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--proc", "/proc"]
     if not sandbox.capable:
-        command += ["--unshare-net", "--cap-drop", "ALL"]
+        command += [*(() if sandbox.online else ("--unshare-net",)), "--cap-drop", "ALL"]
     shared = [path for path in SYSTEM if path != "/proc"]
     command += ["--dev", "/dev", *binds("--dev-bind", DEVICES if sandbox.gpu else ())]
     command += [*binds("--ro-bind", (*shared, *sandbox.reads)), *binds("--bind", sandbox.writes)]
@@ -138,14 +137,16 @@ def confine(sandbox: Sandbox) -> "list[str]":
         return wrapped(sandbox, bubblewrap()) if bubblewrap() else []
     make_devices()
     rights = next(rights for since, rights in ALL_RIGHTS if has >= since)
-    terms = struct.pack("QQQ", rights, TCP if has >= 4 and not sandbox.capable else 0, OUTSIDE if has >= 6 else 0)
+    tcp = TCP if has >= 4 and not (sandbox.capable or sandbox.online) else 0
+    terms = struct.pack("QQQ", rights, tcp, OUTSIDE if has >= 6 else 0)
     ruleset = call(CREATE_RULESET, terms, 24 if has >= 6 else 16 if has >= 4 else 8, 0)
     if ruleset < 0:
         raise OSError("Landlock: no ruleset can be made")
     writes = (*sandbox.writes, "/dev/shm") if sandbox.capable else sandbox.writes
     proc = ("/proc",) if sandbox.gpu else ()
+    devices = DEVICES[: -len(GPUS)] if sandbox.online else DEVICES
     rules = (
-        (READ, (*SYSTEM, *sandbox.reads)), (READ_DIR, ("/dev",)), (DEVICE, DEVICES), (rights, writes), (REWRITE, proc),
+        (READ, (*SYSTEM, *sandbox.reads)), (READ_DIR, ("/dev",)), (DEVICE, devices), (rights, writes), (REWRITE, proc),
     )  # fmt: skip
     for given, paths in rules:
         for path in [found for pattern in paths for found in glob.glob(pattern)]:  # noqa: PTH207 - the patterns are absolute

@@ -27,12 +27,14 @@ class RealDaemon:
         self.workspace = workspace
         self.home = workspace.root.parent / "home"  # with the operator's .ssh, if a test makes one
         self.process: subprocess.Popen[bytes] | None = None
+        self._read: list[dict[str, Any]] = []  # the events that this process has answered, which only become more
 
     def start(self, *code: str) -> None:
         """The daemon as `kpd daemon`, or as the given Python program with the workspace as its last argument."""
         env = {**os.environ, "ANTHROPIC_API_KEY": "secret-that-must-not-leak"}
         if self.home.exists():
             env["HOME"] = str(self.home)
+        self._read = []
         log = self.workspace.root.parent / "output.txt"
         with log.open("ab") as output:
             self.process = subprocess.Popen(self.command_line(*code), stdout=output, stderr=output, env=env)
@@ -64,8 +66,10 @@ class RealDaemon:
         return ask(self.workspace.socket, "command", verb, args)
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
-        found = self.query("events", after=0, limit=100_000)
-        return [event for event in found if not kinds or event["kind"] in kinds]
+        """Every event, or those of these kinds; a process is asked for each only once, as tests look often."""
+        after = self._read[-1]["seq"] if self._read else 0
+        self._read += self.query("events", after=after, limit=100_000)
+        return [event for event in self._read if not kinds or event["kind"] in kinds]
 
     def until(self, ready: Callable[[], Any], what: str) -> Any:
         deadline = time.monotonic() + PATIENCE_S

@@ -197,3 +197,21 @@ def test_a_person_s_pause_keeps_what_the_step_under_way_waits_for() -> None:
         facts = (*begun, e.RunPaused("r1", Told("paused"), "ada", infra), e.RunResumed("r1", "ada"))
         state = fold_all([e.Event(number, float(number), fact) for number, fact in enumerate(facts, 1)])
         assert state.runs["r1"].waiting == kept
+
+
+def test_a_trial_uses_the_device_while_its_agent_thinks_and_changes_nothing_else() -> None:
+    begun = (QUEUED, e.IterationStarted("r1", 0, "x", 0), e.StepStarted("r1", 0, "propose", 1, "thinks"))
+    tried = e.Tried("r1", 0, 1, "measured", 0, 2.0)
+    before = story(*begun).runs["r1"]
+    during = story(*begun, e.TrialStarted("r1", 0, 1, {})).runs["r1"]
+    after = story(*begun, e.TrialStarted("r1", 0, 1, {}), tried).runs["r1"]
+    assert during.iterations[0].under_way is not None and during.iterations[0].under_way.use == "measures"
+    assert after == before
+    done = (e.StepStarted("r1", 0, "build"),)
+    assert story(*begun, *done, tried).runs["r1"] == story(*begun, *done).runs["r1"], "a late one changes nothing"
+
+
+def test_trials_of_all_attempts_are_kept() -> None:
+    tried = e.Tried("r1", 0, 1, "wrong", 0, 2.0)
+    found = Detail().with_fact(tried).with_fact(e.Faulted("r1", 0, "build", 1, Told("no"))).with_fact(tried)
+    assert found.trials == (tried, tried)

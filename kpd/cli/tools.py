@@ -1,0 +1,44 @@
+"""kpd tools: prints which tools agents called in their sessions, how that went, and their trials."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from kpd.cli.ask import query, workspace
+from kpd.cli.exit_codes import OK
+from kpd.cli.parser import add_json
+from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help="of one run (default: all runs)")
+    add_json(parser)
+
+
+def execute(args: Namespace) -> int:
+    answer = query(workspace(args), "tool_calls", run=args.run)
+    if args.json:
+        out_json(answer)
+        return OK
+    answer = clean(answer)
+    if not answer["calls"]:
+        narrate("no agent has called a tool yet; agents in sessions do, and any client of kpd mcp may read")
+        return OK
+    names = ("RUN", "SERVER", "TOOL", "CALLS", "FAILED", "MEDIAN MS", "LONGEST MS", "ANSWERS KIB")
+    out(*table(names, map(_calls, answer["calls"]), columns(), right="CALLS FAILED MEDIAN_MS LONGEST_MS ANSWERS_KIB"))
+    if answer["trials"]:
+        out("")
+        heads = ("ITERATION", "TRIALS", "ON THE DEVICE S", "HOW THEY ENDED")
+        out(*table(heads, map(_trials, answer["trials"]), columns(), right="TRIALS ON_THE_DEVICE_S"))
+    return OK
+
+
+def _calls(found: dict[str, Any]) -> tuple[str, ...]:
+    times = f"{found['median_ms']:,.0f}", f"{found['longest_ms']:,.0f}"
+    counts = f"{found['calls']}", f"{found['failed']}"
+    return (found["run"], found["server"], found["tool"], *counts, *times, f"{found['answer_bytes'] / 1024:,.1f}")
+
+
+def _trials(found: dict[str, Any]) -> tuple[str, ...]:
+    ends = ", ".join(f"{count} {end.replace('_', ' ')}" for end, count in found["ends"].items())
+    where = f"{found['run']}.{found['iteration']}"
+    return (where, f"{sum(found['ends'].values())}", f"{found['device_s']:,.1f}", ends)

@@ -1,0 +1,46 @@
+"""Sums up what agents did with tools: their calls by tool, and their trials by iteration."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from statistics import median
+from typing import Any
+
+from kpd.daemon.store import EventStore
+from kpd.model.events import ToolCalled, Tried
+
+
+def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:
+    """Return the calls of each tool and the trials of each iteration, of one run or of all. Raises StoreError."""
+    called: defaultdict[tuple[str, str, str], list[ToolCalled]] = defaultdict(list)
+    tried: defaultdict[tuple[str, int], list[Tried]] = defaultdict(list)
+    for event in log.read(run=run, kind=ToolCalled.kind()):
+        if isinstance(fact := event.fact, ToolCalled):
+            called[fact.run, fact.server, fact.tool].append(fact)
+    for event in log.read(run=run, kind=Tried.kind()):
+        if isinstance(fact := event.fact, Tried):
+            tried[fact.run, fact.iteration].append(fact)
+    return {
+        "calls": [_calls(*of, facts) for of, facts in called.items()],
+        "trials": [_trials(*of, facts) for of, facts in tried.items()],
+    }
+
+
+def _calls(run: str, server: str, tool: str, facts: list[ToolCalled]) -> dict[str, Any]:
+    return {
+        "run": run, "server": server, "tool": tool, "calls": len(facts), "failed": sum(not one.ok for one in facts),
+        "median_ms": median(one.ms for one in facts), "longest_ms": max(one.ms for one in facts),
+        "arguments": _sizes(facts), "answer_bytes": sum(one.result for one in facts),
+    }  # fmt: skip
+
+
+def _sizes(facts: Iterable[ToolCalled]) -> dict[str, int]:
+    """Return the bytes of all arguments by name."""
+    found: Counter[str] = Counter()
+    for one in facts:
+        found.update(one.arguments)
+    return dict(found)
+
+
+def _trials(run: str, iteration: int, facts: list[Tried]) -> dict[str, Any]:
+    ends = Counter(one.end for one in facts)
+    return {"run": run, "iteration": iteration, "ends": ends, "device_s": sum(one.device_s for one in facts)}

@@ -1,0 +1,192 @@
+"""Serves an agent in its session over a socket of its own: it answers the tools of that session, and nothing else.
+
+The messages are those of the daemon's socket, of which only `hello` and two queries are known here: `tools` lists the
+tools, and `tool` calls one. Who connects is not trusted: sizes, types and names are checked, and calls are counted.
+"""
+
+import asyncio
+import hashlib
+import logging
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from kpd import __version__, messages as m
+from kpd.engine.attempt import Attempt
+from kpd.engine.journal import holding
+from kpd.engine.tools.catalogue import SESSION
+from kpd.engine.tools.desk import Desk, Workplace
+from kpd.engine.tools.tool import Tool, chosen
+from kpd.engine.trials import close_cut
+from kpd.model.codec import encode
+from kpd.model.events import Event
+from kpd.model.trials import ToolCalled, TrialBudget
+from kpd.operations.calling import arguments_of
+from kpd.operations.operation import Refused
+from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError
+from kpd.workspace.paths import SOCKET_PATH_BYTES, Workspace
+
+NAME = "kpd.sock"
+MOST_CALLS = 2000
+"""The most calls of one session: each is recorded, so a flood of them would fill the log."""
+MOST_CLIENTS = 8
+"""The most connections of a session at a time."""
+SERVER = "kpd"
+"""The name under which calls of kpd's own tools are recorded."""
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def serve_session(attempt: Attempt, folder: Path, tree: Path, budget: TrialBudget) -> AsyncIterator[Path]:
+    """Serve the agent that works in `tree` while the block runs; yield the path of the socket, which is in `folder`.
+
+    The socket lies elsewhere where the folder's path is too long for one. A trial that is under way at the end of the
+    block is cut off; it stays open where the block is cancelled, so that the next daemon takes it up. Raises OSError.
+    """
+    path = _socket_path(attempt.workspace, folder)
+    server = _SessionServer(attempt, Workplace(attempt, tree, budget))
+    listener = await asyncio.start_unix_server(server.accept, sock=_bound(path), limit=MAX_REQUEST)
+    over = True
+    try:
+        yield path
+    except asyncio.CancelledError:
+        over = False
+        raise
+    finally:
+        listener.close()
+        await server.end()
+        path.unlink(missing_ok=True)
+        if over:
+            with holding(attempt.journal):
+                close_cut(attempt)
+
+
+class _SessionServer:
+    """The connections of one session, and its calls so far."""
+
+    def __init__(self, attempt: Attempt, place: Workplace) -> None:
+        self._attempt = attempt
+        self._place = place
+        self._clients: set[asyncio.Task[Any]] = set()
+        facts = (event.fact for event in self._events(attempt.run_id, attempt.number))
+        self._calls = sum(isinstance(fact, ToolCalled) and fact.server == SERVER for fact in facts)
+
+    def _events(self, run: str, number: int) -> Iterable[Event]:
+        return self._attempt.journal.events(run, number)
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one client until it is gone, or the session is over."""
+        client = asyncio.create_task(self._serve(reader, writer))
+        self._clients.add(client)
+        try:
+            await asyncio.wait([client])  # a task of asyncio's own, as this is, must not be cancelled
+        finally:
+            self._clients.discard(client)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of a client in turn."""
+        try:
+            if len(self._clients) > MOST_CLIENTS:
+                raise DaemonError("refused", f"a session has {MOST_CLIENTS} connections at most", "close another one")
+            async for request in _requests(reader):
+                writer.write(await self._reply(request))
+                await writer.drain()
+        except DaemonError as err:
+            writer.write(m.error_line(None, err))
+        except (ConnectionError, asyncio.IncompleteReadError):
+            log.debug("a client of session %s.%s is gone", self._attempt.run_id, self._attempt.number)
+
+    async def end(self) -> None:
+        """End all connections, and what they wait for."""
+        left = tuple(self._clients)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    async def _reply(self, request: m.Request) -> bytes:
+        try:
+            match request:
+                case m.Hello(id=id):
+                    state = self._attempt.journal.state
+                    return m.reply_line(id, m.Welcome(__version__, state.workspace, os.getpid(), True, state.seq))
+                case m.Query(id=id, what="tools"):
+                    return m.reply_line(id, [tool.declaration(of_run=False) for tool in SESSION.values()])
+                case m.Query(id=id, what="tool", args={"name": name, **rest}) if rest.keys() <= {"args"}:
+                    return m.reply_line(id, await self._called(chosen(SESSION, name), rest.get("args") or {}))
+            raise Refused("a session's socket answers `tools` and `tool`, and no operation", "use the tools")
+        except DaemonError as err:
+            return m.error_line(request.id, err)
+        except Exception as err:
+            log.exception("cannot answer an agent's %.500s", request)
+            return m.error_line(request.id, DaemonError("internal", f"{type(err).__name__}: {err}", "go on without it"))
+
+    async def _called(self, tool: Tool, args: Any) -> Any:
+        if not isinstance(args, dict):
+            raise DaemonError("usage", f"the arguments of {tool.name} must be an object")
+        if self._calls >= MOST_CALLS:
+            raise Refused(f"{MOST_CALLS} calls are the most that a session may make", "end your turn")
+        self._calls += 1
+        attempt = self._attempt
+        desk = Desk(attempt.workspace, attempt.journal.state, attempt.run, self._events, self._place)
+        begun, size = time.perf_counter(), 0
+        try:
+            found = await tool.answer(desk, args)
+            size = len(encode(found))
+            return found
+        finally:
+            ms, ok = 1000 * (time.perf_counter() - begun), bool(size)
+            with holding(attempt.journal):
+                attempt.journal.emit(
+                    ToolCalled(attempt.run_id, attempt.number, SERVER, tool.name, ok, ms, sizes(tool, args), size)
+                )
+
+
+def sizes(tool: Tool, args: dict[str, Any]) -> dict[str, int]:
+    """Return the size of each argument in bytes; those that the tool does not have are together `?`."""
+    known = getattr(arguments_of(tool.use), "__dataclass_fields__", {})
+    found: dict[str, int] = {}
+    for name, value in args.items():
+        key = name if name in known else "?"
+        found[key] = found.get(key, 0) + len(encode(value))
+    return found
+
+
+async def _requests(reader: asyncio.StreamReader) -> AsyncIterator[m.Request]:
+    """Yield the requests of a client; the first must be `hello`. Raises DaemonError, IncompleteReadError."""
+    greeted = False
+    while True:
+        try:
+            request = m.request(await reader.readuntil(b"\n"))
+        except asyncio.LimitOverrunError as err:
+            raise DaemonError("protocol", f"a message may have {MAX_REQUEST} bytes at most") from err
+        if isinstance(request, m.Hello) == greeted or (isinstance(request, m.Hello) and request.protocol != PROTOCOL):
+            raise DaemonError("protocol", f"say hello first, once, in protocol {PROTOCOL}", "use one version of kpd")
+        greeted = True
+        yield request
+
+
+def _socket_path(workspace: Workspace, folder: Path) -> Path:
+    """Return a path that is short enough for a socket: in `folder`, else beside the daemon's. Raises WorkspaceError."""
+    path = folder / NAME
+    if len(os.fsencode(path)) <= SOCKET_PATH_BYTES:
+        return path
+    mark = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    return workspace.make_socket_folder().with_name(f"{mark}.sock")
+
+
+def _bound(path: Path) -> socket.socket:
+    """Bind a socket for this user alone; what is left of a crash is replaced. Raises OSError."""
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(os.fspath(path))
+        path.chmod(0o600)
+    except OSError:
+        listener.close()
+        raise
+    return listener

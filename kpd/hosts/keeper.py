@@ -1,0 +1,128 @@
+"""A program that keeps one command of this machine: runs it in a sandbox, and ends all that it started.
+
+The command ends with the process that started the keeper, however that ends: the keeper sees its socket close. What the
+command leaves behind, even in sessions of its own, is adopted by the keeper and ended, too.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from kpd.hosts.helper.children import Children, drop_inherited
+from kpd.hosts.helper.processes import own_children
+from kpd.hosts.helper.sandbox import Sandbox, confine
+
+LOOK_S = 0.1
+"""Seconds between two looks at the starter and at the number of processes."""
+FAILED = 126
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A command, its folder and environment, and its limits.
+
+    `reads` and `writes` are absolute paths of a sandbox with access to the network; without `confined` there is none.
+    `grace_s` is the time between SIGTERM and SIGKILL. `most_processes` and `most_bytes` (of one file) end or stop it.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: dict[str, str]
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    confined: bool = True
+    grace_s: float = 2.0
+    most_processes: int = 400
+    most_bytes: int = 1 << 30
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How a command ended: its exit status, negative for a signal; `why` it was ended, empty if it ended by itself."""
+
+    rc: int
+    why: str = ""
+    seconds: float = 0.0
+
+
+def keep(line: socket.socket) -> Ending:
+    """Run the command that comes over `line` until it ends, or the other end of `line` closes or asks for the end."""
+    with line.makefile("rb") as told:
+        order = msgspec.json.decode(told.readline(), type=Order)
+    line.setblocking(False)
+    children = Children()
+    children.listen()
+    begun = time.monotonic()
+    command = children.spawn(lambda: become(order))
+    with contextlib.suppress(OSError):  # it has done it itself, and may be gone already
+        os.setpgid(command, command)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)  # the starter sees the end of the command's output as soon as the command has ended
+    why = ""
+    while children.status(command) is None and not why:
+        children.nap(LOOK_S)
+        if children.asked or is_closed(line):
+            why = "asked"
+        elif descendants() > order.most_processes:
+            why = "processes"
+    children.end(command, order.grace_s)
+    status = children.status(command)
+    rc = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
+    return Ending(rc, why, time.monotonic() - begun)
+
+
+def become(order: Order) -> None:
+    """Become the command, in a group and a sandbox of its own. Raises OSError."""
+    os.setpgid(0, 0)
+    drop_inherited((0, 1, 2))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    most = order.most_bytes if hard == resource.RLIM_INFINITY else min(order.most_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    os.chdir(order.cwd)
+    os.nice(5)
+    argv = list(order.argv)
+    if order.confined:
+        argv = [*confine(Sandbox(order.reads, order.writes, online=True)), *argv]
+    os.execvpe(argv[0], argv, order.env)
+
+
+def is_closed(line: socket.socket) -> bool:
+    try:
+        return line.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def descendants() -> int:
+    """Count the processes that descend from this one."""
+    found, left = 0, own_children()
+    while left:
+        pid = left.pop()
+        found += 1
+        with contextlib.suppress(OSError):  # it has just ended
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                left += map(int, (task / "children").read_text().split())
+    return found
+
+
+def main() -> None:
+    """Keep the command of the socket whose descriptor is the first argument, and send its ending back."""
+    line = socket.socket(fileno=int(sys.argv[1]))
+    ending = keep(line)
+    with contextlib.suppress(OSError):  # the starter is gone
+        line.setblocking(True)
+        line.sendall(json.dumps(msgspec.to_builtins(ending)).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

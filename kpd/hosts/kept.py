@@ -1,0 +1,113 @@
+"""Starts a command of this machine under a keeper, which confines it and ends all of it."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+from pathlib import Path
+
+import msgspec
+
+from kpd.hosts.child import StderrTail
+from kpd.hosts.helper.processes import MARK, end_marked
+from kpd.hosts.helper.sandbox import held
+from kpd.hosts.keeper import Ending, Order
+
+CHUNK = 64 << 10
+STUCK_S = 10.0
+"""Seconds beyond its grace that a keeper gets to end everything."""
+
+
+def can_confine() -> bool:
+    """Return whether this machine can confine a command: it has Landlock, or a bubblewrap that works."""
+    has = held()
+    return bool(has["landlock"] or has["bubblewrap"])
+
+
+class KeptProcess:
+    """A command under a keeper: its pipes, and the last words of its stderr.
+
+    Its processes, the keeper too, are marked as those of a job in `folder`, so a daemon refuses them (`is_of_a_job`).
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, line: socket.socket, folder: Path, grace_s: float) -> None:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self.stdin, self.stdout = process.stdin, process.stdout
+        self._process = process
+        self._line = line
+        self._folder = folder
+        self._grace_s = grace_s
+        self._words = StderrTail()
+        self._listening = asyncio.create_task(self._listen(process.stderr), name="stderr of a session")
+        self._ending: Ending | None = None
+
+    @classmethod
+    async def start(cls, order: Order, folder: Path) -> "KeptProcess":
+        """Start the command. Raises OSError where not even the keeper starts; a bad command ends with status 126."""
+        ours, theirs = socket.socketpair()
+        pipe = asyncio.subprocess.PIPE
+        env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), MARK: str(folder)}
+        if "PYTHONPATH" in os.environ:
+            env["PYTHONPATH"] = os.environ["PYTHONPATH"]
+        marked = msgspec.structs.replace(order, env={**order.env, MARK: str(folder)})
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "kpd.hosts.keeper", str(theirs.fileno()),
+                stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd="/", start_new_session=True,
+                pass_fds=(theirs.fileno(),), limit=CHUNK,
+            )  # fmt: skip
+        ours.sendall(msgspec.json.encode(marked) + b"\n")
+        return cls(process, ours, folder, order.grace_s)
+
+    @property
+    def said(self) -> str:
+        """The end of what the command wrote to stderr."""
+        return str(self._words).strip()
+
+    async def wait(self) -> Ending:
+        """Wait until the command and all that it started have ended."""
+        await self._process.wait()
+        if self._ending is None:
+            self._ending = self._told()
+            end_marked(self._folder)  # only where the keeper itself was killed there can be any
+            await asyncio.wait([self._listening], timeout=1.0)
+            self._listening.cancel()
+            self._line.close()
+        return self._ending
+
+    async def end(self) -> Ending:
+        """End the command and all that it started: SIGTERM, the grace, SIGKILL."""
+        with contextlib.suppress(OSError):  # the keeper is gone
+            self._line.shutdown(socket.SHUT_WR)
+        draining = asyncio.create_task(self._drain())
+        try:
+            async with asyncio.timeout(self._grace_s + STUCK_S):
+                return await self.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            return await self.wait()
+        finally:
+            draining.cancel()
+
+    async def _drain(self) -> None:
+        """Read what is left of stdout: asyncio sees a child's end only then."""
+        with contextlib.suppress(RuntimeError, OSError):  # another reader does it
+            while await self.stdout.read(1 << 20):
+                pass
+
+    def _told(self) -> Ending:
+        """Return what the keeper says of the end; if it was killed, its own status."""
+        said = b""
+        with contextlib.suppress(OSError):
+            while data := self._line.recv(4096):
+                said += data
+        try:
+            return msgspec.json.decode(said, type=Ending)
+        except msgspec.MsgspecError:
+            return Ending(self._process.returncode or 0, "keeper")
+
+    async def _listen(self, stderr: asyncio.StreamReader) -> None:
+        while data := await stderr.read(CHUNK):
+            self._words.add(data)

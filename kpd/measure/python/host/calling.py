@@ -1,0 +1,250 @@
+"""Lays sets of inputs into shared memory, calls a kernel on them, and judges what it returns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kpd.measure.python.host import arrays
+from kpd.measure.python.host.arrays import Layout
+from kpd.measure.python.host.compare import HOPELESS, CompareRule, Comparison, compare
+from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
+from kpd.measure.python.host.process import Failed, Worker
+
+SIDES = {"a": "incumbent", "b": "candidate"}
+GUARD = b"\xa5"
+CHANGES = 2  # elements of each input that change before a batch
+REFRESH_MS = 10_000.0
+
+
+class KernelProblem(Exception):
+    """What a kernel does wrong, as the report has it: see `CheckFailure` in measure/driver/check.py."""
+
+    def __init__(self, kind: str, side: str, message: str = "", number: int = 0, **more: Any) -> None:
+        super().__init__(message)
+        self.report: dict[str, Any] = {
+            "kind": kind, "who": SIDES[side], "case": "", "distribution": "", "when": "check", "message": message,
+            "signal": number, **more,
+        }  # fmt: skip
+
+
+class CallOutput(NamedTuple):
+    """What came of one call: the layout and the bytes of an output, or its numbers where it is no array."""
+
+    layout: Layout
+    data: bytes
+    numbers: Sequence[float] | None = None
+
+    def read(self) -> Any:
+        return arrays.numbers(self.layout, self.data) if self.numbers is None else arrays.flat(list(self.numbers))
+
+
+class CallSets:
+    """Sets of inputs of one case and kind, in the shared memory of a worker, which gets each as a call's arguments.
+
+    This process has its own copy of each: it gives the truth, and shows what a kernel wrote where it must not.
+    """
+
+    def __init__(self, harness: PythonHarness, worker: Worker, case: str, dims: dict[str, int], kind: str) -> None:
+        self.harness, self.worker, self.case, self.dims, self.kind = harness, worker, case, dims, kind
+        self.drawn: list[Inputs] = []
+        self.private: list[bytearray] = []
+        self.known: dict[str, list[Layout]] = {}
+
+    def fill(self, number: int, inputs: Inputs) -> None:
+        """Make `inputs` the content of set `number`; a new set is the next one."""
+        if self.drawn and inputs.size != self.drawn[0].size:
+            raise HarnessError(f"harness.py: the inputs of case {self.case} have other sizes in each call")
+        content = bytearray(GUARD * inputs.size)
+        for name, layout in inputs.layouts.items():
+            for leaf, value in zip(arrays.leaves(layout), arrays.leaves(inputs.values[name]), strict=False):
+                content[leaf.offset : leaf.offset + leaf.span] = bytes(leaf.span)
+                arrays.put(value, leaf, memoryview(content))
+        if number == len(self.drawn):
+            self.drawn.append(inputs)
+            self.private.append(content)
+        else:
+            self.drawn[number], self.private[number] = inputs, content
+        if (number + 1) * inputs.size > self.worker.size:
+            raise HarnessError(
+                f"harness.py: the inputs of case {self.case} need more than {self.worker.size >> 20} MiB"
+            )
+
+    def share(self, count: int) -> None:
+        """Write the first `count` sets to shared memory anew, as they are here."""
+        for number in range(count):
+            at = number * self.drawn[0].size
+            self.worker.memory[at : at + self.drawn[0].size] = self.private[number]
+
+    def restore(self) -> None:
+        """Write all sets anew, where a kernel overwrites its arguments."""
+        if not any(name in self.drawn[0].layouts for name in self.harness.outputs):
+            return
+        self.share(len(self.drawn))
+        size = self.drawn[0].size
+        self.refresh([
+            (number * size + leaf.offset, number * size + leaf.offset, leaf.span)
+            for number, inputs in enumerate(self.drawn)
+            for layout in inputs.layouts.values()
+            for leaf in arrays.leaves(layout)
+        ])  # fmt: skip
+
+    def prepare(self, limit_ms: float) -> None:
+        """Have the worker make arguments of all sets."""
+        self.share(len(self.drawn))
+        size = self.drawn[0].size
+        sets = [
+            [arrays.told(_moved(layout, number * size)) for layout in inputs.layouts.values()]
+            for number, inputs in enumerate(self.drawn)
+        ]
+        self.worker.ask(limit_ms, what="prepare", sets=sets)
+
+    def change(self, rng: random.Random) -> None:
+        """Give some elements of each set the values of others, here and in the memory that the kernels read."""
+        places = []
+        memory, size, random = self.worker.memory, self.drawn[0].size, rng.random
+        for number, content in enumerate(self.private):
+            at = number * size
+            for leaf in changed(self.drawn[number], self.harness.fixed):
+                width, many = leaf.itemsize, leaf.span // leaf.itemsize
+                for _ in range(CHANGES):
+                    to, source = leaf.offset + int(random() * many) * width, leaf.offset + int(random() * many) * width
+                    content[to : to + width] = memory[at + to : at + to + width] = content[source : source + width]
+                    places.append((at + leaf.offset, at + to, width))
+        self.refresh(places)
+
+    def refresh(self, places: list[tuple[int, int, int]]) -> None:
+        """Have a GPU's worker copy these parts of arrays: the array's offset there, the part's, its bytes."""
+        if self.worker.gpu:
+            self.worker.ask(REFRESH_MS, what="refresh", places=places)
+
+    def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
+        """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
+        try:
+            return self.worker.timed(limit_ms, what="run", side=side, count=count, rounds=rounds)
+        except Failed as err:
+            raise problem_of(err, side) from err
+
+    def outputs(self, side: str, answer: dict[str, Any], number: int) -> list[CallOutput]:
+        """Read the outputs of a call out of the worker's memory. Raises KernelProblem."""
+        at, names = answer.get("at"), [name for name in self.harness.outputs if name not in self.drawn[number].layouts]
+        here = at[number] if isinstance(at, list) and number < len(at) else None
+        here = here if isinstance(here, list) else [here] * len(names)
+        try:
+            # What is known of the outputs from an earlier call is read first: nothing of the worker has run since.
+            early = None
+            if side in self.known and len(here) == len(self.known[side]) == len(names) and all(here):
+                early = [
+                    self.worker.read(int(one), layout.span) for one, layout in zip(here, self.known[side], strict=False)
+                ]
+            said = self.worker.ask(10_000, what="describe", set=number)["outputs"]
+            found = self._described(side, said, names, here) if names else []
+        except Failed as err:
+            raise problem_of(err, side) from err
+        except (KeyError, TypeError, ValueError) as err:
+            raise KernelProblem("forged", side, f"its worker answers what cannot be read: {err}") from err
+        if early is not None and early != [one.data for one in found]:
+            raise KernelProblem("forged", side, "its result changed after it had returned")
+        if found and all(one.numbers is None for one in found):
+            self.known[side] = [one.layout for one in found]
+        filled = {name: self.drawn[number].layouts[name] for name in self.harness.outputs if name not in names}
+        base = number * self.drawn[0].size
+        placed: dict[str, CallOutput] = dict(zip(names, found, strict=False))
+        for name, layout in filled.items():
+            (leaf,) = arrays.leaves(layout)
+            start = base + leaf.offset
+            placed[name] = CallOutput(leaf, bytes(self.worker.memory[start : start + leaf.span]))
+        return [placed[name] for name in self.harness.outputs]
+
+    def _described(self, side: str, said: list[Any], names: list[str], here: list[Any]) -> list[CallOutput]:
+        if len(said) != len(names):
+            many = "nothing" if said and "none" in said[0] else f"{len(said)} values"
+            raise KernelProblem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
+        found = []
+        for one, place, name in zip(said, here, names, strict=False):
+            if "none" in one:
+                raise KernelProblem("raised", side, f"{name} is of type {one['none']}, which is no array")
+            if "numbers" in one:
+                numbers = list(map(float, one["numbers"]))
+                found.append(CallOutput(Layout("list", "float64", (len(numbers),), (1,), 8), b"", numbers))
+                continue
+            lib, dtype, shape, strides, itemsize, _ = one["layout"]
+            layout = Layout(str(lib), str(dtype), tuple(map(int, shape)), tuple(map(int, strides)), int(itemsize))
+            if "shared" in one:  # on a GPU: its worker has copied it
+                at = int(one["shared"])
+                found.append(CallOutput(layout, bytes(self.worker.memory[at : at + layout.span])))
+                continue
+            if place and int(one["at"]) != place:
+                raise KernelProblem("forged", side, f"{name} is not where it was when the call returned")
+            found.append(CallOutput(layout, self.worker.read(int(one["at"]), layout.span)))
+        return found
+
+    def unchanged(self, side: str, number: int) -> None:
+        """Refuse a kernel that wrote into an input, or beside one. Raises KernelProblem."""
+        inputs, base = self.drawn[number], number * self.drawn[0].size
+        seen, kept = self.worker.memory[base : base + inputs.size], self.private[number]
+        filled = [
+            leaf
+            for name in self.harness.outputs
+            if name in inputs.layouts
+            for leaf in arrays.leaves(inputs.layouts[name])
+        ]
+        if not filled and seen == kept:
+            return
+        mine = bytearray(seen)
+        for leaf in filled:
+            mine[leaf.offset : leaf.offset + leaf.span] = kept[leaf.offset : leaf.offset + leaf.span]
+        if mine == kept:
+            return
+        where = next(at for at, (one, other) in enumerate(zip(mine, kept, strict=False)) if one != other)
+        for name, layout in inputs.layouts.items():
+            for leaf in arrays.leaves(layout):
+                if leaf.offset <= where < leaf.offset + leaf.span:
+                    raise KernelProblem("input", side, f"it changes its input {name}")
+        raise KernelProblem("input", side, "it writes outside its arguments")
+
+    def values(self, number: int) -> dict[str, Any]:
+        """Return the arguments of a set, made of this process's own copy."""
+        memory = memoryview(bytearray(self.private[number]))
+        return {name: arrays.rebuilt(layout, memory) for name, layout in self.drawn[number].layouts.items()}
+
+    def judge(
+        self, side: str, outputs: list[CallOutput], number: int, rule: CompareRule, want: dict[str, Sequence[float]]
+    ) -> tuple[str, Comparison]:
+        """Compare a call's outputs with the truth; return the worst, by the output's name. Raises KernelProblem."""
+        worst = ("", Comparison(0.0, 0, 0.0, 0.0, 0, 0))
+        for name, output in zip(self.harness.outputs, outputs, strict=False):
+            try:
+                got = output.read()
+            except (ValueError, TypeError, AttributeError) as err:
+                raise KernelProblem("raised", side, f"{name} cannot be read: {err}") from err
+            if len(got) != len(want[name]):
+                message = (
+                    f"{name} has {len(got)} elements {list(output.layout.shape)}, but should have {len(want[name])}"
+                )
+                raise KernelProblem("raised", side, message)
+            verdict = compare(rule, output.layout, got, want[name], (self.case, self.kind, name))
+            if not worst[0] or verdict.worst > worst[1].worst:
+                worst = (name, verdict)
+        return worst
+
+
+def wrong(side: str, output: str, found: Comparison) -> KernelProblem:
+    """Return the problem of an output whose worst element is beyond the tolerance."""
+    return KernelProblem(
+        "wrong", side, output=output, index=found.element, got=f"{found.got:.9g}", want=f"{found.want:.9g}",
+        multiple=min(found.worst, HOPELESS), wrong=found.wrong, compared=found.compared,
+    )  # fmt: skip
+
+
+def problem_of(err: Failed, side: str) -> KernelProblem:
+    if err.kind == "left":
+        return KernelProblem("raised", side, f"it leaves {err.number} threads running")
+    return KernelProblem(err.kind, side, str(err), err.number)
+
+
+def _moved(layout: Any, by: int) -> Any:
+    if isinstance(layout, Layout):
+        return layout._replace(offset=layout.offset + by)
+    return type(layout)(_moved(one, by) for one in layout) if type(layout) in (list, tuple) else layout

@@ -1,0 +1,174 @@
+"""Checks a kernel: each case, each kind of inputs, from secret seeds; and how exact the task's own kernel is."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+from kpd.measure.python.host.calling import CallOutput, CallSets, KernelProblem, wrong
+from kpd.measure.python.host.compare import CompareRule, errors
+from kpd.measure.python.host.process import Worker
+from kpd.measure.python.host.session import RunnerCommand, told
+
+NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
+AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
+ROUNDS = 4  # of calls that tell the error of the task's own kernel
+SEED = 0x6B706462  # what is found by it holds for other inputs of the same kind
+LIMIT_MS = 60_000.0
+
+
+def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
+    """Check a kernel in every case. Returns the report; raises KernelProblem, which says what failed besides."""
+    rng = random.Random(session.seed())
+    worker = session.worker({"b": kernel})
+    report = {**NOTHING, "problem": None}
+    failed: list[str] = []
+    worst: KernelProblem | None = None
+    for case, dims in session.harness.cases.items():
+        for kind in session.kinds:
+            try:
+                for _ in range(int(seeds)):
+                    _once(session, worker, (case, kind), dims, rng, float(limit_ms), report)
+            except KernelProblem as err:
+                told(err, (case, kind))
+                if err.report["kind"] not in ("wrong", "raised", "input"):
+                    raise
+                failed.append(f"{case}/{kind}")
+                if worst is None or err.report.get("multiple", 0.0) > worst.report.get("multiple", 0.0):
+                    worst = err
+    if worst is not None:
+        return {**report, "problem": worst.report, "failed": failed}
+    return report
+
+
+def _once(
+    session: RunnerCommand,
+    worker: Worker,
+    where: tuple[str, str],
+    dims: dict[str, int],
+    rng: random.Random,
+    limit_ms: float,
+    report: dict[str, Any],
+) -> None:
+    calls, outputs = called(session, worker, where, dims, rng, limit_ms)
+    for number, found in enumerate(outputs):
+        output, verdict = calls.judge("b", found, number, session.rule, session.harness.truth(calls.values(number)))
+        report["comparisons"] += verdict.compared
+        if verdict.worst > 1.0:
+            raise wrong("b", output, verdict)
+        if not report["case"] or verdict.worst > report["worst"]:
+            report.update(
+                worst=verdict.worst, case=where[0], distribution=where[1], output=output, index=verdict.element
+            )
+
+
+def called(
+    session: RunnerCommand,
+    worker: Worker,
+    where: tuple[str, str],
+    dims: dict[str, int],
+    rng: random.Random,
+    limit_ms: float,
+) -> tuple[CallSets, list[list[CallOutput]]]:
+    """Call a kernel on some sets of inputs, and return what it returned for each."""
+    calls = CallSets(session.harness, worker, where[0], dims, where[1])
+    for number in range(AT_ONCE):
+        calls.fill(number, session.harness.draw(dims, rng.getrandbits(62), where[1]))
+    calls.prepare(LIMIT_MS)
+    answer, _ = calls.run("b", AT_ONCE, 1, AT_ONCE * limit_ms)
+    outputs = [calls.outputs("b", answer, number) for number in range(AT_ONCE)]
+    for number in range(AT_ONCE):
+        calls.unchanged("b", number)
+    return calls, outputs
+
+
+def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dict[str, Any]:
+    """Measure the errors of the task's own kernel, and write them to `file` for `CompareRule.bounds`."""
+    rng = random.Random(SEED)
+    worker = session.worker({"b": kernel})
+    table: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {}
+    for case, dims in session.harness.cases.items():
+        for kind in session.kinds:
+            found = table.setdefault(case, {}).setdefault(kind, {})
+            for _ in range(ROUNDS):
+                try:
+                    calls, outputs = called(session, worker, (case, kind), dims, rng, float(limit_ms))
+                except KernelProblem as err:
+                    raise told(err, (case, kind)) from err
+                for number, one in enumerate(outputs):
+                    want = session.harness.truth(calls.values(number))
+                    for name, output in zip(session.harness.outputs, one, strict=False):
+                        got = output.read()
+                        if len(got) != len(want[name]):
+                            message = f"{name} has {len(got)} elements, but truth gives {len(want[name])}"
+                            raise told(KernelProblem("raised", "b", message), (case, kind))
+                        seen = errors(output.layout, got, want[name])
+                        found[name] = tuple(map(max, zip(found.get(name, (0.0, 0.0, 0.0)), seen, strict=False)))
+    Path(file).write_text(json.dumps(table))
+    return {"problem": None}
+
+
+def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
+    """Call a kernel on inputs that do not change; each result must be right, and where `how` says so, the same bits."""
+    rng = random.Random(session.seed())
+    same = how == "yes" or (how == "auto" and _steady(session, rng, float(limit_ms)))
+    worker = session.worker({"b": kernel})
+    made: dict[str, int] = {}
+    share = float(span_ms) / len(session.harness.cases) / 1000
+    for case, dims in session.harness.cases.items():
+        try:
+            made[case] = _again(session, worker, (case, session.kinds[0]), dims, rng, share, float(limit_ms), same)
+        except KernelProblem as err:
+            raise told(err, (case, session.kinds[0]), "repeats") from err
+    return {"problem": None, "calls": made}
+
+
+def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool:
+    """Return whether the task's own kernel gives the same bits each time."""
+    worker = session.worker({"b": session.settings["baseline"]})
+    case, dims = next(iter(session.harness.cases.items()))
+    try:
+        _again(session, worker, (case, session.kinds[0]), dims, rng, 0.05, limit_ms, True)
+    except KernelProblem:
+        return False
+    finally:
+        worker.end()
+    return True
+
+
+def _again(
+    session: RunnerCommand,
+    worker: Worker,
+    where: tuple[str, str],
+    dims: dict[str, int],
+    rng: random.Random,
+    share_s: float,
+    limit_ms: float,
+    same: bool,
+) -> int:
+    calls = CallSets(session.harness, worker, where[0], dims, where[1])
+    calls.fill(0, session.harness.draw(dims, rng.getrandbits(62), where[1]))
+    calls.prepare(LIMIT_MS)
+    want = session.harness.truth(calls.values(0))
+    first: list[bytes] | None = None
+    deadline, made = time.monotonic() + share_s, 0
+    while made < 2 or time.monotonic() < deadline:
+        calls.restore()
+        answer, _ = calls.run("b", 1, 1, limit_ms)
+        outputs = calls.outputs("b", answer, 0)
+        bits = [one.data or repr(one.numbers).encode() for one in outputs]
+        if first is None or bits != first:
+            output, verdict = calls.judge("b", outputs, 0, session.rule, want)
+            if verdict.worst > 1.0:
+                raise wrong("b", output, verdict)
+            if first is not None and same:
+                raise KernelProblem("raised", "b", "its results differ from call to call, on the same inputs")
+            first = bits
+        made += 1
+    return made
+
+
+__all__ = ["NOTHING", "CompareRule", "bounds", "check", "repeat"]

@@ -1,0 +1,141 @@
+"""Compares outputs with the truth by the rule of [check]: how many tolerances off is each element?"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kpd.measure.python.host.arrays import GREATEST, PRECISION, Layout
+
+HOPELESS = 1e99
+NATIVE = 8.0  # times the error of the task's own kernel
+CAP = 16.0  # times its share of a norm that one element may be off
+SPREAD, WORST = 4.0, 1e-3  # as in native/bounds.c
+
+
+class CompareRule(NamedTuple):
+    """The rule of comparison: `kind` is elementwise, norm, exact or ulp. `bounds` are errors of the task's own kernel.
+
+    They are by case, kind of inputs and output: relative, absolute, and of the norm.
+    """
+
+    kind: str
+    rtol: float
+    atol: float
+    steps: int
+    propagates: bool
+    bounds: dict[str, dict[str, dict[str, tuple[float, float, float]]]]
+
+
+class Comparison(NamedTuple):
+    """The worst element: its index, what it is and should be, its error in tolerances; and how many are wrong."""
+
+    worst: float
+    element: int
+    got: float
+    want: float
+    wrong: int
+    compared: int
+
+
+def compare(
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
+) -> Comparison:
+    """Compare an output; `at` is the case, the kind of inputs and the output's name."""
+    multiples: Any = (
+        _vector(rule, layout, got, want, at) if "numpy" in sys.modules else _listed(rule, layout, got, want, at)
+    )
+    if not len(multiples):
+        return Comparison(0.0, 0, 0.0, 0.0, 0, 0)
+    if "numpy" in sys.modules:
+        index = int(sys.modules["numpy"].argmax(multiples))
+        wrong = int((multiples > 1.0).sum())
+    else:
+        index = max(range(len(multiples)), key=multiples.__getitem__)
+        wrong = sum(one > 1.0 for one in multiples)
+    return Comparison(float(multiples[index]), index, float(got[index]), float(want[index]), wrong, len(multiples))
+
+
+def _tolerances(rule: CompareRule, layout: Layout, at: tuple[str, str, str]) -> tuple[float, float, bool]:
+    """Return what is tolerated of the element and beside it; and whether both are errors of the task's own kernel."""
+    if rule.kind in ("exact", "ulp") or not layout.is_float:
+        return 0.0, 0.0, False
+    if rule.bounds:
+        case, kind, output = at
+        relative, absolute, norm = rule.bounds[case][kind][output]
+        return (NATIVE * norm, 0.0, True) if rule.kind == "norm" else (NATIVE * relative, NATIVE * absolute, True)
+    return rule.rtol, rule.atol, False
+
+
+def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[str, str, str]) -> Any:
+    numpy = sys.modules["numpy"]
+    share, least, _ = _tolerances(rule, layout, at)
+    with numpy.errstate(all="ignore"):
+        known = numpy.isfinite(want) & (abs(want) <= GREATEST.get(layout.dtype, math.inf))
+        error = abs(got - want)
+        if rule.kind == "norm" and share:
+            norm = math.sqrt(float((want[known] ** 2).mean())) if known.any() else 0.0
+            whole = math.sqrt(float((error[known] ** 2).mean())) if known.any() else 0.0
+            off = numpy.maximum(error / (CAP * share * (abs(want) + norm) + 1e-300), whole / (share * norm + 1e-300))
+        elif rule.kind == "ulp":
+            off = error / (rule.steps * numpy.maximum(abs(want), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
+        else:
+            tolerance = least + share * abs(want)
+            off = numpy.where(
+                error == 0.0, 0.0, numpy.where(tolerance > 0.0, error / numpy.maximum(tolerance, 1e-320), HOPELESS)
+            )
+        off = numpy.where(numpy.isfinite(got), numpy.minimum(off, HOPELESS), HOPELESS)
+        same = (numpy.isnan(got) & numpy.isnan(want)) | (got == want)
+        return numpy.where(known, off, numpy.where(same | (not rule.propagates), 0.0, HOPELESS))
+
+
+def _listed(
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
+) -> list[float]:
+    share, least, _ = _tolerances(rule, layout, at)
+    finite = [one for one in want if math.isfinite(one)]
+    norm = math.sqrt(sum(one * one for one in finite) / len(finite)) if finite else 0.0
+    whole = math.sqrt(
+        sum((a - b) ** 2 for a, b in zip(got, want, strict=False) if math.isfinite(b)) / max(len(finite), 1)
+    )
+
+    def off(a: float, b: float) -> float:
+        if not math.isfinite(b) or abs(b) > GREATEST.get(layout.dtype, math.inf):
+            return 0.0 if a == b or (a != a and b != b) or not rule.propagates else HOPELESS
+        if not math.isfinite(a):
+            return HOPELESS
+        error = abs(a - b)
+        if error == 0.0:
+            return 0.0
+        if rule.kind == "norm" and share:
+            return max(error / (CAP * share * (abs(b) + norm) + 1e-300), whole / (share * norm + 1e-300))
+        if rule.kind == "ulp":
+            return error / (rule.steps * max(abs(b), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
+        tolerance = least + share * abs(b)
+        return min(error / tolerance, HOPELESS) if tolerance > 0.0 else HOPELESS
+
+    return [off(a, b) for a, b in zip(got, want, strict=False)]
+
+
+def errors(layout: Layout, got: Any, want: Any) -> tuple[float, float, float]:
+    """Return how far the task's own kernel is off: relative, absolute and of the norm; for `CompareRule.bounds`."""
+    least = PRECISION.get(layout.dtype, 2.0**-24)
+    if "numpy" in sys.modules:
+        numpy = sys.modules["numpy"]
+        with numpy.errstate(all="ignore"):
+            known = numpy.isfinite(got) & numpy.isfinite(want)
+            off, of = abs(got - want)[known], abs(want)[known]
+            squares, truths, count = float((off**2).sum()), float((of**2).sum()), len(of)
+            norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
+            relative = min(max(SPREAD * norm, least), WORST)
+            beyond = float((off - relative * of).max(initial=0.0))
+    else:
+        pairs = [(abs(a - b), abs(b)) for a, b in zip(got, want, strict=False) if math.isfinite(a) and math.isfinite(b)]
+        squares, truths, count = sum(e * e for e, _ in pairs), sum(b * b for _, b in pairs), len(pairs)
+        norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
+        relative = min(max(SPREAD * norm, least), WORST)
+        beyond = max([0.0, *(e - relative * b for e, b in pairs)])
+    level = math.sqrt(truths / count) if count else 0.0
+    return relative, min(beyond, WORST * level) if level > 0.0 else beyond, min(max(norm, least), WORST)

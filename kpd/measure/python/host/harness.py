@@ -1,0 +1,115 @@
+"""Loads a task's harness.py, and asks it for inputs and the truth. The candidate's process never does."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kpd.measure.python.host import arrays
+from kpd.measure.python.host.arrays import ALIGNED, Layout, Value
+from kpd.measure.python.host.draw import Draw
+
+GAP = 256  # bytes behind each array that no kernel may write
+KINDS = ("normal", "constant", "heavy_tail", "denormal", "large")
+
+
+class HarnessError(Exception):
+    """The harness is not usable: the task's fault, not a candidate's. The message says what is wrong in harness.py."""
+
+
+class Inputs(NamedTuple):
+    """What one call gets: its arguments by name, the layout of each in shared memory, and the bytes they take there."""
+
+    values: dict[str, Any]
+    layouts: dict[str, Value]
+    size: int
+
+
+class PythonHarness:
+    """The task's own module, whose names are ENTRY, CASES, OUTPUTS, inputs and truth."""
+
+    def __init__(self) -> None:
+        try:
+            self.module = importlib.import_module("harness")
+        except Exception as err:
+            raise HarnessError(f"harness.py cannot be imported: {type(err).__name__}: {err}") from err
+        self.entry = self._has("ENTRY", str, "kernel")
+        self.cases: dict[str, dict[str, int]] = self._has("CASES", dict)
+        outputs = self._has("OUTPUTS", (tuple, list))
+        self.outputs: tuple[str, ...] = tuple(map(str, outputs))
+        self.fixed = frozenset(self._has("FIXED", (tuple, list), ()))
+        self.varies = bool(getattr(self.module, "VARIES", True))
+        if not self.cases or not all(isinstance(dims, dict) for dims in self.cases.values()):
+            raise HarnessError('harness.py: CASES must name each case with its dims: {"small": {"n": 1024}}')
+        if not all(type(size) is int for dims in self.cases.values() for size in dims.values()):
+            raise HarnessError("harness.py: the dims of a case are whole numbers")
+        if not self.outputs:
+            raise HarnessError("harness.py: OUTPUTS must name what the kernel returns, or which argument it fills")
+        if not callable(getattr(self.module, "inputs", None)):
+            raise HarnessError("harness.py has no function inputs(dims, draw)")
+        self.oracle = callable(getattr(self.module, "truth", None))
+
+    def _has(self, name: str, kind: Any, default: Any = None) -> Any:
+        found = getattr(self.module, name, default)
+        if not isinstance(found, kind):
+            raise HarnessError(f"harness.py: {name} is missing, or not of the right type")
+        return found
+
+    def draw(self, dims: dict[str, int], seed: int, kind: str) -> Inputs:
+        """Make the inputs of a call. The same seed makes the same ones. Raises HarnessError."""
+        try:
+            values = self.module.inputs(dict(dims), Draw(seed, kind))
+        except Exception as err:
+            raise HarnessError(f"harness.py: inputs({dims}) raised {type(err).__name__}: {err}") from err
+        if not isinstance(values, dict) or not values:
+            raise HarnessError("harness.py: inputs must return the arguments by name, as a dict in their order")
+        layouts: dict[str, Value] = {}
+        at = GAP
+        for name, value in values.items():
+            try:
+                layouts[name], at = arrays.placed(value, at, GAP)
+            except (ValueError, KeyError) as err:
+                raise HarnessError(f"harness.py: argument {name!r}: {err}") from err
+        return Inputs(values, layouts, at + -at % ALIGNED)
+
+    def truth(self, values: dict[str, Any]) -> dict[str, Sequence[float]]:
+        """Compute the outputs by name, as numbers of double precision. Raises HarnessError."""
+        try:
+            found = self.module.truth(**copy.deepcopy(values))
+            if not isinstance(found, dict):
+                found = dict(zip(self.outputs, found if isinstance(found, tuple) else (found,), strict=False))
+            return {name: arrays.flat(found[name]) for name in self.outputs}
+        except Exception as err:
+            raise HarnessError(f"harness.py: truth raised {type(err).__name__}: {err}") from err
+
+    @property
+    def libraries(self) -> list[str]:
+        """The libraries of arrays that the harness has imported: its kernels get these."""
+        return [name for name in ("numpy", "torch") if name in sys.modules]
+
+    def described(self) -> dict[str, Any]:
+        """Return what `describe` prints: see `_Described` in measure/driver/harness.py."""
+        cases = []
+        for name, dims in self.cases.items():
+            drawn = self.draw(dims, 1, "normal")
+            sizes = {
+                key: sum(leaf.span for leaf in arrays.leaves(layout))
+                for key, layout in drawn.layouts.items()
+                if arrays.leaves(layout)
+            }
+            cases.append({"name": name, "dims": dims, "bytes": sizes})
+        return {"symbol": self.entry, "cases": cases, "oracle": self.oracle, "varies": self.varies}
+
+
+def changed(inputs: Inputs, fixed: frozenset[str]) -> list[Layout]:
+    """Return the arrays of floating-point numbers of which timing may change elements, all but those in `fixed`."""
+    return [
+        leaf
+        for name, layout in inputs.layouts.items()
+        if name not in fixed
+        for leaf in arrays.leaves(layout)
+        if leaf.is_float and leaf.span > leaf.itemsize
+    ]

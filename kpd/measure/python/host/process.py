@@ -1,0 +1,218 @@
+"""Starts the worker and watches it: it is stopped whenever it is not asked for anything.
+
+So nothing of it can run while the clock does not: neither threads, nor timers, nor what waits for new inputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+HEADER = struct.Struct("!I")
+LONGEST = 4 << 20  # bytes of an answer
+CPU_TIME = 2  # of a process, as the clock of its number: see clock_getcpuclockid(3)
+START_MS = 120_000  # for a worker to import torch on a busy machine
+STDERR = 40  # lines that are kept
+IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
+LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
+
+
+class Failed(Exception):
+    """What the worker did wrong, by its kind: raised, exit, crash, timeout, forged, left."""
+
+    def __init__(self, kind: str, message: str, number: int = 0) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.number = number
+
+
+class Worker:
+    """A worker, its shared memory, and the clock of this process."""
+
+    def __init__(self, size: int, libraries: list[str], confined: bool, gpu: bool) -> None:
+        self.gpu = gpu
+        self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+        descriptor = _shared(self.size)
+        self.memory = memoryview(mmap.mmap(descriptor, self.size))
+        mine, theirs = socket.socketpair()
+        self.line = mine
+        self.threads = self.idle_ns = 0
+        self.stopped = False
+        self.ended: int | None = None
+        self.said: deque[bytes] = deque(maxlen=STDERR)
+        order = json.dumps([theirs.fileno(), descriptor, self.size, libraries, confined, gpu, sys.path])
+        start = (
+            "import json, sys; order = json.loads(sys.argv[1]); sys.path[:] = order.pop()\n"
+            "from kpd.measure.python.host.worker import main; main(*order)"
+        )
+        self.child = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-B", "-c", start, order],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            pass_fds=(theirs.fileno(), descriptor),
+        )  # fmt: skip
+        theirs.close()
+        os.close(descriptor)
+        self.pid = self.child.pid
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.child.stderr is not None
+        for line in iter(lambda: self.child.stderr.readline(4096), b""):  # type: ignore[union-attr]
+            self.said.append(line)
+
+    def start(self) -> None:
+        """Wait until it has imported what it needs, and stop it. Raises Failed."""
+        self.answer(START_MS)
+        self.stop()
+        self.threads = self.count()
+        self.idle_ns = sorted(self.timed(START_MS, what="idle")[1] for _ in range(IDLE))[IDLE // 2]
+
+    def ask(self, limit_ms: float, **what: Any) -> dict[str, Any]:
+        """Let it do one thing, and stop it again. Return its answer. Raises Failed."""
+        answer, _ = self.timed(limit_ms, **what)
+        return answer
+
+    def timed(self, limit_ms: float, **what: Any) -> tuple[dict[str, Any], int]:
+        """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed."""
+        raw = json.dumps(what).encode()
+        raw = HEADER.pack(len(raw)) + raw
+        begun = time.perf_counter_ns()
+        self.line.sendall(raw)
+        os.kill(self.pid, signal.SIGCONT)
+        self.stopped = False
+        head = self.line.recv(1 << 16) if self._ready(limit_ms) else b""
+        ended = time.perf_counter_ns()
+        if not head:
+            self._gone(limit_ms)
+        os.kill(self.pid, signal.SIGSTOP)
+        found = self.answer(limit_ms, head)
+        self.stop()
+        if not self.gpu and what["what"] == "run" and self.count() > self.threads:
+            raise Failed("left", "", self.count() - self.threads)
+        return found, ended - begun
+
+    def answer(self, limit_ms: float, head: bytes = b"") -> dict[str, Any]:
+        """Read the rest of an answer. Raises Failed."""
+        deadline = time.monotonic() + limit_ms / 1000
+        while len(head) < HEADER.size or len(head) < HEADER.size + HEADER.unpack(head[: HEADER.size])[0]:
+            if len(head) >= HEADER.size and HEADER.unpack(head[: HEADER.size])[0] > LONGEST:
+                raise Failed("forged", "it writes to the socket of its process")
+            if not self._ready(0):
+                os.kill(self.pid, signal.SIGCONT)  # it may have been stopped while it wrote
+                self.stopped = False
+                if not self._ready(max(0.0, 1000 * (deadline - time.monotonic()))):
+                    self._gone(limit_ms)
+            piece = self.line.recv(1 << 16)
+            if not piece:
+                self._gone(limit_ms)
+            head += piece
+        try:
+            found = json.loads(head[HEADER.size :].decode())
+        except ValueError as err:
+            raise Failed("forged", "it writes to the socket of its process") from err
+        if not isinstance(found, dict):
+            raise Failed("forged", "it writes to the socket of its process")
+        if "raised" in found:
+            self.stop()
+            raise Failed("raised", str(found["raised"])[:2000])
+        return found
+
+    def _ready(self, limit_ms: float) -> bool:
+        return bool(select.select([self.line], [], [], limit_ms / 1000)[0])
+
+    def _gone(self, limit_ms: float) -> None:
+        """Raise Failed for a worker that does not answer: it has ended, or it hangs."""
+        deadline = time.monotonic() + 1.0
+        while self.ended is None and time.monotonic() < deadline:
+            self._wait(os.WNOHANG | os.WUNTRACED)
+            if self.ended is None and not self._ready(0):
+                break
+            time.sleep(0.005)
+        if self.ended is None:
+            raise Failed("timeout", f"no answer within {limit_ms:g} ms")
+        if os.WIFSIGNALED(self.ended):
+            raise Failed("crash", self.told(), os.WTERMSIG(self.ended))
+        raise Failed("exit", self.told())
+
+    def told(self) -> str:
+        """Return the last line that it wrote to its stderr."""
+        time.sleep(0.01)
+        lines = [line for line in self.said if line.strip()]
+        return lines[-1].decode(errors="replace").strip()[:300] if lines else ""
+
+    def stop(self) -> None:
+        """Stop all its threads, and wait until they are. Raises Failed where it ends instead."""
+        if self.stopped or self.ended is not None:
+            return
+        os.kill(self.pid, signal.SIGSTOP)
+        while not self.stopped:
+            self._wait(os.WUNTRACED)
+            if self.ended is not None:
+                self._gone(0)
+
+    def _wait(self, how: int) -> None:
+        pid, status = os.waitpid(self.pid, how)
+        if pid and os.WIFSTOPPED(status):
+            self.stopped = True
+        elif pid:
+            self.ended = status
+            self.child.returncode = -1
+
+    def count(self) -> int:
+        """Count its threads."""
+        with contextlib.suppress(OSError):
+            return len(os.listdir(f"/proc/{self.pid}/task"))  # noqa: PTH208
+        return 0
+
+    def read(self, address: int, size: int) -> bytes:
+        """Read the memory of the stopped worker. Raises Failed where there is none, or it has been closed to us."""
+        try:
+            with Path(f"/proc/{self.pid}/mem").open("rb", 0) as memory:
+                memory.seek(address)
+                found = memory.read(size)
+        except (OSError, ValueError, OverflowError) as err:
+            raise Failed("forged", f"its result cannot be read: {err}") from err
+        if len(found) < size:
+            raise Failed("forged", "its result is not where it says")
+        return found
+
+    def scheduled_ns(self) -> tuple[int, int]:
+        """Return for how long in all its first thread waited for a CPU, and its threads had one; 0 if nobody tells."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            waited = int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1])
+            return waited, int(1e9 * time.clock_gettime(~self.pid << 3 | CPU_TIME))
+        return 0, 0
+
+    def end(self) -> None:
+        """Kill it, and all that it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        if self.ended is None:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
+        self.child.returncode = -1
+        self.line.close()
+
+
+def _shared(size: int) -> int:
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("inputs")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.ftruncate(descriptor, size)
+    return descriptor

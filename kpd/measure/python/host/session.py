@@ -1,0 +1,87 @@
+"""What one command of the runner works with: the task's harness, workers with kernels, the rule of comparison."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from kpd.measure.python.host.calling import KernelProblem, problem_of
+from kpd.measure.python.host.compare import CompareRule
+from kpd.measure.python.host.harness import KINDS, PythonHarness
+from kpd.measure.python.host.process import Failed, Worker
+
+SHARED = 96 << 20  # bytes of inputs in the memory that is shared, at the least
+ON_GPU = 1 << 30
+LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
+
+
+class RunnerCommand:
+    """A command's settings, harness and workers."""
+
+    def __init__(self, settings: dict[str, str]) -> None:
+        self.settings = settings
+        self.gpu = bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
+        self.confined = "KPD_UNCONFINED" not in os.environ
+        self.harness = PythonHarness()
+        self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
+        self.rule = self._rule()
+        self.workers: list[Worker] = []
+        self.folders: list[str] = []
+
+    def _rule(self) -> CompareRule:
+        kind, _, steps = self.settings.get("compare", "elementwise").partition(":")
+        bounds = json.loads(Path(self.settings["bounds"]).read_text()) if "bounds" in self.settings else {}
+        rtol, atol = (float(self.settings.get(name, "0")) for name in ("rtol", "atol"))
+        return CompareRule(kind, rtol, atol, int(steps or 0), self.settings.get("nonfinite") == "propagate", bounds)
+
+    def seed(self) -> int:
+        """Read the secret seed."""
+        return int(sys.stdin.readline().strip() or "0", 16)
+
+    def worker(self, kernels: dict[str, str]) -> Worker:
+        """Start a worker that has loaded these kernels, by side and in this order. Raises KernelProblem."""
+        sizes = [self.harness.draw(dims, 1, "normal").size for dims in self.harness.cases.values()]
+        size = max(ON_GPU if self.gpu else SHARED, 4 * max(sizes))
+        libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
+        folders = [(side, self._unpacked(path)) for side, path in kernels.items()]
+        worker = Worker(size, libraries, self.confined, self.gpu)
+        self.workers.append(worker)
+        side = folders[0][0]
+        try:
+            worker.start()
+            for side, folder in folders:
+                worker.ask(LOAD_MS, what="load", side=side, folder=folder, entry=self.harness.entry)
+            worker.threads = worker.count()
+        except Failed as err:
+            problem = problem_of(err, side)
+            if err.kind == "raised":
+                problem.report["kind"] = "load"
+            raise problem from err
+        return worker
+
+    def _unpacked(self, path: str) -> str:
+        """Unpack a kernel's files into a folder of the job, whose name does not tell a side."""
+        folder = tempfile.mkdtemp(prefix="kernel", dir=Path.cwd())
+        self.folders.append(folder)
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(folder)
+        return folder
+
+    def end(self) -> None:
+        """End the workers and remove what they loaded."""
+        for worker in self.workers:
+            worker.end()
+        for folder in self.folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def told(problem: KernelProblem, where: tuple[str, str], when: str = "check") -> KernelProblem:
+    """Return the problem with its case, its kind of inputs and its moment."""
+    problem.report["case"], problem.report["distribution"] = where
+    problem.report["when"] = when
+    return problem

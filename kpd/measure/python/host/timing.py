@@ -1,0 +1,220 @@
+"""Times two kernels in one process, A B B A, by the clock of this process, which no kernel can reach.
+
+The kernels' process is stopped between two batches. Each call of a batch has inputs of its own, of which some elements
+change before each batch; outputs of calls that nobody knows beforehand are compared with the truth.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kpd.measure.python.host.calling import CallSets, KernelProblem, wrong
+from kpd.measure.python.host.process import Failed, Worker
+from kpd.measure.python.host.session import ON_GPU, SHARED, RunnerCommand, told
+
+BATCH_NS, GPU_BATCH_NS = 250_000, 1_000_000
+MOST_SETS = 64
+BASES = 4  # sets that the harness draws; the others begin as one of these, with elements changed
+LOST_SHARE = 0.05  # a batch in which other work had more of the CPU is taken again
+COMPARED = {"a": 0.02, "b": 0.12}  # the share of batches of which a result is compared
+GPU_QUADS = 24  # the most quads of a case on a GPU, where batches are longer
+CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
+AGAIN = 2  # batches of a quad that are taken again at most, on average
+FRESH_SETS, FRESH_PAIRS, FEWEST_PAIRS = 8, 40, 8
+WAIT_MS = 60_000.0
+TICKS = "cpu "
+
+
+def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
+    """Time each case in both kernels. Returns the report of a process."""
+    rng = random.Random(session.seed())
+    paths = {"a": a, "b": b}
+    worker = session.worker({side: paths[side] for side in (order, *({"a", "b"} - {order}))})
+    cases = {}
+    with turn(worker.gpu):
+        for case, dims in session.harness.cases.items():
+            try:
+                cases[case] = _case(session, worker, case, dims, rng, int(quads), float(limit_ms))
+            except KernelProblem as err:
+                raise told(err, (case, session.kinds[0]), "timed") from err
+    return {"cases": cases, "problem": None}
+
+
+@contextlib.contextmanager
+def turn(waits: bool) -> Iterator[None]:
+    """Let only one process of the job run the block at a time; on a GPU the next one is loaded meanwhile."""
+    with Path("turn").open("w") as file:
+        if waits:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _case(
+    session: RunnerCommand,
+    worker: Worker,
+    case: str,
+    dims: dict[str, int],
+    rng: random.Random,
+    quads: int,
+    limit_ms: float,
+) -> dict[str, Any]:
+    calls, rounds = ready(session, worker, case, dims, rng, limit_ms)
+    count = len(calls.drawn)
+    first = [batch(session, calls, side, rounds, rng, limit_ms, 1.0)[0] for side in "abba"]
+    stolen = _stolen()
+    times: dict[str, list[int]] = {"a": [], "b": []}
+    lost = again = 0
+    room = max(FEWEST_QUADS, CASE_NS // (4 * min(first)))
+    wanted = min(quads, room, GPU_QUADS if worker.gpu else quads)
+    while len(times["a"]) < 2 * wanted:
+        # What comes first in a quad is slower by some permille.
+        for side in "baab" if len(times["a"]) // 2 % 2 else "abba":
+            spent, waited = batch(session, calls, side, rounds, rng, limit_ms, COMPARED[side])
+            while waited > LOST_SHARE * spent and again < AGAIN * wanted:
+                spent, waited = batch(session, calls, side, rounds, rng, limit_ms, COMPARED[side])
+                again += 1
+            times[side].append(spent)
+            lost += waited
+    report = {
+        "reps": count * rounds, "a_ns": times["a"], "b_ns": times["b"], "steal_ticks": _stolen() - stolen,
+        "threads": 1, "lost_ns": 0 if worker.gpu else lost,
+    }  # fmt: skip
+    return {**report, **_device(worker, count)} if worker.gpu else report
+
+
+def ready(
+    session: RunnerCommand,
+    worker: Worker,
+    case: str,
+    dims: dict[str, int],
+    rng: random.Random,
+    limit_ms: float,
+    most: int = MOST_SETS,
+) -> tuple[CallSets, int]:
+    """Lay out as many sets of inputs as a batch has calls; return them, and how often a batch calls each."""
+    kind = session.kinds[0]
+    calls = CallSets(session.harness, worker, case, dims, kind)
+    calls.fill(0, session.harness.draw(dims, rng.getrandbits(62), kind))
+    calls.prepare(WAIT_MS)
+    spent = []
+    for _ in range(5):
+        calls.restore()
+        spent.append(calls.run("a", 1, 1, limit_ms)[1] - worker.idle_ns)
+    each = max(min(spent), 1)
+    room = (ON_GPU if worker.gpu else SHARED) // 2 // calls.drawn[0].size
+    wanted = max(1, round((GPU_BATCH_NS if worker.gpu else BATCH_NS) / each))
+    count = max(1, min(wanted, most, room))
+    in_place = any(name in calls.drawn[0].layouts for name in session.harness.outputs)
+    for number in range(1, count):
+        drawn = session.harness.draw(dims, rng.getrandbits(62), kind) if number < BASES else calls.drawn[number % BASES]
+        calls.fill(number, drawn)
+    calls.prepare(WAIT_MS)
+    return calls, 1 if in_place or worker.gpu else max(1, wanted // count)
+
+
+def batch(
+    session: RunnerCommand,
+    calls: CallSets,
+    side: str,
+    rounds: int,
+    rng: random.Random,
+    limit_ms: float,
+    compared: float,
+) -> tuple[int, int]:
+    """Take one batch. Return its nanoseconds, and for how long other work had the CPU. Raises KernelProblem."""
+    worker, count = calls.worker, len(calls.drawn)
+    calls.restore()
+    calls.change(rng)
+    before = worker.scheduled_ns()
+    answer, spent = calls.run(side, count, rounds, limit_ms)
+    waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
+    delayed = min(waited, max(0, spent - ran))  # where its own threads kept it waiting, nothing was lost
+    if rng.random() < compared:
+        compare(session, calls, side, answer, rng.randrange(count))
+    return max(spent - worker.idle_ns, 1), delayed
+
+
+def compare(session: RunnerCommand, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
+    """Compare what one call of the last batch returned with the truth. Raises KernelProblem."""
+    outputs = calls.outputs(side, answer, number)
+    calls.unchanged(side, number)
+    output, verdict = calls.judge(side, outputs, number, session.rule, session.harness.truth(calls.values(number)))
+    if verdict.worst <= 1.0:
+        return
+    if side == "a":  # the other kernel may have changed the inputs of this one
+        for each in range(len(calls.drawn)):
+            calls.unchanged("b", each)
+    raise wrong(side, output, verdict)
+
+
+def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
+    """Time both kernels in batches in which each call has inputs that are wholly new. Returns the audit's report."""
+    rng = random.Random(session.seed())
+    paths = {"a": a, "b": b}
+    worker = session.worker({side: paths[side] for side in (order, *({"a", "b"} - {order}))})
+    share = 1e6 * float(span_ms) / len(session.harness.cases)
+    cases = {}
+    with turn(worker.gpu):
+        for case, dims in session.harness.cases.items():
+            try:
+                cases[case] = _fresh(session, worker, case, dims, rng, share, float(limit_ms))
+            except KernelProblem as err:
+                raise told(err, (case, session.kinds[0]), "the audit on fresh inputs") from err
+    return {"cases": cases, "problem": None}
+
+
+def _fresh(
+    session: RunnerCommand,
+    worker: Worker,
+    case: str,
+    dims: dict[str, int],
+    rng: random.Random,
+    share: float,
+    limit_ms: float,
+) -> dict[str, Any]:
+    calls, _ = ready(session, worker, case, dims, rng, limit_ms, FRESH_SETS)
+    count, kind = len(calls.drawn), session.kinds[0]
+    times: dict[str, list[int]] = {"a": [], "b": []}
+    compared, spent = 0, 0.0
+    while len(times["a"]) < FEWEST_PAIRS or (spent < share and len(times["a"]) < FRESH_PAIRS):
+        for side in rng.sample("ab", 2):
+            for number in range(count):
+                calls.fill(number, session.harness.draw(dims, rng.getrandbits(62), kind))
+            calls.prepare(WAIT_MS)
+            looks = side == "b" and (not times["b"] or rng.random() < 0.3)
+            taken, _ = batch(session, calls, side, 1, rng, limit_ms, float(looks))
+            compared += looks
+            spent += taken
+            times[side].append(taken)
+    return {"reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"]}
+
+
+def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
+    """Call a kernel so many times in each case, for a profiler."""
+    worker = session.worker({"a": kernel})
+    for case, dims in session.harness.cases.items():
+        one = CallSets(session.harness, worker, case, dims, session.kinds[0])
+        one.fill(0, session.harness.draw(dims, 1, session.kinds[0]))
+        one.prepare(WAIT_MS)
+        one.run("a", 1, int(calls), WAIT_MS)
+    return {}
+
+
+def _device(worker: Worker, count: int) -> dict[str, Any]:
+    """Return the time of a call on the device alone, for both sides, where both can be recorded as a graph."""
+    try:
+        found = [worker.ask(WAIT_MS, what="device", side=side, count=count).get("device_ns") for side in "ab"]
+    except Failed:
+        return {}
+    return {} if None in found else {"device_ns": [float(one) for one in found]}  # type: ignore[arg-type]
+
+
+def _stolen() -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/stat").read_text().split("\n", 1)[0].split()[8])
+    return 0

@@ -1,0 +1,177 @@
+"""The process that runs kernels. It knows neither seed nor truth, and nothing that it says decides anything.
+
+It is started by `process.Worker`, with a socket and a shared memory as its descriptors. Between two requests it is
+stopped. What is measured of it, its parent measures: time by the parent's clock, outputs out of this process's memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import json
+import mmap
+import os
+import socket
+import struct
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kpd.hosts.helper.sandbox import Sandbox, confine
+from kpd.measure.python.host import arrays, calls
+
+HEADER = struct.Struct("!I")
+TOLD = 2000  # characters of an error
+
+
+class Kernels:
+    """Both kernels, each from a folder and with modules of its own, and the inputs that lie ready for them."""
+
+    def __init__(self, memory: memoryview, gpu: bool) -> None:
+        self.memory = memory
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.sets: list[Any] = []
+        self.results: list[Any] = []
+        self.layouts: list[Any] = []
+        self.entry = ""
+        self.end = 0  # of the shared memory that results may take, on a GPU
+        if gpu:
+            from kpd.measure.python.host.gpu import Gpu
+
+            self.gpu: Gpu | None = Gpu(memory)
+        else:
+            self.gpu = None
+
+    def load(self, side: str, folder: str) -> None:
+        """Import kernel.py from `folder`. Modules that it imports from there are its own, and no other kernel's."""
+        known = set(sys.modules)
+        sys.path.insert(0, folder)
+        try:
+            spec = importlib.util.spec_from_file_location(f"kernel_{side}", str(Path(folder, "kernel.py")))
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
+            spec.loader.exec_module(module)
+        finally:
+            sys.path.remove(folder)
+            for name in set(sys.modules) - known:
+                file = getattr(sys.modules[name], "__file__", None) or ""
+                if file.startswith(folder) and name != f"kernel_{side}":
+                    sys.modules[f"{side}:{name}"] = sys.modules.pop(name)
+        found = getattr(module, self.entry, None)
+        if not callable(found):
+            raise AttributeError(f"kernel.py has no function {self.entry}")
+        self.functions[side] = found
+
+    def prepare(self, sets: list[Any]) -> None:
+        """Take the arguments of each set, whose arrays lie in shared memory."""
+        self.results = [None] * len(sets)
+        self.layouts = [tuple(arrays.untold(said) for said in arguments) for arguments in sets]
+        if self.gpu:
+            self.gpu.forget()
+            self.sets = [self.gpu.placed(one) for one in self.layouts]
+        else:
+            self.sets = [tuple(arrays.rebuilt(part, self.memory) for part in one) for one in self.layouts]
+
+    def run(self, side: str, count: int, rounds: int) -> dict[str, Any]:
+        """Call a kernel on the first `count` sets, `rounds` times each. Return where the last results lie."""
+        function, results = self.functions[side], self.results
+        chosen = self.sets[:count]
+        if self.gpu:
+            return self.gpu.run(function, chosen, results, rounds)
+        for _ in range(rounds):
+            for number, arguments in enumerate(chosen):
+                results[number] = function(*arguments)
+        return {"at": places(results[:count])}
+
+    def describe(self, number: int) -> dict[str, Any]:
+        """Describe the result of a set: the layout of each array, and the values of what is none."""
+        result = self.results[number]
+        parts = list(result) if type(result) in (tuple, list) and any(map(arrays.library, result)) else [result]
+        self.end = len(self.memory)
+        if self.gpu:
+            self.gpu.back(arrays.leaves(self.layouts[number]))
+        return {"outputs": [self._output(part) for part in parts]}
+
+    def _output(self, part: Any) -> Any:
+        if self.gpu and arrays.library(part) == "torch":
+            found, self.end = self.gpu.fetched(part, self.end)
+            return found
+        if arrays.library(part):
+            return {"layout": list(arrays.layout_of(part)), "at": arrays.address_of(part)}
+        if type(part) in (int, float, bool):
+            return {"numbers": [float(part)]}
+        if type(part) is list and all(type(one) in (int, float) for one in part):
+            return {"numbers": [float(one) for one in part]}
+        return {"none": type(part).__name__}
+
+
+def places(results: list[Any]) -> list[Any]:
+    """Return where the arrays of each result lie. Only what is quick to read: the clock runs."""
+    first = results[0]
+    if arrays.library(first) == "numpy":
+        return [one.__array_interface__["data"][0] for one in results]
+    if arrays.library(first) == "torch":
+        return [one.data_ptr() for one in results]
+    if type(first) in (tuple, list):
+        return [[arrays.address_of(part) for part in one] for one in results]
+    return [arrays.address_of(one) for one in results]
+
+
+def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
+    what = asked["what"]
+    if what == "load":
+        kernels.entry = asked["entry"]
+        kernels.load(asked["side"], asked["folder"])
+        gc.collect()
+        gc.freeze()
+    elif what == "prepare":
+        kernels.prepare(asked["sets"])
+    elif what == "run":
+        return kernels.run(asked["side"], asked["count"], asked["rounds"])
+    elif what == "refresh" and kernels.gpu:
+        return kernels.gpu.refresh(asked["places"])
+    elif what == "device" and kernels.gpu:
+        return kernels.gpu.device_ns(kernels.functions[asked["side"]], kernels.sets[: asked["count"]])
+    elif what == "describe":
+        return kernels.describe(asked["set"])
+    return {}
+
+
+def told(err: BaseException) -> dict[str, Any]:
+    """Return an exception of a kernel in one line, with the place in the kernel's own files."""
+    frames = [f for f in traceback.extract_tb(err.__traceback__) if "/kpd/measure/python/" not in f.filename]
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return {"raised": f"{type(err).__name__}: {err}{place}"[:TOLD]}
+
+
+def main(line: int, memory: int, size: int, libraries: list[str], confined: bool, gpu: bool) -> None:
+    channel = socket.socket(fileno=line)
+    shared = memoryview(mmap.mmap(memory, size))
+    os.close(memory)
+    for name in libraries:
+        __import__(name)
+    kernels = Kernels(shared, gpu)
+    if confined:
+        roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
+        confine(Sandbox(reads=tuple(sorted(roots)), gpu=gpu))
+        if not gpu:
+            calls.forbid()
+    gc.disable()
+    # The one function that may be called between two requests is this one's `recv`, in which the process is stopped.
+    answer: dict[str, Any] = {"started": os.getpid()}
+    while True:
+        raw = json.dumps(answer).encode()
+        channel.sendall(HEADER.pack(len(raw)) + raw)
+        asked = b""
+        while len(asked) < HEADER.size or len(asked) < HEADER.size + HEADER.unpack(asked[: HEADER.size])[0]:
+            piece = channel.recv(1 << 16)
+            if not piece:
+                os._exit(0)
+            asked += piece
+        try:
+            answer = served(kernels, json.loads(asked[HEADER.size :]))
+        except Exception as err:  # noqa: BLE001 - a kernel may raise anything
+            answer = told(err)

@@ -1,0 +1,123 @@
+"""Defines the facts of sessions: coding agents that work for minutes on a copy of a task."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kpd.model.fact import IterationFact
+from kpd.model.reducers import on_iteration, reduces
+from kpd.model.session import AgentSession, TurnEnd
+from kpd.model.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpened(IterationFact):
+    """A session that is about to begin: kpd's own name of it, and the seconds that all its turns may take together.
+
+    `command` is the agent's program with its arguments.
+    """
+
+    session: str
+    command: tuple[str, ...]
+    limit_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKnown(IterationFact):
+    """What an agent says of itself before it is told anything: its own name of the session, and whether it can go on.
+
+    `loads`: after a restart it takes the session up again, with all that was said.
+    """
+
+    session: str
+    own: str
+    agent: str
+    loads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPrompted(IterationFact):
+    """A prompt that is about to be sent, as number `turn`, in answer to fault `answers` of the iteration (0: none).
+
+    `continues`: it asks to go on with a turn whose end no daemon saw.
+    """
+
+    session: str
+    turn: int
+    answers: int
+    continues: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurned(IterationFact):
+    """The end of a turn. `said` is the agent's last word or the error, `claimed_us` the time that it claims.
+
+    `foreign` are files outside of the editable ones that it changed: they are not taken.
+    """
+
+    session: str
+    turn: int
+    end: TurnEnd
+    seconds: float
+    said: str = ""
+    claimed_us: float | None = None
+    foreign: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionAsked(IterationFact):
+    """A wish of an agent: `tool` is the kind of action, `what` describes it, `paths` are the files that it names."""
+
+    session: str
+    request: int
+    tool: str
+    what: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionAnswered(IterationFact):
+    """The answer to a wish. `why` says which rule refused it."""
+
+    session: str
+    request: int
+    allowed: bool
+    why: str = ""
+
+
+@reduces(SessionOpened)
+def _opened(state: State, at: float, fact: SessionOpened) -> State:
+    return on_iteration(state, fact, session=AgentSession(fact.session))
+
+
+@reduces(SessionKnown)
+def _known(state: State, at: float, fact: SessionKnown) -> State:
+    return _changed(state, fact, own=fact.own, agent=fact.agent)
+
+
+@reduces(SessionPrompted)
+def _prompted(state: State, at: float, fact: SessionPrompted) -> State:
+    return _changed(state, fact, turns=fact.turn, end=None)
+
+
+@reduces(SessionTurned)
+def _turned(state: State, at: float, fact: SessionTurned) -> State:
+    found = _session(state, fact)
+    seconds = (found.seconds if found else 0.0) + fact.seconds
+    return _changed(state, fact, end=fact.end, seconds=seconds, claimed_us=fact.claimed_us, foreign=fact.foreign)
+
+
+@reduces(PermissionAnswered)
+def _answered(state: State, at: float, fact: PermissionAnswered) -> State:
+    found = _session(state, fact)
+    return _changed(state, fact, refused=(found.refused if found else 0) + (not fact.allowed))
+
+
+def _session(state: State, fact: IterationFact) -> AgentSession | None:
+    run = state.runs.get(fact.run)
+    found = run.iteration(fact.iteration) if run is not None else None
+    return found.session if found is not None else None
+
+
+def _changed(state: State, fact: IterationFact, **changes: Any) -> State:
+    found = _session(state, fact)
+    return state if found is None else on_iteration(state, fact, session=replace(found, **changes))

@@ -1,0 +1,188 @@
+"""Talks with an agent over the Agent Client Protocol. Only this module imports its library."""
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import acp
+from acp import schema
+from acp.exceptions import RequestError
+from pydantic import ValidationError
+
+import kpd
+from kpd.claude.errors import Unavailable
+from kpd.hosts.keeper import Order
+from kpd.model.session import TurnEnd
+from kpd.sessions.conversation import Conversation, usage_of
+from kpd.sessions.permissions import AgentWish, Answer, wish_of
+from kpd.sessions.turn import TurnResult, Watch, failed, started
+from kpd.sessions.wire import AgentWire
+
+START_S = 60.0
+CANCEL_S = 3.0
+"""Seconds for an agent to start, and to settle a turn after it was told to end it."""
+AUTHENTICATION = -32000
+TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
+TOOLS_ENV = ("KPD_SESSION", "HOME", "PATH", "LANG")
+"""The server of kpd's tools, which the agent starts in its own sandbox, and what it gets of the agent's environment."""
+Asks = Callable[[AgentWish], Awaitable[Answer]]
+
+
+class Permissions:
+    """What the library calls when the agent asks for something. All that kpd does not offer, it refuses itself."""
+
+    def __init__(self, ask: Asks) -> None:
+        self._ask = ask
+
+    async def request_permission(
+        self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption], **kwargs: Any
+    ) -> schema.RequestPermissionResponse:
+        answer = await self._ask(wish_of(tool_call.model_dump(mode="json", by_alias=True, exclude_none=True)))
+        wanted = ("allow_once", "allow_always") if answer.allowed else ("reject_once", "reject_always")
+        for kind in wanted:
+            for option in options:
+                if option.kind == kind:
+                    chosen = schema.AllowedOutcome(option_id=option.option_id, outcome="selected")
+                    return schema.RequestPermissionResponse(outcome=chosen)
+        return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
+
+
+class AcpTalk:
+    """A `Talk` with an agent that speaks the protocol."""
+
+    def __init__(self, process: Any, folder: Path, conversation: Conversation, ask: Asks) -> None:
+        self._process = process
+        self._conversation = conversation
+        self._watch = Watch(process, folder)
+        self._wire = AgentWire(process, self._hear, lambda said: self._watch.end("flood", said))
+        self._agent = acp.connect_to_agent(Permissions(ask), self._wire)  # type: ignore[arg-type]
+        self._most_usd = float("inf")
+        self.own = self.agent = ""
+        self.loads = False
+
+    @classmethod
+    async def start(
+        cls, order: Order, folder: Path, conversation: Conversation, ask: Asks, own: str = "",
+        mode: str = "", model: str = "",
+    ) -> "AcpTalk":  # fmt: skip
+        """Start the agent, and begin a session in the order's folder, or go on with the session `own`.
+
+        Raises Unavailable with what is wrong and what helps.
+        """
+        talk = cls(await started(order, folder), folder, conversation, ask)
+        try:
+            async with asyncio.timeout(START_S):
+                await talk._introduce(order.argv[0])
+                await talk._begin(order, own)
+                await talk._choose(mode, model)
+        except (RequestError, ValidationError, ConnectionError, TimeoutError) as err:
+            raise await talk._unavailable(order.argv[0], err) from err
+        except BaseException:
+            await talk.close()
+            raise
+        return talk
+
+    async def ask(self, prompt: str, limit_s: float, most_usd: float) -> TurnResult:
+        self._most_usd = (self._conversation.usd or 0.0) + most_usd
+        asking = asyncio.create_task(self._agent.prompt(session_id=self.own, prompt=[acp.text_block(prompt)]))
+        try:
+            await self._watch.until(asking, limit_s)
+            end, said = await self._outside(asking)
+            usage = usage_of(None)
+            try:
+                answer = asking.result() if asking.done() else None
+            except RequestError as err:
+                end, said = (end, said) if end != "done" else ("crash", self._refusal(err))
+            except (ValidationError, ConnectionError) as err:
+                if end == "done":
+                    end, said = failed(await self._process.end(), self._process.said or str(err))
+            else:
+                if answer is not None:
+                    usage = usage_of(answer.usage)
+                    end = "refused" if end == "done" and answer.stop_reason == "refusal" else end
+            return TurnResult(end, said or self._conversation.message, usage)
+        finally:
+            asking.cancel()
+
+    async def close(self) -> None:
+        self._watch.close()
+        with contextlib.suppress(Exception):
+            await self._agent.close()
+        await self._process.end()
+
+    async def _outside(self, asking: "asyncio.Task[schema.PromptResponse]") -> tuple[TurnEnd, str]:
+        """Return what ended the turn, "done" if it ended by itself; a turn that goes on is told to end."""
+        if asking.done():
+            return "done", ""
+        found: tuple[TurnEnd, str] = self._watch.over.result() if self._watch.over.done() else ("time", "")
+        if found[0] in ("time", "money"):
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                async with asyncio.timeout(CANCEL_S):
+                    await self._agent.cancel(session_id=self.own)
+                    await asyncio.wait({asking}, timeout=CANCEL_S)
+        return found
+
+    def _hear(self, params: Any) -> None:
+        self._conversation.hear(params)
+        if (self._conversation.usd or 0.0) >= self._most_usd:
+            self._watch.end("money", f"it has cost ${self._conversation.usd:.2f}")
+
+    async def _introduce(self, program: str) -> None:
+        known = await self._agent.initialize(
+            protocol_version=acp.PROTOCOL_VERSION,
+            client_capabilities=schema.ClientCapabilities(),
+            client_info=schema.Implementation(name="kpd", version=kpd.__version__),
+        )
+        if known.protocol_version != acp.PROTOCOL_VERSION:
+            await self.close()
+            raise Unavailable(
+                f"{program} speaks version {known.protocol_version} of the protocol, kpd {acp.PROTOCOL_VERSION}",
+                "install a version of the agent that speaks the same",
+            )
+        info, can = known.agent_info, known.agent_capabilities
+        self.agent = f"{info.name} {info.version}" if info else program
+        self.loads = bool(can and can.load_session)
+
+    async def _begin(self, order: Order, own: str) -> None:
+        """Begin a session with kpd's tools, or go on with `own`."""
+        socket = [schema.EnvVariable(name=name, value=order.env[name]) for name in TOOLS_ENV if name in order.env]
+        servers: list[Any] = [schema.McpServerStdio(name="kpd", command=TOOLS[0], args=TOOLS[1:], env=socket)]
+        cwd = order.cwd
+        if own and self.loads:
+            self._conversation.replayed = True
+            await self._agent.load_session(cwd=cwd, session_id=own, mcp_servers=servers)
+            self._conversation.replayed = False
+            self.own = own
+        else:
+            self.own = (await self._agent.new_session(cwd=cwd, mcp_servers=servers)).session_id
+
+    async def _choose(self, mode: str, model: str) -> None:
+        if mode:
+            await self._agent.set_session_mode(session_id=self.own, mode_id=mode)
+        if model:
+            await self._agent.set_config_option(config_id="model", session_id=self.own, value=model)
+
+    async def _unavailable(self, program: str, err: Exception) -> Unavailable:
+        """Close, and return what is wrong with an agent that did not begin a session."""
+        await self.close()
+        words = self._process.said.splitlines()[-1] if self._process.said else self._wire.first_garbage
+        if self._watch.over.done():
+            return Unavailable(f"{program} floods: {self._watch.over.result()[1]}", "replace it by one that does not")
+        match err:
+            case RequestError(code=code) if code == AUTHENTICATION:
+                remedy = "name its key's variable in keys = [...] of its table, and restart the daemon with it set"
+                return Unavailable(f"{program} is not logged in: {err}", remedy)
+            case RequestError():
+                return Unavailable(f"{program}: {self._refusal(err)}", "correct its table in config.toml; kpd resume")
+            case TimeoutError():
+                silent = f"{program} has not answered for {START_S:.0f} s: {words}"
+                return Unavailable(silent, "try it by hand; kpd resume tries again")
+        foreign = f"{program} does not speak the Agent Client Protocol: {words or err}"
+        return Unavailable(foreign, "start it with exec = [...] in place of command")
+
+    def _refusal(self, err: RequestError) -> str:
+        details = err.data.get("details") or err.data.get("message") if isinstance(err.data, dict) else err.data
+        return f"{err}: {details}" if details else str(err)

@@ -1,0 +1,87 @@
+"""Writes what a session is told: the task with its evidence, what is wrong with a candidate, and how to go on."""
+
+import re
+from dataclasses import dataclass, replace
+
+from kpd.agents.agent import Context
+from kpd.agents.prompt.compose import compose
+from kpd.agents.prompting import earlier_runs, gather_background
+from kpd.agents.reply_notes import ReplyNotes, read_notes
+
+_NUMBER = r"(\d{1,9}(?:\.\d{1,6})?)\s?(ns|us|µs|μs|ms|s)\b"
+CLAIM = re.compile(rf"[\s>#*_`-]{{0,8}}CLAIM[\s*_`]{{0,4}}:[\s*_`~]{{0,4}}{_NUMBER}", re.IGNORECASE)
+UNITS = {"ns": 1e-3, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6}
+
+FORM = """\
+You work in a folder that is a copy of the task, as the incumbent has it. Change {editable} there, and nothing else: all
+other files judge the candidate, and what you change in them is thrown away. There is no reply to write: what lies in
+these files when you end your turn, or when your {limit} are over, is your candidate. kpd builds, checks and measures it
+by itself; nothing else counts. So save a version early that is right, and then better ones.
+
+- You may read your folder, the task again in {brief}, what helps against each finding in {skills}, and the system's
+  files; you may write in your folder and in {scratch}. Everything else is closed to you, whatever the tools say.
+- The device that kpd measures on is not yours: times that you take here say little.
+- Keep every function that other files call, with its signature.
+
+End your last message with these lines; the third only if you have measured a time:
+
+MEMO: [rule-id, ...] what you changed and why, in one line
+EXPECT: metric up|down, gain N %
+CLAIM: N us
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What stands in the form of a session: its editable files, its limit, and where its files are."""
+
+    editable: str
+    limit: str
+    brief: str
+    skills: str
+    scratch: str
+
+
+def first_prompt(context: Context, words: Words) -> str:
+    """Return the whole task, evidence first. Raises OSError, OutsideFolder."""
+    fresh = replace(context, failure=None)
+    known = gather_background(fresh, earlier_runs(context))
+    form = FORM.format(
+        editable=words.editable, limit=words.limit, brief=words.brief, skills=words.skills, scratch=words.scratch
+    )
+    return compose(fresh, replace(known, format=form)).markdown()
+
+
+def repair_prompt(context: Context) -> str:
+    """Return what went wrong with the candidate that lies in the tree."""
+    failure = context.failure
+    assert failure is not None
+    told = failure.message.strip() + (f"\n\n{failure.feedback.strip()}" if failure.feedback.strip() else "")
+    what = "could not be used" if failure.step == "propose" else f"failed in the step {failure.step}"
+    return (
+        f"Your candidate {what}. kpd says:\n\n{told}\n\nYour tree is as you left it. Mend the cause there and keep the"
+        " idea; end your message with the lines MEMO, EXPECT and, if you measured, CLAIM, as before.\n"
+    )
+
+
+def resumed_prompt() -> str:
+    return (
+        "kpd was stopped in the middle of your turn and runs again. Your tree is as you left it. Go on where you were,"
+        " and end your message with the lines MEMO, EXPECT and, if you measured, CLAIM.\n"
+    )
+
+
+def restarted_prompt(brief: str, repair: str) -> str:
+    """Return a repair for an agent that does not remember the session, beside the task."""
+    return f"{brief}\n\n# You have worked on this before\n\n{repair}"
+
+
+def notes_of(said: str) -> ReplyNotes:
+    """Read memo and expectation from an agent's last message."""
+    return read_notes(said.splitlines()[-200:])
+
+
+def claimed_us(said: str) -> float | None:
+    """Return the time in µs that an agent claims to have measured; the last one counts, None without one."""
+    found = [match for line in said.splitlines() if (match := CLAIM.match(line[:200]))]
+    return float(found[-1][1]) * UNITS[found[-1][2].lower()] if found else None

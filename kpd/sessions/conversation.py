@@ -1,0 +1,129 @@
+"""Turns what an agent sends into lines that people can read, and keeps its last words and what it has cost.
+
+All of it was written by the agent: whatever has another form than the protocol's is passed over.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import time
+from typing import Any
+
+from kpd.model.spending import Usage
+
+LONGEST_LINE = 400
+MOST_SAID = 64 << 10
+MOST_LOG = 16 << 20
+"""Characters of a line on a tool, of the last words that are kept, and bytes of the log of one session."""
+MOST_USD = 1e6
+
+
+class Conversation:
+    """What was said in a turn. `message` is the agent's text since it last used a tool; `usd` is what it says to have
+    cost in all its turns, None where it says nothing. What is `replayed` was said in an earlier turn: only its cost
+    counts.
+    """
+
+    def __init__(self, say: Callable[[str], None], log: Path, usd: float | None = None) -> None:
+        """Begin a turn; `usd` is what the turns before it have cost."""
+        self._say = say
+        self._log = log
+        self._room = MOST_LOG - (log.stat().st_size if log.exists() else 0)
+        self._midline = False
+        self.message = ""
+        self.usd = usd
+        self._earlier = 0.0
+        self.replayed = False
+
+    def note(self, who: str, text: str) -> None:
+        """Add a line of kpd's own, or what kpd tells the agent."""
+        self._line(f"{who}: {text}")
+        self._keep(who, text)
+
+    def hear(self, params: Any) -> None:
+        """Take in one `session/update`."""
+        update = params.get("update") if isinstance(params, Mapping) else None
+        if not isinstance(update, Mapping):
+            return
+        kind = update.get("sessionUpdate")
+        if kind == "usage_update":
+            self._cost(update.get("cost"))
+        elif self.replayed:
+            return
+        elif kind in ("agent_message_chunk", "agent_thought_chunk"):
+            self._spoken(kind, _words(update.get("content")))
+        elif kind in ("tool_call", "tool_call_update"):
+            self._tool(kind, update)
+
+    def hear_text(self, text: str) -> None:
+        """Take in the output of a program that does not speak the protocol."""
+        self._spoken("agent_message_chunk", text)
+
+    def _spoken(self, kind: str, text: str) -> None:
+        if not text:
+            return
+        if kind == "agent_message_chunk":
+            self.message = (self.message + text)[-MOST_SAID:]
+        self._say(text)
+        self._midline = not text.endswith("\n")
+        self._keep("agent" if kind == "agent_message_chunk" else "thought", text)
+
+    def _tool(self, kind: str, update: Mapping[str, Any]) -> None:
+        title, status = update.get("title"), update.get("status")
+        parts = [title] if isinstance(title, str) else []
+        for part in update.get("content") or () if isinstance(update.get("content"), list) else ():
+            if isinstance(part, Mapping) and part.get("type") == "diff" and isinstance(part.get("path"), str):
+                parts.append(f"{Path(part['path']).name} {_size(part)}")
+        if kind == "tool_call" or status in ("completed", "failed"):
+            self.message = ""
+            told = f"[{update.get('kind') or 'tool'}] " if kind == "tool_call" else f"[{status}] "
+            self._line(told + ", ".join(parts))
+        self._keep(kind, ", ".join(parts) or str(status))
+
+    def _cost(self, cost: Any) -> None:
+        amount = cost.get("amount") if isinstance(cost, Mapping) and cost.get("currency") == "USD" else None
+        if isinstance(amount, int | float) and 0 <= amount < MOST_USD:
+            if self._earlier + amount < (self.usd or 0.0):
+                self._earlier = self.usd or 0.0  # it has begun to count anew
+            self.usd = self._earlier + amount
+
+    def _line(self, text: str) -> None:
+        before = "\n" if self._midline else ""
+        self._say(f"{before}{text[:LONGEST_LINE]}\n")
+        self._midline = False
+
+    def _keep(self, who: str, text: str) -> None:
+        line = json.dumps({"at": round(time(), 3), "who": who, "text": text}) + "\n"
+        if len(line) <= self._room:
+            self._room -= len(line)
+            with self._log.open("a") as log:
+                log.write(line)
+
+
+def transcript(log: Path) -> str:
+    """Return the log of a session as text. Raises OSError."""
+    told, last = [], ""
+    for line in log.read_text(errors="replace").splitlines():
+        entry = json.loads(line)
+        if entry["who"] != last or entry["who"] not in ("agent", "thought"):
+            told.append(f"\n## {entry['who']}\n\n" if entry["who"] != last else "\n")
+        told.append(entry["text"])
+        last = entry["who"]
+    return "".join(told).lstrip() + "\n"
+
+
+def usage_of(found: Any) -> Usage:
+    """Read the tokens of an answer to a prompt; zeros where it has none."""
+    if found is None:
+        return Usage()
+    return Usage(found.input_tokens, found.cached_write_tokens or 0, found.cached_read_tokens or 0, found.output_tokens)
+
+
+def _words(content: Any) -> str:
+    text = content.get("text") if isinstance(content, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+def _size(diff: Mapping[str, Any]) -> str:
+    old, new = (str(diff.get(key) or "").splitlines() for key in ("oldText", "newText"))
+    return f"+{len(set(new) - set(old))} -{len(set(old) - set(new))}"

@@ -1,0 +1,86 @@
+"""Prepares the folder of a session, and reads what the agent leaves in it."""
+
+import shlex
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpd.knowledge.skills import load_skills
+from kpd.workspace.paths import OutsideFolder, Workspace, inside
+from kpd.workspace.run_files import digest, read_plain, write_atomic
+from kpd.workspace.task import Task
+
+FROZEN = 0o444
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFolder:
+    """iter_NNNN/session: the tree to work on, the task in words, skills, and the agent's own home."""
+
+    root: Path
+
+    @property
+    def tree(self) -> Path:
+        return self.root / "tree"
+
+    @property
+    def state(self) -> Path:
+        """The agent's HOME: its settings, and its record of the session."""
+        return self.root / "state"
+
+    @property
+    def scratch(self) -> Path:
+        return self.root / "tmp"
+
+    @property
+    def brief(self) -> Path:
+        return self.root / "TASK.md"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "log.jsonl"
+
+    def prepare(self, task: Task, incumbent: dict[str, bytes], workspace: Workspace) -> None:
+        """Make the folder anew: the editable files as the incumbent has them, all others read-only.
+
+        The files that only the task's held-out benchmark needs are left out. Raises OSError.
+        """
+        shutil.rmtree(self.root, ignore_errors=True)
+        for folder in (self.tree, self.state, self.scratch, self.root / "skills"):
+            folder.mkdir(parents=True)
+        for path in shown(task):
+            copy = self.tree / path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(read_plain(task.folder / path))
+            copy.chmod(FROZEN | stat.S_IXUSR if (task.folder / path).stat().st_mode & stat.S_IXUSR else FROZEN)
+        for path, data in incumbent.items():
+            write_atomic(self.tree / path, data)
+        for skill in load_skills(workspace).by_id.values():
+            write_atomic(self.root / "skills" / f"{skill.id}.md", f"# {skill.id}\n\n{skill.signal}\n\n{skill.body}\n")
+
+    def proposed(self, task: Task) -> dict[str, bytes]:
+        """Read the editable files. A file that is missing is left out. Raises OSError, OutsideFolder."""
+        found = {}
+        for path in task.editable:
+            try:
+                found[path] = read_plain(inside(self.tree, path))
+            except FileNotFoundError:
+                continue
+        return found
+
+    def foreign(self, task: Task) -> tuple[str, ...]:
+        """Return the frozen files that were changed or removed."""
+        return tuple(path for path in shown(task) if self._digest(path) != digest(read_plain(task.folder / path)))
+
+    def _digest(self, path: str) -> str:
+        try:
+            return digest(read_plain(inside(self.tree, path)))
+        except (OSError, OutsideFolder):  # removed, or replaced by something else
+            return ""
+
+
+def shown(task: Task) -> tuple[str, ...]:
+    """Return the protected files that an agent may read: all but those that the held-out benchmark names."""
+    held_out = shlex.split(task.final.command or "")
+    return tuple(path for path in task.protected if path not in held_out)

@@ -1,0 +1,51 @@
+"""Reads what an iteration's events say of its session, so that a daemon that starts again sends no prompt twice."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kpd.model import events as e
+from kpd.model.session import TurnEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A session so far. `prompted` is the last prompt that was sent, `ended` how its turn ended: None if nobody saw it.
+
+    `spent_s` are the seconds of all turns whose end is known, `begun` is the Unix time of the last prompt.
+    `usd` is what was billed, None where the agent has not said.
+    """
+
+    session: str
+    limit_s: float
+    own: str = ""
+    loads: bool = False
+    prompted: e.SessionPrompted | None = None
+    ended: TurnEnd | None = None
+    spent_s: float = 0.0
+    begun: float = 0.0
+    requests: int = 0
+    usd: float | None = None
+
+    @property
+    def turns(self) -> int:
+        return self.prompted.turn if self.prompted is not None else 0
+
+
+def past(events: Iterable[e.Event]) -> Past | None:
+    """Fold the events of an iteration; None where it has no session yet."""
+    found: Past | None = None
+    for event in events:
+        match event.fact:
+            case e.SessionOpened(session=session, limit_s=limit_s):
+                found = Past(session, limit_s)
+            case e.SessionKnown(own=own, loads=loads) if found:
+                found = replace(found, own=own, loads=loads)
+            case e.SessionPrompted() as prompted if found:
+                found = replace(found, prompted=prompted, ended=None, begun=event.at)
+            case e.SessionTurned(end=end, seconds=seconds) if found:
+                found = replace(found, ended=end, spent_s=found.spent_s + seconds)
+            case e.Billed(usd=usd) if found and usd is not None:
+                found = replace(found, usd=(found.usd or 0.0) + usd)
+            case e.PermissionAsked(request=request) if found:
+                found = replace(found, requests=request)
+    return found

@@ -1,0 +1,146 @@
+"""Decides by rule on what an agent asks for. The sandbox holds in any case: this says what it is told."""
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MOST_PATHS = 20
+LONGEST = 300
+PATHS = ("file_path", "path", "notebook_path", "abs_path", "filePath")
+WRITES = ("edit", "delete", "move")
+OPERATORS = re.compile(r"[;&|()<>\n]+")
+OURS = re.compile(r"mcp__kpd(__|\b)")
+"""The name of a tool of kpd's own server."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWish:
+    """What an agent asks for: a kind of action of the protocol, a title, files, and the command if it is one."""
+
+    tool: str
+    what: str
+    paths: tuple[str, ...] = ()
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an agent may act: it writes in `writes` but for `frozen`, and reads in `reads` as well; absolute paths."""
+
+    tree: Path
+    writes: tuple[Path, ...]
+    reads: tuple[Path, ...]
+    frozen: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    allowed: bool
+    why: str = ""
+
+
+def wish_of(call: Mapping[str, Any]) -> AgentWish:
+    """Read the wish from the tool call of a request, as the protocol has it; whatever it holds, this raises nothing."""
+    raw = call.get("rawInput")
+    given = raw if isinstance(raw, Mapping) else {}
+    found = [_text(location.get("path")) for location in _mappings(call.get("locations"))]
+    found += [_text(part.get("path")) for part in _mappings(call.get("content"))]
+    found += [_text(given.get(key)) for key in PATHS]
+    command = given.get("command")
+    if isinstance(command, list | tuple):
+        words = [_text(word) for word in command]
+        command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)
+    paths = tuple(dict.fromkeys(path for path in found if path))[:MOST_PATHS]
+    return AgentWish(_text(call.get("kind")) or "other", _text(call.get("title"))[:LONGEST], paths, _text(command))
+
+
+def decide(wish: AgentWish, place: Place) -> Answer:
+    """Answer a wish: inside the tree yes, elsewhere no, commands by the list."""
+    match wish.tool:
+        case "think":
+            return Answer(True)
+        case "read" | "search":
+            outside = [path for path in wish.paths if not _within(path, place.tree, (*place.writes, *place.reads))]
+            return Answer(False, f"{outside[0]} is outside of what you may read") if outside else Answer(True)
+        case "edit" | "delete" | "move":
+            return _writing(wish, place)
+        case "execute":
+            return _running(wish, place)
+        case "fetch":
+            return Answer(False, "you may fetch nothing from the network")
+        case "switch_mode":
+            return Answer(False, "the mode is the operator's")
+    if OURS.match(wish.what):
+        return Answer(True)
+    return Answer(False, f"{wish.what or 'this tool'} is not among what you may use")
+
+
+def _writing(wish: AgentWish, place: Place) -> Answer:
+    if not wish.paths:
+        return Answer(False, "it names no file")
+    for path in wish.paths:
+        if not _within(path, place.tree, place.writes):
+            return Answer(False, f"{path} is outside of your tree, {place.tree}")
+        if (at := _resolved(path, place.tree)) in [_resolved(name, place.tree) for name in place.frozen]:
+            return Answer(False, f"{at.name} is not yours to change: it judges the candidate")
+    return Answer(True)
+
+
+def _running(wish: AgentWish, place: Place) -> Answer:
+    programs = programs_of(wish.command)
+    if programs is None:
+        return Answer(False, "write the command without substitutions, so that it can be seen what it runs")
+    strange = [name for name in programs if name not in place.commands]
+    if strange or not programs:
+        return Answer(False, f"{strange[0] if strange else 'nothing'} is not among the programs that you may run")
+    return Answer(True)
+
+
+def programs_of(command: str) -> tuple[str, ...] | None:
+    """Return the programs that a command line of a shell runs; None where that cannot be seen."""
+    if re.search(r"\$\(|`|[<>]\(", command):
+        return None
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=";&|()<>\n")
+        lexer.whitespace = " \t\r"
+        lexer.commenters = ""
+        words = list(lexer)
+    except ValueError:
+        return None
+    found, first, redirected = [], True, False
+    for word in words:
+        if OPERATORS.fullmatch(word):
+            redirected = "<" in word or ">" in word
+            first = first if redirected else True
+        elif redirected:
+            redirected = False
+        elif first and not re.match(r"[A-Za-z_]\w*=", word):
+            found.append(os.path.basename(word))  # noqa: PTH119 - a word, which need not be a path
+            first = False
+    return tuple(found)
+
+
+def _within(path: str, tree: Path, folders: tuple[Path, ...]) -> bool:
+    at = _resolved(path, tree)
+    return any(at == folder or folder in at.parents for folder in folders)
+
+
+def _resolved(path: str, tree: Path) -> Path:
+    """Return where a path leads, with links resolved; one that cannot be resolved leads nowhere."""
+    try:
+        return (tree / path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return Path("/")
+
+
+def _mappings(found: object) -> list[Mapping[str, Any]]:
+    return [each for each in found if isinstance(each, Mapping)][:MOST_PATHS] if isinstance(found, list) else []
+
+
+def _text(found: object) -> str:
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,94 @@
+"""Knows the coding agents: what starts each, what it may use, and how long it may work."""
+
+import importlib.util
+import shutil
+from dataclasses import dataclass, replace
+
+from kpd.hosts.kept import can_confine
+from kpd.workspace.config import AgentConfig, Config
+
+LIMIT_S = 20 * 60.0
+COMMANDS = (
+    "awk", "basename", "c++filt", "cat", "cc", "cd", "clang", "clang++", "cmp", "cp", "cut", "diff", "dirname", "echo",
+    "env", "false", "file", "find", "g++", "gcc", "git", "grep", "head", "kpd", "ls", "make", "mkdir", "mv", "nl", "nm",
+    "nvcc", "objdump", "od", "printf", "pwd", "python", "python3", "readelf", "rg", "rm", "sed", "size", "sleep",
+    "sort", "stat", "strings", "tail", "tee", "test", "time", "touch", "tr", "tree", "true", "uniq", "wc", "which",
+    "xargs", "xxd",
+)  # fmt: skip
+"""Programs that an agent may run without asking. What they can reach is decided by the sandbox."""
+EXTRA = "pip install 'kpd[agents]'"
+UNCONFINED = "this machine can confine no agent: it has neither Landlock (Linux 5.13) nor a bubblewrap that works"
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What kpd knows of an agent: its settings, and how to `get` it."""
+
+    get: str
+    settings: AgentConfig
+
+
+def _preset(get: str, command: tuple[str, ...], keys: tuple[str, ...], **env: str) -> Preset:
+    return Preset(get, AgentConfig(command=command, keys=keys, env=env))
+
+
+PRESETS = {
+    "claude-code": _preset(
+        "npm install -g @agentclientprotocol/claude-agent-acp",
+        ("claude-agent-acp",),
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+        DISABLE_AUTOUPDATER="1",
+    ),
+    "codex": _preset(
+        "npm install -g @agentclientprotocol/codex-acp",
+        ("codex-acp",),
+        ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
+    ),
+    "gemini": _preset(
+        "npm install -g @google/gemini-cli",
+        ("gemini", "--experimental-acp"),
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+    ),
+    "opencode": _preset(
+        "npm install -g opencode-ai",
+        ("opencode", "acp"),
+        ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+    ),
+}
+
+
+def settings_of(name: str, config: Config) -> AgentConfig:
+    """Return the settings of an agent: those of config.toml, completed by the preset of this name, if there is one."""
+    given = config.agents.get(name, AgentConfig())
+    if name not in PRESETS:
+        return given
+    known = PRESETS[name].settings
+    command = given.command or (() if given.exec else known.command)
+    return replace(given, command=command, keys=given.keys or known.keys, env={**known.env, **given.env})
+
+
+def limit_s(settings: AgentConfig, nth: int) -> float:
+    """Return the seconds of the `nth` attempt of a run, counted from 0."""
+    limits = settings.limits_s or (LIMIT_S,)
+    return limits[min(nth, len(limits) - 1)]
+
+
+def argv(settings: AgentConfig) -> tuple[str, ...]:
+    return settings.command or settings.exec
+
+
+def why_not(name: str, config: Config) -> str:
+    """Return why an agent cannot be started here, with the remedy; empty where it can."""
+    settings = settings_of(name, config)
+    program = next(iter(argv(settings)), "")
+    if not program:
+        return f"there is no agent {name}: [agents.{name}] of config.toml needs command = [...] or exec = [...]"
+    if shutil.which(program) is None:
+        get = f"; {PRESETS[name].get}" if name in PRESETS else ""
+        return f"{name} is not installed: no program {program} on the PATH of the daemon{get}"
+    if settings.command and importlib.util.find_spec("acp") is None:
+        return f"{name} needs kpd's part for coding agents: {EXTRA}"
+    if settings.confined and not can_confine():
+        return f"{UNCONFINED}; confined = false in [agents.{name}] lets it run with all of your rights"
+    return ""

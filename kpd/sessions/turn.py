@@ -1,0 +1,109 @@
+"""Defines a turn of a session: one prompt, and all that the agent does about it."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from kpd.claude.errors import Unavailable
+from kpd.hosts.keeper import Ending, Order
+from kpd.hosts.kept import KeptProcess
+from kpd.model.session import TurnEnd
+from kpd.model.spending import NOTHING, Usage
+
+MOST_DISK = 2 << 30
+LOOK_S = 1.0
+MOST_FILES = 200_000
+"""Bytes and files of a session's folder, and seconds between two looks at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """How a turn ended. `said` is the agent's last message or the error.
+
+    `cut`: it did not end by itself, so that it may have cost more than the agent has said.
+    """
+
+    end: TurnEnd
+    said: str = ""
+    usage: Usage = NOTHING.usage
+
+    @property
+    def cut(self) -> bool:
+        return self.end not in ("done", "refused")
+
+
+class Talk(Protocol):
+    """A running agent. `own` is its own name of the session, `agent` its name and version; `loads` as in
+    `SessionKnown`.
+    """
+
+    own: str
+    agent: str
+    loads: bool
+
+    async def ask(self, prompt: str, limit_s: float, most_usd: float) -> TurnResult:
+        """Send a prompt, and wait for the end of the turn, for `limit_s` seconds and `most_usd` dollars at most."""
+
+    async def close(self) -> None:
+        """End the agent and all its processes."""
+
+
+class Watch:
+    """Watches a running agent for what ends a turn from outside. `over` is set with the first such end."""
+
+    def __init__(self, process: KeptProcess, folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+        self.over: asyncio.Future[tuple[TurnEnd, str]] = asyncio.get_running_loop().create_future()
+        self._looking = asyncio.create_task(self._look(), name="watch of a session")
+
+    async def until(self, task: asyncio.Future[Any], limit_s: float) -> None:
+        """Wait until the task is done, something ends the turn, or the time is over."""
+        waiting: set[asyncio.Future[Any]] = {task, self.over}
+        await asyncio.wait(waiting, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+
+    def end(self, end: TurnEnd, said: str) -> None:
+        if not self.over.done():
+            self.over.set_result((end, said))
+
+    def close(self) -> None:
+        self._looking.cancel()
+
+    async def _look(self) -> None:
+        while not self.over.done():
+            await asyncio.sleep(LOOK_S)
+            size, files = await asyncio.to_thread(used, self._folder)
+            if size > MOST_DISK or files > MOST_FILES:
+                self.end("disk", f"its folder has {size >> 20} MiB in {files:,} files")
+
+
+def used(folder: Path) -> tuple[int, int]:
+    """Return the bytes on disk and the number of files below a folder; links are not followed."""
+    size = files = 0
+    for path in folder.rglob("*"):
+        try:
+            size += path.lstat().st_blocks * 512
+        except OSError:  # it has just been removed
+            continue
+        files += 1
+        if files > MOST_FILES or size > MOST_DISK:
+            break
+    return size, files
+
+
+def failed(ending: Ending, said: str) -> tuple[TurnEnd, str]:
+    """Return how a turn ended whose agent has ended in the middle of it."""
+    if ending.why == "processes":
+        return "processes", "it started too many processes"
+    words = said.splitlines()[-1] if said else "without a word"
+    how = f"signal {-ending.rc}" if ending.rc < 0 else f"exit status {ending.rc}"
+    return "crash", f"the agent ended ({how}): {words}"
+
+
+async def started(order: Order, folder: Path) -> KeptProcess:
+    """Start an agent. Raises Unavailable."""
+    try:
+        return await KeptProcess.start(order, folder)
+    except OSError as err:
+        raise Unavailable(f"{order.argv[0]} cannot be started: {err}", "kpd resume tries again") from err

@@ -1,0 +1,92 @@
+"""Carries the messages of the protocol over an agent's pipes, within limits that no agent can pass."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from kpd.hosts.kept import KeptProcess
+
+MOST_MESSAGE = 16 << 20
+MOST_BYTES = 512 << 20
+MOST_MESSAGES = 500_000
+"""Bytes of one message and of all messages of a turn, and their number."""
+CHUNK = 1 << 20
+
+
+class Flood(Exception):
+    """An agent that sends more than any agent needs to."""
+
+
+class AgentWire:
+    """A transport of the library `acp`: one JSON object a line.
+
+    `hear` gets the params of each `session/update`, in order; all other messages are the library's. `flooded` is called
+    once when a limit is passed, and nothing is read any more. Lines that are no JSON objects are passed over; the first
+    of them is kept.
+    """
+
+    def __init__(self, process: KeptProcess, hear: Callable[[Any], None], flooded: Callable[[str], None]) -> None:
+        self._process = process
+        self._hear = hear
+        self._flooded = flooded
+        self._buffer = bytearray()
+        self._bytes = self._messages = 0
+        self._closed = False
+        self.first_garbage = ""
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if self._closed:
+            raise ConnectionError("the agent's pipe is closed")
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        await self._process.stdin.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """Return the next message for the library; None at the end."""
+        try:
+            while (line := await self._line()) is not None:
+                if (message := self._parsed(line)) is None:
+                    continue
+                if message.get("method") == "session/update" and "id" not in message:
+                    self._hear(message.get("params"))
+                    continue
+                return message
+        except Flood as err:
+            self._flooded(str(err))
+        return None
+
+    async def close(self) -> None:
+        self._closed = True
+
+    async def _line(self) -> bytes | None:
+        """Read a line; None at the end. Raises Flood."""
+        searched = 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
+            if searched > MOST_MESSAGE:
+                raise Flood(f"a message of more than {MOST_MESSAGE >> 20} MiB")
+            data = await self._process.stdout.read(CHUNK)
+            if not data:
+                return None
+            self._bytes += len(data)
+            if self._bytes > MOST_BYTES:
+                raise Flood(f"more than {MOST_BYTES >> 20} MiB of messages")
+            self._buffer += data
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._messages += 1
+        if self._messages > MOST_MESSAGES:
+            raise Flood(f"more than {MOST_MESSAGES:,} messages")
+        await asyncio.sleep(0)  # what is already here must not keep the daemon from its other work
+        return line
+
+    def _parsed(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict):
+            return found
+        if line.strip():
+            self.first_garbage = self.first_garbage or line[:200].decode(errors="replace")
+        return None

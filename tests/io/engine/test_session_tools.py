@@ -1,0 +1,351 @@
+"""A session's tools over its own socket: a real log, real files, a bench that answers what a test wrote down."""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from kpd.client import ask
+from kpd.engine.tools import serving
+from kpd.engine.tools.catalogue import ANYBODY, SESSION
+from kpd.engine.tools.desk import Desk, Workplace
+from kpd.engine.trials import trials_of
+from kpd.model import events as e
+from kpd.model.acts import Noted
+from kpd.model.trials import TrialBudget
+from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError
+from tests.support.e2e.desk_place import Place
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    found = Place(tmp_path / "w")
+    yield found
+    found.store.close()
+
+
+@contextlib.asynccontextmanager
+async def called(place: Place, **budget: Any) -> Any:
+    async with place.serve(**budget) as path:
+
+        async def call(tool: str, **args: Any) -> Any:
+            return await asyncio.to_thread(ask, path, "query", "tool", {"name": tool, "args": args})
+
+        yield call
+
+
+async def refused(call: Any, tool: str, **args: Any) -> DaemonError:
+    with pytest.raises(DaemonError) as caught:
+        await call(tool, **args)
+    assert caught.value.remedy or caught.value.code == "usage", "what a wrong argument should be is in the message"
+    return caught.value
+
+
+# ── trials ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_trial_is_measured_told_and_recorded_and_decides_nothing(place: Place) -> None:
+    async with called(place) as call:
+        place.write(4)
+        found = await call("try")
+    trial = found["trial"]
+    assert (trial["trial"], trial["end"], trial["against"], trial["processes"]) == (1, "measured", 1, 3)
+    assert trial["gain_pct"]["low"] > 40 and trial["gain_pct"]["confidence"] == 0.95
+    assert "2.00×" in found["text"] and "a trial decides nothing" in found["text"]
+    assert found["left"] == {"trials": 3, "device_s": pytest.approx(60, abs=1)}
+    (tried,) = place.facts(e.Tried)
+    run = place.journal.state.runs["r1"]
+    assert isinstance(tried, e.Tried) and (run.incumbent, run.iterations[2].verdict) == (1, None)
+    assert (place.attempt.folder.folder / "trials" / "001" / "timing.json").is_file()
+    assert (run.iterations[2].step, run.iterations[2].status.use) == ("propose", "thinks")
+
+
+@pytest.mark.parametrize(
+    ("repeat", "end", "says"),
+    [("word", "not_built", "'word' undeclared"), (0, "wrong", "SIGSEGV"), (3, "trouble", "something else runs")],
+)
+async def test_what_is_wrong_with_the_files_or_the_host_is_told(
+    place: Place, repeat: object, end: str, says: str
+) -> None:
+    async with called(place) as call:
+        place.write(repeat)
+        found = await call("try")
+    assert (found["trial"]["end"], found["trial"]["gain_pct"]) == (end, None)
+    assert says in found["text"]
+    assert not place.journal.state.runs["r1"].paused
+
+
+async def test_disturbed_processes_are_measured_again_and_too_many_are_trouble(place: Place) -> None:
+    place.bench.busy = True
+    async with called(place) as call:
+        found = await call("try")
+    assert found["trial"]["end"] == "trouble" and "only 0 untainted processes" in found["text"]
+
+
+async def test_budgets_end_the_trials_and_the_remedy_is_to_finish(place: Place) -> None:
+    async with called(place, trials=2) as call:
+        await call("try")
+        await call("try", processes=2)
+        over = await refused(call, "try")
+        assert (over.code, over.message) == ("refused", "all 2 trials of this iteration are used")
+        assert "measures what lies in the tree" in over.remedy
+    async with called(place, trials=9, device_s=1e-9) as call:
+        assert "s on the device" in (await refused(call, "try")).message
+    assert len(place.facts(e.TrialStarted)) == 2
+
+
+async def test_a_trial_that_a_crash_has_cut_is_taken_up_with_the_same_files_and_else_closed(place: Place) -> None:
+    async with called(place) as call:
+        await call("try")
+    place.write(5)
+    hashes = dict(trials_of(place.attempt).ended and place.facts(e.TrialStarted)[0].files)  # type: ignore[attr-defined]
+    place.journal.emit(e.TrialStarted("r1", 2, 2, hashes))
+    place.write(8)
+    async with called(place) as call:
+        assert (await call("try"))["trial"]["trial"] == 2
+    place.journal.emit(e.TrialStarted("r1", 2, 3, hashes))
+    place.write(2)
+    async with called(place) as call:
+        found = await call("try")
+    assert found["trial"]["trial"] == 4 and found["left"]["trials"] == 1
+    assert [one.end for one in place.facts(e.Tried)] == ["measured", "measured", "cut", "measured"]  # type: ignore[attr-defined]
+
+
+async def test_a_trial_under_way_when_the_session_ends_is_cut_off_and_costs_none(place: Place) -> None:
+    place.journal.emit(e.TrialStarted("r1", 2, 1, {}))
+    async with place.serve():
+        pass
+    assert [one.end for one in place.facts(e.Tried)] == ["cut"]  # type: ignore[attr-defined]
+    assert trials_of(place.attempt).spent == TrialBudget(0, 0.0)
+
+
+async def test_a_trial_that_takes_longer_than_what_is_left_is_cut_off_and_was_the_last(place: Place) -> None:
+    place.bench.hangs = True
+    async with called(place, device_s=0.2) as call:
+        found = await call("try")
+        assert (found["trial"]["end"], found["left"]["device_s"]) == ("cut", 0.0)
+        assert "0.2 s on the device" in (await refused(call, "try")).message
+
+
+@pytest.mark.parametrize(("tool", "name", "least", "most"), [("try", "processes", 2, 9), ("sweep", "points", 1, 16)])
+async def test_arguments_have_limits(place: Place, tool: str, name: str, least: int, most: int) -> None:
+    async with called(place, trials=0) as call:
+        for value in (least - 1, most + 1):
+            assert (await refused(call, tool, **{name: value})).code == "usage"
+        for value in (least, most):
+            assert (await refused(call, tool, **{name: value})).code == "refused", "there are no trials"
+        assert (await refused(call, "note", text="x" * 1001)).code == "usage"
+        assert (await call("note", text="x" * 1000))["text"]
+
+
+async def test_a_sweep_ranks_the_points_and_leaves_the_tree_as_it_was(place: Place) -> None:
+    before = (place.tree / "kernel.c").read_bytes()
+    async with called(place, trials=3) as call:
+        found = await call("sweep", tune={"REPEAT": ["8", "4", "word", "2"]})
+        assert (place.tree / "kernel.c").read_bytes() == before
+        tried = [row["point"]["REPEAT"] for row in found["points"]]
+        assert len(tried) == 3 and "8" in tried, "the tree's own point comes first"
+        gains = [row["gain_pct"]["pct"] for row in found["points"] if row["gain_pct"]]
+        assert gains == sorted(gains, reverse=True)
+        assert "all 3 trials" in found["stopped"] and "your tree is unchanged" in found["text"]
+        assert "is neither a #define" in (await refused(call, "sweep", tune={"NOPE": ["1"]})).message
+        assert "points" in (await refused(call, "sweep", tune={"REPEAT": []})).message
+
+
+# ── what lies in the tree ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_hostile_tree_is_refused_and_nothing_of_it_is_read(place: Place) -> None:
+    kernel = place.tree / "kernel.c"
+    async with called(place) as call:
+        kernel.unlink()
+        kernel.symlink_to("/etc/passwd")
+        assert "kernel.c" in (await refused(call, "try")).message
+        kernel.unlink()
+        os.mkfifo(kernel)
+        assert "regular file" in (await refused(call, "try")).message
+        kernel.unlink()
+        kernel.write_bytes(b"x" * (2 << 20))
+        await refused(call, "try")
+        await refused(call, "diff")
+    assert not place.facts(e.TrialStarted)
+
+
+async def test_the_tree_is_compared_with_the_incumbent(place: Place) -> None:
+    async with called(place) as call:
+        assert "changes nothing" in (await call("diff"))["text"]
+        place.write(2)
+        assert "+#define REPEAT 2" in (await call("diff"))["text"]
+        assert "kernel.c" in (await call("diff", iteration=1))["text"]
+        assert "no iteration 9" in (await refused(call, "diff", iteration=9)).message
+
+
+# ── what is known ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_every_tool_answers_in_words_and_data(place: Place) -> None:
+    async with called(place) as call:
+        answers = {name: await call(name) for name in SESSION if name not in ("sweep", "profile", "note")}
+        answers["note"] = await call("note", text="the fan was loud")
+    assert all(found["text"] for found in answers.values())
+    assert answers["inspect"]["cases"][0]["headroom"] == pytest.approx(2.5)
+    assert answers["inspect"]["peak_gb_s"] == 12.0
+    assert answers["findings"]["findings"][0]["rule"] == "call_in_loop"
+    assert answers["findings"]["metrics"] == {"ipc": 0.5, "call_us": 10.0}
+    assert [row["iteration"] for row in answers["history"]["iterations"]] == [0, 1, 2]
+    assert answers["rank"]["candidates"][0]["speedup"]["ratio"] == pytest.approx(2.0)
+    assert answers["rank"]["cases"][0]["best"] == 1
+    assert answers["rules"]["rules"] and answers["skill"]["skills"]
+    noted = [event.fact.text for event in place.journal.events("r1") if isinstance(event.fact, Noted)]
+    assert noted == ["the fan was loud"]
+
+
+async def test_a_call_is_recorded_with_sizes_and_no_value(place: Place) -> None:
+    async with called(place) as call:
+        await call("skill", id="call_in_loop")
+        await refused(call, "skill", id="no_such_skill")
+        await refused(call, "try", secret="hunter2", profile=True)
+    facts = [fact for fact in place.facts(e.ToolCalled) if isinstance(fact, e.ToolCalled)]
+    assert [(one.tool, one.ok, one.arguments) for one in facts] == [
+        ("skill", True, {"id": 14}), ("skill", False, {"id": 15}), ("try", False, {"?": 9, "profile": 4}),
+    ]  # fmt: skip
+    assert facts[0].result > 100 and facts[0].ms > 0
+    assert "hunter2" not in str(facts) and "secret" not in str(facts)
+
+
+# ── the socket ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+HELLO = {"op": "hello", "id": 1, "protocol": PROTOCOL}
+
+
+def lines(path: Path, *messages: bytes) -> list[dict[str, Any]]:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(path))
+        with contextlib.suppress(OSError):  # it may be refused already: the reason can be read
+            connection.sendall(b"".join(messages))
+            connection.shutdown(socket.SHUT_WR)
+        return [json.loads(line) for line in connection.makefile("rb")]
+
+
+def asked(**request: Any) -> bytes:
+    return json.dumps(request).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"op": "command", "id": 2, "verb": "accept", "args": {"iteration": "r1.1"}},
+        {"op": "command", "id": 2, "verb": "shutdown"},
+        {"op": "subscribe", "id": 2},
+        {"op": "query", "id": 2, "what": "status"},
+        {"op": "query", "id": 2, "what": "file", "args": {"iteration": "r1.1", "name": "x"}},
+        {"op": "query", "id": 2, "what": "tool"},
+        {"op": "query", "id": 2, "what": "tool", "args": {"name": "try", "run": "r2"}},
+        {"op": "query", "id": 2, "what": "tool", "args": {"name": "accept"}},
+        {"op": "query", "id": 2, "what": "tool", "args": {"name": ["try"]}},
+        {"op": "query", "id": 2, "what": "tool", "args": {"name": "try", "args": ["x"]}},
+        {"op": "query", "id": 2, "what": "tool", "args": {"name": "try", "args": {"processes": 1000}}},
+        {"op": "query", "id": 2, "what": "tool", "args": {"name": "note", "args": {"text": "x" * 1001}}},
+    ],
+)
+async def test_no_operation_and_nothing_of_other_sessions_is_answered(place: Place, request_: dict[str, Any]) -> None:
+    before = place.journal.state.runs
+    async with place.serve() as path:
+        _, answer = await asyncio.to_thread(lines, path, asked(**HELLO), asked(**request_))
+        assert answer["ok"] is False and answer["error"]["code"] in ("refused", "unknown", "usage")
+        assert (await asyncio.to_thread(lines, path, asked(**HELLO)))[0]["ok"], "the next client is served"
+    assert place.journal.state.runs == before
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\n", b"{}\n", b"[" * 5000 + b"\n", b"\xff\xfe\n", asked(op="query", id=1, what="tools"),
+        asked(op="hello", id=1, protocol=99), asked(**HELLO) + asked(**HELLO), b"x" * (MAX_REQUEST + 10) + b"\n",
+        asked(**HELLO) + b'{"op":"query","id":2,"what":"tools"',
+    ],
+)  # fmt: skip
+async def test_what_is_no_message_ends_that_connection_alone(place: Place, sent: bytes) -> None:
+    async with place.serve() as path:
+        for answer in await asyncio.to_thread(lines, path, sent):
+            assert answer["ok"] or answer["error"]["code"] == "protocol"
+        assert (await asyncio.to_thread(lines, path, asked(**HELLO)))[0]["ok"]
+
+
+async def test_connections_and_calls_are_limited(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MOST_CALLS", 2)
+    async with called(place) as call:
+        await call("history")
+        await call("history")
+        assert "2 calls are the most" in (await refused(call, "history")).message
+    async with called(place) as call:
+        assert "2 calls are the most" in (await refused(call, "history")).message, "a restart gives no new ones"
+    assert len(place.facts(e.ToolCalled)) == 2
+    async with place.serve() as path:
+        held = [socket.socket(socket.AF_UNIX) for _ in range(serving.MOST_CLIENTS)]
+        for one in held:
+            await asyncio.to_thread(one.connect, str(path))
+        (answer,) = await asyncio.to_thread(lines, path)
+        assert "connections at most" in answer["error"]["message"]
+        for one in held:
+            one.close()
+
+
+async def test_the_socket_is_the_user_s_alone_and_goes_with_the_session(place: Place) -> None:
+    stale = place.workspace.root / serving.NAME
+    stale.write_text("left by a crash")
+    async with place.serve() as path:
+        assert path == stale and path.stat().st_mode & 0o777 == 0o600
+    assert not path.exists()
+
+
+async def test_a_folder_with_a_long_path_has_its_socket_elsewhere(place: Place, tmp_path: Path) -> None:
+    folder = tmp_path / ("x" * 90) / "session"
+    folder.mkdir(parents=True)
+    async with serving.serve_session(place.attempt, folder, place.tree, TrialBudget()) as path:
+        assert not path.is_relative_to(folder)
+        assert (await asyncio.to_thread(lines, path, asked(**HELLO)))[0]["ok"]
+    assert not path.exists()
+
+
+def test_every_tool_is_declared_for_the_protocol() -> None:
+    for tool in SESSION.values():
+        told = tool.declaration(of_run=False)
+        assert len(told["description"]) > 40 and told["schema"]["additionalProperties"] is False
+        assert set(told["schema"]) <= {"type", "properties", "additionalProperties", "required"}
+        assert "$ref" not in json.dumps(told)
+        assert told["read_only"] == (tool.name not in ("try", "sweep", "profile", "note"))
+        assert "run" in tool.declaration(of_run=True)["schema"]["properties"]
+    assert not set(ANYBODY) & {"try", "sweep", "profile"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from(["id", "iteration", "tune", "points", "processes", "profile", "text", "run", "x"])
+
+
+@given(st.data())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_any_arguments_are_answered_or_refused(place: Place, data: st.DataObject) -> None:
+    tool = SESSION[data.draw(st.sampled_from(sorted(SESSION)))]
+    args = data.draw(st.dictionaries(NAMES, JSON, max_size=3))
+    desk = Desk(
+        place.workspace, place.journal.state, place.attempt.run, place.journal.events,
+        Workplace(place.attempt, place.tree, TrialBudget(0, 0.0)),
+    )  # fmt: skip
+    try:
+        assert (await tool.answer(desk, args))["text"]
+    except DaemonError as err:
+        assert err.code in ("usage", "unknown", "refused")
+    assert not place.facts(e.TrialStarted)
