@@ -196,7 +196,7 @@ def measured(workspace: Workspace, task: Task, facts: list[e.Fact]) -> list[Cand
     for fact in facts:
         if isinstance(fact, e.Proposed) and fact.iteration > 0 and fact.iteration not in again:
             folder = IterationFolder(workspace.iteration_folder(task.name, fact.run, fact.iteration))
-            files = {name: data.decode() for name, data in folder.read_candidate(task.editable).items()}
+            files = {name: data.decode() for name, data in folder.read_candidate().items()}
             found.append(Candidate(files, fact.memo, fact.point, fact.expected))
     return found
 

@@ -1,6 +1,6 @@
 """Defines the interface between the engine and agents."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,7 +76,8 @@ def _no_session(folder: Path, tree: Path, budget: TrialBudget) -> AbstractAsyncC
 class Context:
     """All that an agent may know.
 
-    `incumbent` holds the editable files to start from, `folder` those to propose as they are. `metrics`, `findings`,
+    `incumbent` holds the editable files to start from, which `task.editable` names; `folder` holds those to propose as
+    they are. `metrics`, `findings`,
     `bottleneck` and `advice` are the incumbent's, without findings of rules that the operator has banned. `last` is the
     newest iteration that was profiled, and `changes` how its counters differ from what it was measured against. `runs`
     are all runs of the workspace. `home` is the iteration's own folder; `keep` writes an artefact (prompt.md, reply.md)
@@ -119,8 +120,9 @@ class Context:
 class Proposal:
     """A candidate's files by path, a line on why (`memo`), and what the agent expects to be measured.
 
-    Only editable files; those left out are the incumbent's. `aims` are the rules whose findings it means to remove;
-    `tune` are the parameters that it leaves to a sweep, if the run has one.
+    Only files that the task allows; those left out are the incumbent's, but for those in `removed`, which the candidate
+    lacks. `aims` are the rules whose findings it means to remove; `tune` are the parameters that it leaves to a sweep,
+    if the run has one.
     """
 
     files: dict[str, bytes]
@@ -129,6 +131,12 @@ class Proposal:
     point: dict[str, str] = field(default_factory=dict)
     aims: tuple[str, ...] = ()
     tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+
+    @classmethod
+    def of_tree(cls, files: dict[str, bytes], start: Iterable[str], memo: str) -> "Proposal":
+        """Return a proposal of exactly these files, in place of those in `start`."""
+        return cls(files, memo, removed=tuple(path for path in start if path not in files))
 
 
 class Agent(Protocol):

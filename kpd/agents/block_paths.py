@@ -28,14 +28,15 @@ def named_path(block: FencedBlock, task: Task) -> str | None:
     None where it names none. Raises BadReply for any other file, and for a patch.
     """
     for word in _words(block.info):
-        if (path := _editable(word, task)) is not None:
+        if (path := _editable(word, task, new=True)) is not None:
             return _whole(block, path)
         if _PATH_LIKE.fullmatch(word) or _is_disguised(word):
             raise _stranger(word, block, task)
     above = [word for word in _words(block.above) if word.lower() not in ("file", "path")]
     comment = first_comment(block.content)
     for words in (above, [comment]):
-        path, *more = {path for word in words if (path := _editable(word, task)) is not None} or {""}
+        alone = len(words) == 1
+        path, *more = {path for word in words if (path := _editable(word, task, new=alone)) is not None} or {""}
         if path and not more and fits(path, block.language):
             return _whole(block, path)
     if disguised := next((word for word in (*above[:1], comment) if _is_disguised(word)), ""):
@@ -102,13 +103,15 @@ def _words(text: str) -> Iterator[str]:
     return (word for each in words if (word := each.strip("[]<>#").rstrip(".,;!?")))
 
 
-def _editable(word: str, task: Task) -> str | None:
-    """Return the editable file with this path, or the only one with this name; else None."""
+def _editable(word: str, task: Task, new: bool = False) -> str | None:
+    """Return the editable file with this path, or the only one with this name; else None. It may be a `new` one."""
     path = word.removeprefix("./").removeprefix(f"{task.name}/")
     if path in task.editable:
         return path
     same = [each for each in task.editable if each.endswith(f"/{path}")]
-    return same[0] if len(same) == 1 and "/" not in path and path not in task.protected else None
+    if len(same) == 1 and "/" not in path and path not in task.protected:
+        return same[0]
+    return path if new and _PATH_LIKE.fullmatch(path) and task.allows(path) else None
 
 
 def _is_disguised(word: str) -> bool:
@@ -123,5 +126,4 @@ def _is_disguised(word: str) -> bool:
 
 
 def _stranger(word: str, block: FencedBlock, task: Task) -> BadReply:
-    editable = ", ".join(task.editable)
-    return BadReply(f"{plain(word, 80)!r} (line {block.line}) is not an editable file; editable are {editable}")
+    return BadReply(f"{plain(word, 80)!r} (line {block.line}) is not an editable file; editable are {task.told}")

@@ -1,10 +1,11 @@
 """Proposes files as they are: the operator's own edit, or a candidate that is measured again."""
 
 import difflib
+from dataclasses import replace
 
 from kpd.agents import space
 from kpd.agents.agent import Agent, AgentKind, Context, Proposal
-from kpd.workspace.run_files import read_files
+from kpd.workspace.candidate_tree import read_tree
 
 
 class OperatorEdit(Agent):
@@ -14,23 +15,27 @@ class OperatorEdit(Agent):
     """
 
     async def propose(self, context: Context) -> Proposal:
-        files = read_files(context.folder, context.task.editable)
+        files = read_tree(context.folder, context.task)
         point = space.point_of(context.task, files)
-        if context.run.incumbent is None:
-            return Proposal(files, "baseline: the task as it is", point=point)
-        return Proposal(files, f"operator edit: {describe_edit(context.incumbent, files)}", point=point)
+        memo = "baseline: the task as it is"
+        if context.run.incumbent is not None:
+            memo = f"operator edit: {describe_edit(context.incumbent, files)}"
+        return replace(Proposal.of_tree(files, context.incumbent, memo), point=point)
 
 
 def describe_edit(before: dict[str, bytes], after: dict[str, bytes]) -> str:
     """List the changed files with their counts of added and removed lines: `kernel.c +3 −1`."""
     changed = []
-    for path, data in after.items():
+    for path in sorted(before.keys() | after.keys()):
+        data = after.get(path, b"")
         old, new = (text.decode(errors="replace").splitlines() for text in (before.get(path, b""), data))
         lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
         added = sum(line.startswith("+") for line in lines)
         removed = sum(line.startswith("-") for line in lines)
-        if data != before.get(path):
-            changed.append(f"{path} +{added} −{removed}")
+        if path not in after:
+            changed.append(f"{path} removed")
+        elif data != before.get(path):
+            changed.append(f"{path} {'new, ' if path not in before else ''}+{added} −{removed}")
     return ", ".join(changed) or "the incumbent again"
 
 
@@ -49,6 +54,7 @@ class RemeasureAgent(Agent):
             found = context.run.iteration(first.again)
             assert found is not None
             first = found
-        files = read_files(context.folder, context.task.editable)
+        files = read_tree(context.folder, context.task)
         how = "against the baseline" if own.confirming else "again"
-        return Proposal(files, f"{how}: {first.memo}", first.expected, first.point)
+        proposal = Proposal.of_tree(files, context.incumbent, f"{how}: {first.memo}")
+        return replace(proposal, expected=first.expected, point=first.point)

@@ -4,7 +4,7 @@ A compiler or the task's check would find most of these errors later. Here they 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from kpd.agents.agent import BadReply
@@ -24,21 +24,27 @@ _UNFINISHED = re.compile(UNFINISHED, re.IGNORECASE)
 _ONLY_DOTS = re.compile(r"\s*[\[{(<]?\s*(\.\.\.|…)\s*[\]})>]?\s*")
 
 
-def precheck(task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, bytes]) -> None:
+def precheck(
+    task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, bytes], removed: Collection[str] = ()
+) -> None:
     """Raise BadReply with everything that is wrong, in one line, for an agent that is asked once more."""
-    reasons = list(islice(_reasons(task, incumbent, files), MOST_REASONS))
+    reasons = list(islice(_reasons(task, incumbent, files, removed), MOST_REASONS))
     if reasons:
         raise BadReply("; ".join(reasons))
 
 
-def _reasons(task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, bytes]) -> Iterator[str]:
-    if strangers := protected_touched(task.editable, files):
-        yield f"{', '.join(map(plain, strangers))} may not be edited; editable are {', '.join(task.editable)}"
+def _reasons(
+    task: Task, incumbent: Mapping[str, bytes], files: Mapping[str, bytes], removed: Collection[str]
+) -> Iterator[str]:
+    if strangers := protected_touched(task, files, removed):
+        how = "removed" if set(strangers) <= set(removed) else "edited"
+        yield f"{', '.join(map(plain, strangers))} may not be {how}; editable are {task.told}"
         return
     for path, data in files.items():
         yield from _gaps(path, incumbent.get(path, b""), data)
     try:
-        candidate = {**incumbent, **spliced(task, files)}
+        whole = {**incumbent, **spliced(task, files)}
+        candidate = {path: data for path, data in whole.items() if path not in removed}
     except ProtectedSection:
         yield f"{task.sectioned} is changed outside its kernel section; give the kernel section alone"
         return

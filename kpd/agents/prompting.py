@@ -9,7 +9,7 @@ from kpd.agents.handlers import hints, tidy
 from kpd.agents.precheck import precheck
 from kpd.agents.prompt.background import Background, is_shown
 from kpd.agents.prompt.compose import compose
-from kpd.agents.reply import FORMAT, SEARCH, ParsedReply, parse
+from kpd.agents.reply import FORMAT, SEARCH, TREE, ParsedReply, parse
 from kpd.knowledge import memory, patterns
 from kpd.knowledge.efficacy import efficacy
 from kpd.knowledge.skills import Skills, load_skills
@@ -25,7 +25,7 @@ def gather_background(context: Context, earlier: str) -> Background:
     avoid, wanted = memory.guidance(context.workspace, task)
     fired = [finding.rule for finding in context.findings]
     return Background(
-        FORMAT + (SEARCH if "sweep" in context.run.agents else ""),
+        FORMAT + _additions(context),
         Skills({id: skill for id, skill in load_skills(context.workspace).by_id.items() if is_shown(context.run, id)}),
         earlier,
         avoid,
@@ -34,6 +34,13 @@ def gather_background(context: Context, earlier: str) -> Background:
         efficacy(context.runs),
         hints(context.task, context.incumbent),
     )
+
+
+def _additions(context: Context) -> str:
+    """Return what the form of a reply has besides, in this task and this run."""
+    places = " and ".join(f"`{area}`" for area in context.task.areas)
+    found = (f"\n{TREE % places}" if places else "", f"{SEARCH}" if "sweep" in context.run.agents else "")
+    return "".join(found)
 
 
 def whole_prompt(context: Context) -> str:
@@ -54,9 +61,11 @@ def proposal_of(text: str, context: Context) -> Proposal:
     """
     failed = context.failure.files if context.failure else {}
     reply = read_reply(text, context.task, context.incumbent, failed)
-    files = {**context.incumbent, **failed, **reply.files}
+    start = failed or context.incumbent
+    files = {path: data for path, data in {**start, **reply.files}.items() if path not in reply.removed}
     point = space.point_of(replace(context.task, tune=reply.tune or context.task.tune), files)
-    return Proposal(files, reply.memo, reply.expected, point, reply.aims, reply.tune)
+    proposal = Proposal.of_tree(files, context.incumbent, reply.memo)
+    return replace(proposal, expected=reply.expected, point=point, aims=reply.aims, tune=reply.tune)
 
 
 def read_reply(
@@ -67,7 +76,6 @@ def read_reply(
     A long reply takes a second: call this in a thread. Raises BadReply.
     """
     reply = parse(text, task, incumbent, failed)
-    start = {**incumbent, **(failed or {})}
     files = tidy(reply.files)
-    precheck(task, start, files)
+    precheck(task, failed or incumbent, files, reply.removed)
     return replace(reply, files=files)

@@ -33,6 +33,14 @@ signature, namespace and template parameters. Where a file has a line that begin
 """
 """The form of a reply, as the prompt describes it."""
 
+TREE = """\
+You may also add files and remove them in %s. Give a new file like the others, with its path after the opening fence. A
+line of its own removes a file:
+
+REMOVE: path
+"""
+"""An addition to it, for a task with such places."""
+
 SEARCH = """\
 Parameters that you are unsure of may be left to a search: make each a macro (`#define NAME value`) or a constant
 (`NAME = value`) of the file, and add a block of the values to try, the file's own among them:
@@ -54,7 +62,7 @@ LARGEST = 1 << 20
 class ParsedReply:
     """A reply's content. `files` are whole editable files, or the kernel section alone of one in sections.
 
-    `tune` are the parameters that it leaves to a sweep.
+    `tune` are the parameters that it leaves to a sweep, `removed` are files that the candidate is to lack.
     """
 
     memo: str
@@ -62,6 +70,7 @@ class ParsedReply:
     expected: Expectation | None
     files: dict[str, bytes]
     tune: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
 
 
 def parse(
@@ -88,25 +97,30 @@ def parse(
         else:
             unnamed.append(block)
     known += guess_paths(unnamed, {path for path, _ in known}, task)
-    start = {**incumbent, **(failed or {})}
-    files = dict(_files(known, start))
-    if not files:
+    start = failed or incumbent
+    files, said = dict(_files(known, start)), read_notes(around)
+    removed = said.removed if task.areas else ()
+    if not files and not removed:
         raise BadReply(_no_file(task))
-    whole = {**start, **files}
+    for path in removed:
+        if path in files or path not in start:
+            why = "is both given and removed" if path in files else "cannot be removed: there is no such file"
+            raise BadReply(f"{plain(path, 80)} {why}")
+    whole = {path: data for path, data in {**start, **files}.items() if path not in removed}
     if failed and _unchanged(task, whole, start):
         raise BadReply("nothing is changed: the files are those of the candidate that failed")
     if _unchanged(task, whole, incumbent):
         mend = ": mend the candidate instead of giving it up" if failed else ""
         raise BadReply(f"nothing is changed: the files are the incumbent's own{mend}")
-    said, space_left = read_notes(around), tune(left) if left else {}
+    space_left = tune(left) if left else {}
     _findable(task, whole, space_left)
-    return ParsedReply(said.memo, said.aims, said.expected, files, space_left)
+    return ParsedReply(said.memo, said.aims, said.expected, files, space_left, removed)
 
 
 def _no_file(task: Task) -> str:
     return (
         "no file is in the reply: give each that you change, whole, in a fenced block with its path after the opening "
-        f"fence; editable are {', '.join(task.editable)}"
+        f"fence; editable are {task.told}"
     )
 
 
@@ -127,7 +141,7 @@ def _files(known: list[tuple[str, FencedBlock]], incumbent: Mapping[str, bytes])
 
 
 def _unchanged(task: Task, files: Mapping[str, bytes], before: Mapping[str, bytes]) -> bool:
-    return all(_same(task, path, data, before.get(path, b"")) for path, data in files.items())
+    return files.keys() == before.keys() and all(_same(task, path, data, before[path]) for path, data in files.items())
 
 
 def _same(task: Task, path: str, data: bytes, before: bytes) -> bool:

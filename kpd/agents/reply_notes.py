@@ -17,8 +17,10 @@ LONGEST_LINE = 1000
 MOST_AIMS = 5
 MOST_PARAMETERS, MOST_VALUES, LONGEST_VALUE, LONGEST_TUNE = 16, 64, 200, 8000
 TUNE = "[tune]"
+NOTHING = ("none", "nothing", "-", "–", "—")
+"""What a reply may say that removes no file."""
 _WORD = r"[\s>#*_`-]{0,8}%s[\s*_`]{0,4}:[\s*_`]{0,4}(.*)"
-_MEMO, _EXPECT = (re.compile(_WORD % word, re.IGNORECASE) for word in ("MEMO", "EXPECT"))
+_MEMO, _EXPECT, _REMOVE = (re.compile(_WORD % word, re.IGNORECASE) for word in ("MEMO", "EXPECT", "REMOVE"))
 _AIMS = re.compile(r"\[([^\[\]]{0,900})\][\s,;:*—–-]{0,4}")
 _METRIC = re.compile(r"([A-Za-z_]\w{0,63}(?:\[[^\]]{1,80}\])?)[\s*_`:,]{1,6}(\w+|↑|↓)")
 _DIRECTIONS = {
@@ -35,12 +37,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 class ReplyNotes:
     """What a reply says beside its files.
 
-    `aims` are the known rules that the memo names. All of it is data: shown, never obeyed.
+    `aims` are the known rules that the memo names, `removed` the files that the reply removes. The rest is data: shown,
+    never obeyed.
     """
 
     memo: str
     aims: tuple[str, ...]
     expected: Expectation | None
+    removed: tuple[str, ...] = ()
 
 
 def begins(text: str) -> bool:
@@ -51,11 +55,14 @@ def begins(text: str) -> bool:
 def read_notes(lines: Iterable[str]) -> ReplyNotes:
     """Read the notes from the lines outside of all files. Without a MEMO line the memo is the first line with words."""
     memo, expect, first = "", "", ""
+    removed: list[str] = []
     for line in (each[:LONGEST_LINE].strip() for each in lines):
         if found := _MEMO.fullmatch(line):
             memo = memo or found[1]
         elif found := _EXPECT.fullmatch(line):
             expect = expect or found[1]
+        elif found := _REMOVE.fullmatch(line):
+            removed += (word.removeprefix("./") for word in re.split(r"[\s,;`*\"']+", found[1]) if word)
         elif re.search(r"\w", line):
             first = first or line
     aims: list[str] = []
@@ -63,7 +70,8 @@ def read_notes(lines: Iterable[str]) -> ReplyNotes:
         aims += (word for word in re.split(r"[\s,;`]+", bracket[1]) if word in rule_ids())
         memo = memo[bracket.end() :]
     said = plain(memo, LONGEST_MEMO) or plain(first.lstrip("#>*- "), LONGEST_MEMO)
-    return ReplyNotes(said, tuple(dict.fromkeys(aims))[:MOST_AIMS], _expectation(expect))
+    gone = tuple(dict.fromkeys(path for path in removed if path.lower() not in NOTHING))
+    return ReplyNotes(said, tuple(dict.fromkeys(aims))[:MOST_AIMS], _expectation(expect), gone)
 
 
 def _expectation(text: str) -> Expectation | None:

@@ -7,9 +7,10 @@ from kpd.agents import space
 from kpd.agents.agent import Agent, AgentKind, BadReply, Context, Exhausted, Proposal
 from kpd.agents.reply_notes import read_notes
 from kpd.measure.screen import protected_touched
+from kpd.workspace.editable import ignored
 from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.run_files import read_plain
-from kpd.workspace.task import TaskError, ignored, task_files
+from kpd.workspace.task import TaskError, task_files
 
 PREFIX = "script:"
 MEMO = "memo.md"
@@ -19,8 +20,8 @@ class Script(Agent):
     """An agent that proposes the folders in `folder`, one per iteration of the run, in the order of their names.
 
     It goes on with the next folder whatever the outcome of the one before. A folder holds editable files; those it
-    lacks are the incumbent's. Its `memo.md` may have the lines MEMO and EXPECT of a reply. `folder` is absolute, or
-    relative to the workspace.
+    lacks are the incumbent's. Its `memo.md` may have the lines MEMO, EXPECT and REMOVE of a reply. `folder` is
+    absolute, or relative to the workspace.
     """
 
     def __init__(self, folder: str) -> None:
@@ -60,14 +61,14 @@ def _proposal(folder: Path, context: Context) -> Proposal:
     except (TaskError, OutsideFolder) as err:
         raise BadReply(f"{folder}: {err}") from err
     memo = files.pop(MEMO, b"").decode(errors="replace")
-    if strangers := protected_touched(task.editable, files):
-        editable = ", ".join(task.editable)
-        raise BadReply(f"{folder / strangers[0]} is not an editable file; editable are {editable}")
-    if not files:
-        raise BadReply(f"{folder} holds no editable file; put {task.editable[0]} into it")
     said = read_notes([*memo.splitlines(), folder.name])
-    point = space.point_of(task, {**context.incumbent, **files})
-    return Proposal(files, said.memo, said.expected, point, said.aims)
+    if strangers := protected_touched(task, files):
+        raise BadReply(f"{folder / strangers[0]} is not an editable file; editable are {task.told}")
+    if not files and not said.removed:
+        raise BadReply(f"{folder} holds no editable file; put {task.editable[0]} into it")
+    whole = {path: data for path, data in {**context.incumbent, **files}.items() if path not in said.removed}
+    point = space.point_of(task, whole)
+    return Proposal(files, said.memo, said.expected, point, said.aims, removed=said.removed)
 
 
 def _refused(workspace: Workspace, folder: str) -> str:

@@ -34,7 +34,7 @@ def read_point(task: Task, files: dict[str, bytes]) -> Point:
     for name in task.tune:
         values = [value for path, data in files.items() if (value := _get(path, data, name)) is not None]
         if not values:
-            where = ", ".join(task.editable)
+            where = ", ".join(files)
             raise SpaceError(
                 f"[tune] {name} is neither a #define, a JSON key nor a constant in {where}; add it or drop it"
             )

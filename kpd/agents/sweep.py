@@ -51,7 +51,8 @@ class Sweep:
         changes = [f"{name} {at[name]} → {value}" for name, value in point.items() if value != at[name]]
         of = f"iteration {base.number} with " if context.base else ""
         files = space.write_point(base.files, point)
-        return Proposal(files, of + ("; ".join(changes) or "its own point"), point=point)
+        memo = of + ("; ".join(changes) or "its own point")
+        return replace(Proposal.of_tree(files, context.incumbent, memo), point=point)
 
     async def _suggest(
         self, context: Context, tune: Tune, tried: list[tuple[space.Point, float | None]]

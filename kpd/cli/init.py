@@ -8,10 +8,11 @@ from pathlib import Path
 from kpd.cli.daemon import end_orphan
 from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.terminal_text import narrate, out
+from kpd.workspace.editable import ignored
 from kpd.workspace.paths import FIRST, Workspace, expanded, is_source, is_workspace
 from kpd.workspace.run_files import write_atomic
 from kpd.workspace.shipped import shipped
-from kpd.workspace.task import copy_task, ignored
+from kpd.workspace.task import copy_task
 
 UNTRACKED = ("runs/", ".kpd/")
 WRITTEN = {"runs", ".kpd", "tasks", "memory"}

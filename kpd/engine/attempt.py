@@ -120,11 +120,11 @@ class Attempt:
         """Read the files that this iteration proposed, or with `in_place` those of the incumbent."""
         if self.in_place:
             return self.files_of(self.parent)
-        return self.folder.read_candidate(self.task.editable)
+        return self.folder.read_candidate()
 
     def files_of(self, number: int) -> dict[str, bytes]:
         """Read the files that an earlier iteration proposed."""
-        return self.folder_of(number).read_candidate(self.task.editable)
+        return self.folder_of(number).read_candidate()
 
     def detail_of(self, number: int) -> Detail:
         return detail(self.journal.events(self.run_id, number))

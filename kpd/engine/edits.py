@@ -1,5 +1,6 @@
 """Connects a run with the operator's task folder: turns edits into iterations, writes the incumbent, loses nothing."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,20 @@ from kpd.model.notices import EditUnreadable, NotWritten, OwnBaseline, Protected
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.waits import EditedDuring
-from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import digest, read_plain, write_atomic
+from kpd.workspace.candidate_tree import read_tree
+from kpd.workspace.paths import OutsideFolder, Workspace, inside
+from kpd.workspace.run_files import digest, read_plain, remove_file, write_atomic, write_tree
 from kpd.workspace.task import Task, TaskError, load_task, task_files
+
+EMPTY = digest(b"")
 
 
 class EditConflict(Exception):
-    """The folder holds an edit that kpd has not measured; writing would overwrite it."""
+    """The folder holds an edit of `paths` that kpd has not measured; writing would overwrite it."""
+
+    def __init__(self, folder: Path, paths: list[str]) -> None:
+        super().__init__(f"{folder.name}/{', '.join(paths)} was edited since; that edit is measured first")
+        self.paths = paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,32 +73,72 @@ def present(folder: Path, names: tuple[str, ...]) -> dict[str, bytes]:
 def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
     """Compare the folder with what kpd last knew of it, and with the protected files that the run began with.
 
-    An editable file that is missing, or empty where it was not, is a save in progress and not an edit. Raises TaskError
-    when the folder holds something that no task may hold.
+    A file that has to be there and is missing, or that is empty where it was not, is a save in progress and not an
+    edit. Raises TaskError when the folder holds something that no task may hold.
     """
-    now = present(folder, snapshot.editable)
+    now = _there(folder, snapshot, run)
+    before = snapshot.editable if not run.folder else tuple(run.folder)
     may_be_empty = {path for path, data in present(snapshot.folder, snapshot.editable).items() if not data}
-    complete = len(now) == len(snapshot.editable) and all(data or path in may_be_empty for path, data in now.items())
-    others = tuple(name for name in task_files(folder) if name not in snapshot.editable)
+    may_be_empty |= {path for known in (run.folder, run.files) for path, it in known.items() if it == EMPTY}
+    complete = all(path in now or snapshot.may_remove(path) for path in before)
+    complete = complete and all(data or path in may_be_empty for path, data in now.items())
+    others = tuple(name for name in task_files(folder) if not snapshot.allows(name))
     protected = hashes(present(folder, others))
     changed = (name for name in protected.keys() | run.pinned.keys() if protected.get(name) != run.pinned.get(name))
     return Edit(now if complete and hashes(now) != run.folder else {}, tuple(sorted(changed)))
 
 
-def refuse_to_lose(folder: Path, files: dict[str, bytes], run: Run) -> None:
-    """Raise EditConflict when writing `files` would overwrite an edit that kpd has not measured."""
-    now = hashes(present(folder, tuple(files)))
-    unmeasured = now if run.pending_edit else {path: it for path, it in now.items() if it != run.folder.get(path)}
-    wanted = hashes(files)
-    foreign = [path for path, it in unmeasured.items() if it != wanted[path] and it != run.files.get(path)]
-    if foreign:
-        raise EditConflict(f"{folder.name}/{', '.join(foreign)} was edited since; that edit is measured first")
+def _there(folder: Path, snapshot: Task, run: Run) -> dict[str, bytes]:
+    """Read the editable files of the folder; a new one that is empty does not count yet. Raises TaskError, OSError."""
+    return {path: data for path, data in read_tree(folder, snapshot).items() if data or path in run.folder}
 
 
-def write(folder: Path, files: dict[str, bytes]) -> None:
-    """Write `files` into the folder, each by renaming a temporary file."""
+def refuse_to_lose(folder: Path, files: dict[str, bytes], snapshot: Task, run: Run) -> None:
+    """Raise EditConflict when making `files` the folder's editable files would lose an edit that kpd has not measured.
+
+    An edit may also be a file that somebody has added or removed. Raises TaskError, OSError.
+    """
+    now, wanted = hashes(_there(folder, snapshot, run)), hashes(files)
+
+    def is_foreign(path: str) -> bool:
+        it = now.get(path)
+        if it is None and path in wanted and _is_blocked(folder, path, run.folder.keys() - wanted.keys()):
+            return True
+        if it in (wanted.get(path), run.files.get(path)) or (it is None and not snapshot.may_remove(path)):
+            return False
+        return bool(run.pending_edit) or it != run.folder.get(path)
+
+    if foreign := [path for path in sorted(now.keys() | wanted.keys()) if is_foreign(path)]:
+        raise EditConflict(folder, foreign)
+
+
+def _is_blocked(folder: Path, path: str, gone: Collection[str]) -> bool:
+    """Return whether something but the files in `gone` stands where a new file of kpd, or its folder, would."""
+    target = folder / path
+    above = [one for one in target.parents if one != folder and one.is_relative_to(folder)]
+    file = next((one for one in above if one.is_symlink() or one.is_file()), None)
+    if file is not None:
+        return file.relative_to(folder).as_posix() not in gone
+    below = target.rglob("*") if target.is_dir() else ()
+    return any(not one.is_dir() and one.relative_to(folder).as_posix() not in gone for one in below)
+
+
+def write(folder: Path, files: dict[str, bytes], snapshot: Task, known: Iterable[str]) -> None:
+    """Make `files` the folder's editable files: remove those of the `known` ones that are not among them.
+
+    Each file is replaced by renaming a temporary one. A folder that `editable` names stays, also when it is empty.
+    Raises OutsideFolder, OSError.
+    """
+    stay = [area.rstrip("/") for area in snapshot.areas]
+    for path in known:
+        if path not in files and snapshot.may_remove(path):
+            remove_file(folder, path, stay)
     for path, data in files.items():
-        write_atomic(folder / path, data)
+        target = inside(folder, path)
+        if target.is_dir():  # without files, or refuse_to_lose would have refused
+            for empty in (*sorted(target.rglob("*"), reverse=True), target):
+                empty.rmdir()
+        write_atomic(target, data)
 
 
 def snapshot_of(workspace: Workspace, run: Run) -> Task:
@@ -142,8 +190,7 @@ def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") 
 def keep_edit(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:
     """Copy an edit's files into the run folder, under the edit's own name. Raises OSError."""
     folder = edit_folder(workspace, run, edit_name(hashes(files)))
-    for path, data in files.items():
-        write_atomic(folder / path, data)
+    write_tree(folder, files)
     return folder
 
 
@@ -156,9 +203,10 @@ def show_incumbent(workspace: Workspace, journal: Journal, run_id: str, files: d
     run = run_of(journal, run_id)
     folder = workspace.tasks / run.task
     try:
-        refuse_to_lose(folder, files, run)
-    except EditConflict as err:
+        snapshot = snapshot_of(workspace, run)
+        refuse_to_lose(folder, files, snapshot, run)
+        write(folder, files, snapshot, run.folder)
+    except (EditConflict, TaskError, OutsideFolder) as err:
         journal.emit(e.Noticed("warning", NotWritten(run_id, str(err), run.incumbent)))
         return
-    write(folder, files)
     journal.emit(e.FolderKnown(run_id, hashes(files)))

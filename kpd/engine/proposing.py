@@ -1,13 +1,12 @@
 """Prepares the context of an agent, and checks which part of its answer can be used."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from kpd.agents import space
 from kpd.agents.agent import BadReply, Context, Failure, Proposal, SweepBase
 from kpd.agents.prompt.background import is_shown
-from kpd.engine import edits
 from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.edits import edit_folder
 from kpd.engine.ledger import RunLedger
@@ -19,10 +18,11 @@ from kpd.model.agents import BASELINE
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import NotMended, ProtectedFiles, ProtectedLines, UnusableReply, first
 from kpd.text.faults import fault as told
+from kpd.workspace.candidate_tree import CANDIDATE_BYTES, read_tree
+from kpd.workspace.editable import clash
 from kpd.workspace.sections import ProtectedSection, SectionError
+from kpd.workspace.task import MOST_FILES, Task
 
-LARGEST = 1 << 20
-"""The most bytes of a candidate."""
 SILENT = "without a word"
 """The memo of a candidate that nobody has described."""
 Wrong = e.Faulted | e.Unusable
@@ -67,12 +67,13 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
     known = attempt.detail_of(attempt.parent)
     tried = [it for it in run.iterations if it.number < attempt.number and it.agent != BASELINE and it.bottleneck]
     moved = attempt.detail_of(tried[-1].number).explained if tried else None
+    start = _start(attempt)
     unsure = explored(run, attempt.number) if explores(run, attempt.iteration.agent) else None
     return Context(
-        task=attempt.task,
+        task=replace(attempt.task, editable=tuple(start)),
         run=run,
         number=attempt.number,
-        incumbent=_start(attempt),
+        incumbent=start,
         folder=_folder(attempt),
         home=attempt.folder.folder,
         workspace=attempt.workspace,
@@ -113,20 +114,35 @@ def usable(attempt: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Prop
     An agent may leave out files that it does not change: those are the incumbent's. Raises CandidateFailed and
     BadReply.
     """
-    strangers = protected_touched(attempt.task.editable, proposal.files)
+    strangers = protected_touched(attempt.task, proposal.files, proposal.removed)
     if strangers:
         raise CandidateFailed(ProtectedFiles(tuple(strangers)))
-    size = sum(map(len, proposal.files.values()))
-    if size > LARGEST:
-        raise BadReply(f"the files have {size} bytes; {LARGEST} is the most a candidate may have")
     try:
         files = spliced(attempt.task, proposal.files)
     except ProtectedSection as err:
         raise CandidateFailed(ProtectedLines(str(err))) from err
     except SectionError as err:
         raise BadReply(f"{attempt.task.sectioned}:{err.line}: {err}") from err
-    whole = {**_start(attempt), **files}
+    start = _start(attempt)
+    whole = {path: data for path, data in {**start, **files}.items() if path not in proposal.removed}
+    _refuse(attempt.task, start, whole, proposal)
     return whole, _meant(attempt, proposal, whole)
+
+
+def _refuse(task: Task, start: Mapping[str, bytes], whole: Mapping[str, bytes], proposal: Proposal) -> None:
+    """Raise BadReply where the candidate's files are too many or too large, or cannot lie in one folder."""
+    size = sum(map(len, whole.values()))
+    if size > CANDIDATE_BYTES:
+        raise BadReply(f"the files have {size} bytes; {CANDIDATE_BYTES} is the most a candidate may have")
+    if len(whole) > MOST_FILES:
+        raise BadReply(f"the candidate has {len(whole)} files; {MOST_FILES} are the most")
+    for path in proposal.removed:
+        if path in proposal.files:
+            raise BadReply(f"{path} is both given and removed; do one of them")
+        if path not in start:
+            raise BadReply(f"{path} cannot be removed: there is no such file")
+    if (pair := clash((path for path in whole if path not in start), (*whole, *task.protected))) is not None:
+        raise BadReply(f"{pair[0]} and {pair[1]} cannot be files of one folder; choose another name")
 
 
 def _meant(attempt: Attempt, proposal: Proposal, files: dict[str, bytes]) -> Proposal:
@@ -160,8 +176,4 @@ def _events(attempt: Attempt) -> Iterable[e.Event]:
 
 def _start(attempt: Attempt) -> dict[str, bytes]:
     """Read the files that a proposal starts from."""
-    return (
-        edits.present(attempt.task.folder, attempt.task.editable)
-        if attempt.is_baseline
-        else attempt.files_of(attempt.parent)
-    )
+    return read_tree(attempt.task.folder, attempt.task) if attempt.is_baseline else attempt.files_of(attempt.parent)

@@ -20,7 +20,7 @@ from kpd.text.gains import gain
 from kpd.text.headlines import headline as told_headline, unconfirmed
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import write_atomic
+from kpd.workspace.run_files import IterationFolder, write_atomic, write_tree
 
 
 async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
@@ -77,9 +77,8 @@ def write_report(workspace: Workspace, run: Run) -> None:
     write_atomic(folder / "run.json", encode(run))
     write_atomic(folder / "report.md", report(run))
     if run.incumbent is not None:
-        for path in run.files:
-            candidate = workspace.iteration_folder(run.task, run.id, run.incumbent) / "candidate" / path
-            write_atomic(folder / "best" / path, candidate.read_bytes())
+        incumbent = IterationFolder(workspace.iteration_folder(run.task, run.id, run.incumbent))
+        write_tree(folder / "best", incumbent.read_candidate())
 
 
 def report(run: Run) -> str:

@@ -30,6 +30,7 @@ from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause
 from kpd.model.notices import NotWritten
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
+from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.config import Config
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.paths import Workspace
@@ -119,7 +120,7 @@ class RunLoop:
         task = edits.snapshot_of(self.workspace, self.run)
         protected = edits.hashes(edits.present(copy, task.protected))
         if not self.run.pinned:
-            editable = edits.hashes(edits.present(copy, task.editable))
+            editable = edits.hashes(read_tree(copy, task))
             self.journal.emit(e.TaskPinned(self.run_id, protected, editable, task.check.unchecked))
             if (notice := edits.own_baseline(self.journal.state, self.run)) is not None:
                 self.journal.emit(e.Noticed("warning", notice))

@@ -45,10 +45,10 @@ LONGEST_LINE = 1000
 """Characters of a line that are searched: the patterns may take quadratic time."""
 
 
-def protected_touched(editable: Iterable[str], proposed: Iterable[str]) -> tuple[str, ...]:
-    """Return the proposed paths that the agent may not write."""
-    allowed = set(editable)
-    return tuple(path for path in proposed if path not in allowed)
+def protected_touched(task: Task, proposed: Iterable[str], removed: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the proposed paths that an agent may not write, and those that it may not remove."""
+    touched = (path for path in proposed if not task.allows(path))
+    return tuple(dict.fromkeys([*touched, *(path for path in removed if not task.may_remove(path))]))
 
 
 def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:

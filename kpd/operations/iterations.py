@@ -233,7 +233,7 @@ class ProfileInFull(OnIteration):
 class EditKernel(OnRun):
     """Change the kernel in $EDITOR; your edit is measured.
 
-    `files` is the text of editable files, by path.
+    `files` is the text of editable files, by path; those in `removed` are removed from the task folder.
     """
 
     name = "edit"
@@ -242,6 +242,7 @@ class EditKernel(OnRun):
     done = "your edit is in the task folder: {run} measures it next"
 
     files: dict[str, str]
+    removed: tuple[str, ...] = ()
 
     def why_not(self, state: State, target: Run) -> Refused | None:
         return ended(target, f"edit tasks/{target.task} itself; the next run begins with that")

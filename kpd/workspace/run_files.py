@@ -5,7 +5,7 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,13 +45,15 @@ def write_atomic(path: Path, data: bytes | str) -> None:
         raise
 
 
-def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
+def read_plain(path: Path, most: int = MOST_BYTES, within: int | None = None) -> bytes:
     """Return the content of a regular file of at most `most` bytes.
 
-    Raises NotRegularFile where it is larger or no regular file (to read a FIFO or a device could block or never end),
-    and OSError.
+    `within` is a descriptor of its folder, if `path` is a name in that: then a link is not followed. Raises
+    NotRegularFile where it is larger or no regular file (to read a FIFO or a device could block or never end), and
+    OSError.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    link = os.O_NOFOLLOW if within is not None else 0
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | link, dir_fd=within)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise NotRegularFile(errno.EINVAL, "not a regular file", str(path))
@@ -89,6 +91,36 @@ def read_files(folder: Path, names: Iterable[str]) -> dict[str, bytes]:
     return {name: inside(folder, name).read_bytes() for name in names}
 
 
+def files_below(folder: Path) -> tuple[str, ...]:
+    """Return the paths of all files below a folder of kpd's own, without temporary ones, sorted."""
+    found = (path for path in folder.rglob("*") if not path.is_dir() and not path.name.startswith("."))
+    return tuple(sorted(path.relative_to(folder).as_posix() for path in found))
+
+
+def write_tree(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make `files` all that a folder of kpd's own holds. Raises OutsideFolder, OSError."""
+    for path in files_below(folder):
+        if path not in files:
+            remove_file(folder, path)
+    for path, data in files.items():
+        write_atomic(inside(folder, path), data)
+
+
+def remove_file(folder: Path, path: str, stay: Collection[str] = ()) -> None:
+    """Remove a file of `folder`, if it is there, and the folders that it leaves empty, but for those that `stay`.
+
+    Raises OutsideFolder, OSError.
+    """
+    gone = inside(folder, path)
+    gone.unlink(missing_ok=True)
+    above = gone.parent
+    while above != folder and above.relative_to(folder).as_posix() not in stay and above.is_dir():
+        if any(above.iterdir()):
+            return
+        above.rmdir()
+        above = above.parent
+
+
 @dataclass(frozen=True, slots=True)
 class IterationFolder:
     """runs/<task>/<run>/iter_NNNN: the candidate and what each step found, as files that people can open."""
@@ -108,10 +140,12 @@ class IterationFolder:
         return inside(self.folder, name).read_bytes()
 
     def write_candidate(self, files: Mapping[str, bytes]) -> dict[str, str]:
-        """Write the candidate's files, and return the sha256 of each by its path. Raises OutsideFolder, OSError."""
-        for name, data in files.items():
-            write_atomic(inside(self.candidate, name), data)
+        """Make these the candidate's files; return the sha256 of each by its path. Raises OutsideFolder, OSError."""
+        write_tree(self.candidate, files)
         return {name: digest(data) for name, data in files.items()}
 
-    def read_candidate(self, names: Iterable[str]) -> dict[str, bytes]:
+    def read_candidate(self) -> dict[str, bytes]:
+        """Read all files of the candidate, by path. Raises OutsideFolder, OSError, also where there is none."""
+        if not (names := files_below(self.candidate)):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.candidate))
         return read_files(self.candidate, names)

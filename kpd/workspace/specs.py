@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
@@ -230,13 +230,13 @@ HAVE = "triton, python, command"
 
 
 def refuse(
-    document: Document, file: TaskFile, bring: bool, runner: bool, editable: Collection[str],
+    document: Document, file: TaskFile, bring: bool, runner: bool, is_editable: Callable[[str], bool],
     protected: Collection[str],
 ) -> None:  # fmt: skip
     """Check the commands of task.toml, and the keys that only a task with commands has.
 
     `bring` says whether the task brings its own benchmark, `runner` whether kpd can run tasks in its language. Raises
-    ConfigError where a command is missing, out of place, or runs an editable file.
+    ConfigError where a command is missing, out of place, or runs an editable file or folder.
     """
     language, check = file.task.language, file.check
     only: dict[str, tuple[str, object]] = {
@@ -266,7 +266,7 @@ def refuse(
                 message = f"'command' in [{table}], but kpd's own driver measures a task in {language}"
                 remedy = f"remove it; languages with commands are {HAVE}"
                 raise document.error(message, remedy, table, "command")
-            _refuse_one(document, table, command, editable, protected)
+            _refuse_one(document, table, command, is_editable, protected)
     if bring and commands["bench"] is None:
         remedy = 'for example command = "python3 benchmark.py --json"'
         remedy += ", or write a harness.py for kpd's own runner" if runner else ""
@@ -296,7 +296,7 @@ def refuse_check(document: Document, spec: CheckSpec) -> None:
 
 
 def _refuse_one(
-    document: Document, table: str, command: str, editable: Collection[str], protected: Collection[str]
+    document: Document, table: str, command: str, is_editable: Callable[[str], bool], protected: Collection[str]
 ) -> None:
     what = f"'command' in [{table}]"
     if not command.isprintable():
@@ -307,7 +307,7 @@ def _refuse_one(
         raise document.error(f"{what} cannot be read: {err}", "write it as for a shell", table, "command") from err
     if not words:
         raise document.error(f"{what} is blank", "name a program, or remove it", table, "command")
-    judge = next((word for word in _programs(command, protected) if word.removeprefix("./") in editable), None)
+    judge = next((word for word in _programs(command, protected) if is_editable(word.removeprefix("./"))), None)
     if judge is not None and table != "profile":
         remedy = "what judges a candidate must be protected; after a protected program it may be an argument"
         raise document.error(f"{what} runs {judge!r}, which an agent may edit", remedy, table, "command")

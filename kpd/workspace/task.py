@@ -1,6 +1,5 @@
 """Reads task.toml and its folder: what to optimise, what an agent may change, and how it is judged."""
 
-import fnmatch
 import os
 import re
 import shutil
@@ -12,9 +11,10 @@ from pathlib import Path
 from kpd.model.hosts import Need
 from kpd.model.state import TaskCard
 from kpd.workspace import expr, sections, specs
+from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain, leads_to
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
-from kpd.workspace.paths import OutsideFolder, Workspace, inside
+from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import (
     AcceptSpec,
@@ -31,12 +31,10 @@ from kpd.workspace.strict import ConfigError, Document
 
 TASK_FILE = "task.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-EDITABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9_][A-Za-z0-9._+-]*)*")
 SHOWN = ("kernel.h", "interface.md", "task.md", "prompt.md")
 """The protected files that an agent is shown where the task does not name any."""
 JUDGES = (TASK_FILE, C.files[1], CUDA.files[1])
 MOST_FILES = 1000
-IGNORED = (".*", "*~", "#*#", "*.orig", "*.bak", "*.tmp", "__pycache__")
 
 
 class TaskError(ConfigError):
@@ -45,11 +43,13 @@ class TaskError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task folder that passed every check. `protected` is every other file in it, sorted.
+    """A task folder that passed every check.
 
+    `editable` are the files that an agent may change, those of them that exist. In the `areas`, folders and globs, it
+    may also add files and remove them, but the files in `kept`. `protected` is every other file in the folder, sorted.
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
     `context` are the protected files that an agent is shown. `weights` are those of the cases that task.toml names.
-    `where` are the conditions on points of [tune], see `kpd.workspace.expr.holds`.
+    `where` are the conditions on points of [tune], see `kpd.workspace.expr.condition`.
     """
 
     name: str
@@ -72,6 +72,27 @@ class Task:
     accept: AcceptSpec = field(default_factory=AcceptSpec)
     weights: dict[str, float] = field(default_factory=dict)
     where: tuple[str, ...] = ()
+    areas: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def allows(self, path: str) -> bool:
+        """Return whether a candidate may have a file with this path: one that exists or a new one."""
+        if path in self.editable:
+            return True
+        reserved = (*self.protected, *JUDGES, *C.files, *CUDA.files)
+        return is_plain(path) and self.in_area(path) and path not in reserved and clash((path,), reserved) is None
+
+    def may_remove(self, path: str) -> bool:
+        """Return whether a candidate may lack this file of the incumbent."""
+        return self.in_area(path) and self.allows(path) and path not in self.kept
+
+    def in_area(self, path: str) -> bool:
+        return any(covers(area, path) for area in self.areas)
+
+    @property
+    def told(self) -> str:
+        """The editable files and the places for new ones, for a message."""
+        return ", ".join(dict.fromkeys((*(path for path in self.editable if not self.in_area(path)), *self.areas)))
 
     @property
     def own_score(self) -> str:
@@ -114,11 +135,6 @@ def card(task: Task) -> TaskCard:
     )  # fmt: skip
 
 
-def ignored(name: str) -> bool:
-    """Return whether a file or folder of this name does not belong to a task: hidden, or an editor's backup."""
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in IGNORED)
-
-
 def copy_task(folder: Path, to: Path) -> None:
     """Copy a task's folder, without the files that `ignored` names; all of it or nothing, if new. Raises OSError."""
     new = not to.exists()
@@ -150,7 +166,14 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         if name not in files:
             raise TaskError(folder / name, 0, "no such file", f"a task in {section.language} needs it")
     protected = tuple(name for name in files if name not in editable)
-    specs.refuse(document, file, bring, bool(language.runner), editable, protected)
+    areas = tuple(entry for entry in section.editable if is_area(entry))
+
+    def is_editable(word: str) -> bool:
+        inner = word.rstrip("/")
+        is_folder = bool(inner) and not inner.startswith("/") and (folder / inner).is_dir()
+        return word in editable or any(covers(area, word) or (is_folder and leads_to(area, inner)) for area in areas)
+
+    specs.refuse(document, file, bring, bool(language.runner), is_editable, protected)
     specs.refuse_check(document, file.check)
     if bring and file.cases and file.bench.direction == "higher":
         message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
@@ -179,6 +202,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         context=_context(document, section.context, protected),
         accept=file.accept,
         weights={name: case.weight for name, case in file.cases.items()},
+        areas=areas,
+        kept=(*(entry for entry in section.editable if not is_area(entry)), *needed[:1]),
     )
 
 
@@ -192,37 +217,20 @@ def _language(document: Document, name: str) -> Language:
     raise _error(document, f"unknown language {name!r}", f"known are {known}", "task", "language")
 
 
-def _editable(folder: Path, document: Document, names: tuple[str, ...], judges: Collection[str]) -> tuple[str, ...]:
-    def wrong(message: str, remedy: str) -> TaskError:
-        return _error(document, message, remedy, "task", "editable")
-
-    for name in names:
-        try:
-            path = inside(folder, name)
-        except OutsideFolder as err:
-            raise wrong(f"editable path {err}", "name a file inside the task's folder") from err
-        if names.count(name) > 1:
-            raise wrong(f"editable file {name!r} appears twice", "name it once")
-        if name in judges:
-            raise wrong(f"editable file {name!r} judges the candidate", "leave it out: it is always protected")
-        if not EDITABLE.fullmatch(name) or any(ignored(part) for part in name.split("/")):
-            raise wrong(f"editable file {name!r} has a name that tools trip over", "use letters, digits, . _ + and -")
-        if not path.exists():
-            raise wrong(f"editable file {name!r} does not exist", "create it, or correct its name")
-        if not path.is_file():
-            raise wrong(f"editable file {name!r} is not a regular file", "name files, not folders")
-    return names
+def _editable(folder: Path, document: Document, entries: tuple[str, ...], judges: Collection[str]) -> tuple[str, ...]:
+    try:
+        return chosen(folder, entries, task_files(folder), judges)
+    except BadEditable as err:
+        raise _error(document, str(err), err.remedy, "task", "editable") from err
 
 
 def _context(document: Document, given: tuple[str, ...] | None, protected: tuple[str, ...]) -> tuple[str, ...]:
     if given is None:
         return tuple(name for name in SHOWN if name in protected)
-    for name in given:
-        if name not in protected:
-            message = f"context file {name!r} is none of the task's protected files"
-            raise _error(
-                document, message, "name files beside the editable ones, which an agent sees anyway", "task", "context"
-            )
+    if strange := [name for name in given if name not in protected]:
+        message = f"context file {strange[0]!r} is none of the task's protected files"
+        remedy = "name files beside the editable ones, which an agent sees anyway"
+        raise _error(document, message, remedy, "task", "context")
     return given
 
 

@@ -46,6 +46,9 @@ def anchored(context: Context) -> Anchored:
     lines: dict[str, dict[int, str]] = {}
     anew = context.number
     for asked, number, incumbent in _incumbents(context):
+        for path in files.keys() - incumbent.keys():
+            del files[path], since[path], lines[path]
+            anew = asked
         for path, data in incumbent.items():
             found = differing(files[path], data) if path in files else None
             if found is None:
@@ -102,7 +105,7 @@ def _read(context: Context, changes: list[tuple[int, int]]) -> list[tuple[int, i
     for asked, number in changes:
         folder = context.workspace.iteration_folder(context.run.task, context.run.id, number)
         try:
-            files = IterationFolder(folder).read_candidate(context.task.editable)
+            files = IterationFolder(folder).read_candidate()
         except (OSError, OutsideFolder):
             found.clear()
         else:

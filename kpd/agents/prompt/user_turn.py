@@ -71,6 +71,7 @@ def _candidate(context: Context, failure: Failure, shown: Anchored) -> Iterator[
             yield f"`{path}` is the source above, but for these lines:\n{_lines(lines)}"
         else:
             yield f"`{path}` is the source above."
+    yield from (f"`{path}` is removed." for path in sorted(incumbent.keys() - failure.files.keys()))
 
 
 def _standing(context: Context) -> Iterator[str]:

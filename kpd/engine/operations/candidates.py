@@ -4,6 +4,7 @@ from kpd.engine import edits
 from kpd.engine.engine import Engine
 from kpd.engine.journal import run_of
 from kpd.engine.waiting import set_waiting
+from kpd.measure.screen import protected_touched
 from kpd.model import events as e
 from kpd.model.run import Run
 from kpd.operations.iterations import (
@@ -17,6 +18,8 @@ from kpd.operations.iterations import (
 )
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import of_iteration
+from kpd.workspace.candidate_tree import read_tree
+from kpd.workspace.editable import clash
 from kpd.workspace.run_files import IterationFolder
 
 
@@ -69,27 +72,31 @@ def memo(engine: Engine, op: WriteMemo, target: RunIteration, by: str) -> None:
 def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
     """Save the operator's text in the task folder, where it is measured next like any other edit.
 
-    Editable files that are not named stay as they are. Raises Refused, TaskError, OSError.
+    Editable files that are not named stay as they are. Raises Refused, TaskError, OutsideFolder, OSError.
     """
     run, files = target, op.files
     live = engine.workspace.tasks / run.task
     if not edits.is_open(run):
         message = f"{run.id} has not begun: an edit would be measured by no run"
         raise Refused(message, f"edit {live}: the run will begin with it")
-    editable = edits.snapshot_of(engine.workspace, run).editable
-    if strange := [path for path in files if path not in editable]:
-        raise Refused(f"{strange[0]} is not an editable file of {run.task}", f"editable are {', '.join(editable)}")
+    snapshot = edits.snapshot_of(engine.workspace, run)
+    if strange := protected_touched(snapshot, files, op.removed):
+        what = "cannot be removed from" if strange[0] in op.removed else "is not an editable file of"
+        raise Refused(f"{strange[0]} {what} {run.task}", f"editable are {snapshot.told}")
     if empty := [path for path, text in files.items() if not text]:
         raise Refused(f"{empty[0]} would be empty", "kpd takes an empty file for one that is just being saved")
-    wanted = {path: text.encode() for path, text in files.items()}
     engine.look_at_folders({run.task})
     run = run_of(engine.journal, run.id)
-    now = edits.present(live, tuple(wanted))
+    now = read_tree(live, snapshot)
+    wanted = {path: data for path, data in now.items() if path not in op.removed}
+    wanted |= {path: text.encode() for path, text in files.items()}
+    if (pair := clash(wanted.keys() - now.keys(), (*wanted, *snapshot.protected))) is not None:
+        raise Refused(f"{pair[0]} and {pair[1]} cannot be files of one folder", "choose another name")
     if now == wanted:
         raise Refused(f"nothing to save: {live} holds this already")
     try:
-        edits.refuse_to_lose(live, wanted, run)
+        edits.refuse_to_lose(live, wanted, snapshot, run)
     except edits.EditConflict as err:
-        raise Refused(str(err), f"edit {live / next(iter(wanted))} itself, or wait until it is measured") from err
-    edits.write(live, wanted)
+        raise Refused(str(err), f"edit {live / err.paths[0]} itself, or wait until it is measured") from err
+    edits.write(live, wanted, snapshot, now)
     engine.look_at_folders({run.task}, by)

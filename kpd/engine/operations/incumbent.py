@@ -12,6 +12,7 @@ from kpd.model.run import Run
 from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, is_outdated, was_accepted
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import override as told
+from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.run_files import IterationFolder
 
 
@@ -80,18 +81,18 @@ def _remember(engine: Engine, run: Run, it: Iteration, reason: str) -> None:
 
 def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
     """Return the iteration's files if they may be written to the task folder. Raises Refused, TaskError, OSError."""
-    editable = edits.snapshot_of(engine.workspace, run).editable
+    snapshot = edits.snapshot_of(engine.workspace, run)
     candidate = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
-    files, live = candidate.read_candidate(editable), engine.workspace.tasks / run.task
+    files, live = candidate.read_candidate(), engine.workspace.tasks / run.task
     if force:
-        now = edits.present(live, editable)
+        now = read_tree(live, snapshot)
         edits.keep_edit(engine.workspace, run, now)
         engine.journal.emit(e.FolderKnown(run.id, edits.hashes(now)))
         return files
     try:
-        edits.refuse_to_lose(live, files, run)
+        edits.refuse_to_lose(live, files, snapshot, run)
     except edits.EditConflict as err:
-        theirs, ours = live / editable[0], candidate.candidate / editable[0]
+        theirs, ours = live / err.paths[0], candidate.candidate / err.paths[0]
         forced = f"kpd rollback {run.id}.{it.number} --force keeps a copy of your version in the run folder and goes on"
         remedy = f"compare {theirs} with {ours}" + (f"; {forced}" if was_accepted(it) else "")
         raise Refused(str(err), remedy) from err

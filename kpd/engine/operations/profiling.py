@@ -41,7 +41,7 @@ async def profile(engine: Engine, op: ProfileInFull, target: RunIteration, by: s
     if edits.hashes(edits.present(task.folder, task.protected)) != run.pinned:
         raise Refused(f"{run.id}'s own copy of the task was changed", "queue a new run")
     folder = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
-    files = folder.read_candidate(task.editable)
+    files = folder.read_candidate()
 
     def say(text: str) -> None:
         engine.journal.live("job", run.id, it.number, text)

@@ -21,8 +21,8 @@ from kpd.operations.operation import Refused
 from kpd.text import trials as told
 from kpd.text.faults import fault
 from kpd.text.gains import gain
-from kpd.workspace.paths import OutsideFolder, inside
-from kpd.workspace.run_files import read_plain
+from kpd.workspace.candidate_tree import read_tree
+from kpd.workspace.task import TaskError
 
 FINISH = "end your turn: kpd then measures what lies in the tree"
 MEND = "mend the tree, then try again"
@@ -161,12 +161,8 @@ def workplace(desk: Desk) -> Workplace:
 def candidate(place: Workplace) -> dict[str, bytes]:
     """Read all files of the candidate that lies in the tree now. Raises Refused."""
     try:
-        found = {}
-        for name in place.attempt.task.editable:
-            path = inside(place.tree, name)
-            if path.exists():
-                found[name] = read_plain(path)
-    except OutsideFolder as err:
+        found = read_tree(place.tree, place.attempt.task)
+    except TaskError as err:
         raise Refused(str(err), MEND) from err
     except OSError as err:
         raise Refused(f"cannot read {err.filename or place.tree}: {err.strerror or err}", MEND) from err
@@ -176,7 +172,8 @@ def candidate(place: Workplace) -> dict[str, bytes]:
 def _checked(place: Workplace, files: dict[str, bytes]) -> dict[str, bytes]:
     """Return all files of a candidate as a proposal with these would have them. Raises Refused."""
     try:
-        return usable(place.attempt, Proposal(files, "trial"))[0]
+        incumbent = place.attempt.files_of(place.attempt.parent)
+        return usable(place.attempt, Proposal.of_tree(files, incumbent, "trial"))[0]
     except CandidateFailed as err:
         raise Refused(fault(err.what), "change only the editable files") from err
     except BadReply as err:

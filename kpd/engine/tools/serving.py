@@ -72,6 +72,7 @@ class _SessionServer:
         self._attempt = attempt
         self._place = place
         self._clients: set[asyncio.Task[Any]] = set()
+        self._over = False
         facts = (event.fact for event in self._events(attempt.run_id, attempt.number))
         self._calls = sum(isinstance(fact, ToolCalled) and fact.server == SERVER for fact in facts)
 
@@ -80,6 +81,9 @@ class _SessionServer:
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one client until it is gone, or the session is over."""
+        if self._over:  # it had connected already
+            writer.close()
+            return
         client = asyncio.create_task(self._serve(reader, writer))
         self._clients.add(client)
         try:
@@ -103,6 +107,7 @@ class _SessionServer:
 
     async def end(self) -> None:
         """End all connections, and what they wait for."""
+        self._over = True
         left = tuple(self._clients)
         for task in left:
             task.cancel()

@@ -88,15 +88,17 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     tools = choose(host.name, facts)
     measuring, building = timed_context(facts, device), untimed_context(facts, device)
     checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
-    program = await harness(host, tools, read_files(task.folder, task.protected), task.build.limit_s, say, building)
+    protected = read_files(task.folder, task.protected)
+    program = await harness(host, tools, protected, task.build.limit_s, say, building)
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE], task.check.fast_math) if BUILD_FILE in files else ()
         return await build.build(
-            host, tools, tree, program.symbol, (*own, *task.build.flags), task.build.limit_s, say, building
-        )
+            host, tools, tree, program.symbol, (*own, *task.build.flags), task.build.limit_s, say, building,
+            build.units(protected, files),
+        )  # fmt: skip
 
     listings = (build.ASSEMBLY, build.REMARKS)
     return DriverBench(

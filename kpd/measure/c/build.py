@@ -1,6 +1,8 @@
 """Compiles a staged tree to a loadable kernel: one job per build, its id a hash of the inputs."""
 
+import posixpath
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kpd.hosts.errors import HostError
@@ -22,19 +24,32 @@ MEMORY_MIB = 4096
 """The most MiB of memory of a compiler's process: cc1 needs 100 for a kernel with many unrolled loops."""
 LINKING, LAYING = 3, 4
 """The exit statuses of a build script whose link failed, and of one whose link with the functions moved failed."""
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re.MULTILINE)
+
+
+def units(protected: Mapping[str, bytes], files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return what is compiled of a candidate's `files`: `kernel.c`, and each `.c` file that no other file includes."""
+    included = {
+        posixpath.normpath(posixpath.join(folder, name.decode(errors="replace")))
+        for path, data in {**protected, **files}.items()
+        for name in _INCLUDE.findall(data)
+        for folder in (posixpath.dirname(path), "")
+    }
+    others = (path for path in files if path.endswith(".c") and path not in included and path != SOURCE)
+    return (SOURCE, *sorted(others))
 
 
 async def build(
     host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[str, ...], limit_s: float,
-    say: Say | None = None, where: RunContext | None = None,
+    say: Say | None = None, where: RunContext | None = None, sources: tuple[str, ...] = (SOURCE,),
 ) -> BuiltObject:  # fmt: skip
-    """Compile `kernel.c` of the tree, whose kernel is `symbol`, with these flags.
+    """Compile each of these `sources` of the tree with these flags, and make one object of all; its kernel is `symbol`.
 
     The job's `out/` folder holds the object, its assembly, the compiler's remarks on vectorisation, and what `layout`
     needs to link the object anew. Raises BuildError, or HostError for the host's own trouble.
     """
-    text = script(host, tools, tree, symbol, tools.flags(flags))
+    text = script(host, tools, tree, symbol, tools.flags(flags), sources)
     id = jobs.key("build", tools.identity, text)
     result = await jobs.run(host, (where or RunContext()).spec(id, text, limit_s), say)
     log = readable(result.stderr)
@@ -67,22 +82,19 @@ def lacks_optimisation(language: str, flags: str) -> bool:
     return language == "c" and not any(flag.startswith("-O") for flag in flags.split())
 
 
-def script(host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[str, ...]) -> str:
+def script(
+    host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[str, ...], sources: tuple[str, ...] = (SOURCE,)
+) -> str:
     """Return the shell script of a build.
 
     It makes the assembly first and the object from that, so that the code that people read is the code that runs.
     """
-    given = jobs.words((*flags, *OWN, *layout.OWN))
     object, assembly = f'"$out/{OBJECT_FILE}"', f'"$out/{ASSEMBLY}"'
     link = tools.link(object, f'"$out/{OBJECT}"')
-    compile_ = f"{tools.command} {given}"
-    if tools.family == "gcc":
-        remarks = f": >$out/{REMARKS}\n"
-        compile_to = f'{compile_} -fopt-info-vec-all="$out/{REMARKS}" -S {SOURCE} -o {assembly} || exit 1\n'
+    if len(sources) == 1:
+        compiled = _compiled(tools, flags, sources[0], REMARKS, assembly, object)
     else:
-        passes = " ".join(f"-Rpass{kind}=loop-vectorize" for kind in ("", "-missed", "-analysis"))
-        remarks = f'{compile_} {passes} -w -fno-caret-diagnostics -c {SOURCE} -o "$out/.o" 2>"$out/{REMARKS}"\n'
-        compile_to = f"{compile_} -S {SOURCE} -o {assembly} || exit 1\n"
+        compiled = _compiled_together(tools, flags, sources)
     laid = ""
     if tools.places:
         tried = '"$out/laid.so"'
@@ -92,7 +104,36 @@ def script(host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[s
     return (
         f"{limits(MEMORY_MIB)}"
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
-        f"{remarks}{compile_to}"
-        f"{tools.command} {given} -w -c {assembly} -o {object} || exit 1\n"
+        f"{compiled}"
         f"{link} || exit {LINKING}\n{laid}{seals.TAKE}"
     )
+
+
+def _compiled(tools: CToolchain, flags: tuple[str, ...], source: str, remarks: str, assembly: str, object: str) -> str:
+    """Return shell that compiles one source; `assembly` and `object` are words of it."""
+    compile_ = f"{tools.command} {jobs.words((*flags, *OWN, *layout.OWN))}"
+    if tools.family == "gcc":
+        said = f": >$out/{remarks}\n"
+        compile_to = f'{compile_} -fopt-info-vec-all="$out/{remarks}" -S {source} -o {assembly} || exit 1\n'
+    else:
+        passes = " ".join(f"-Rpass{kind}=loop-vectorize" for kind in ("", "-missed", "-analysis"))
+        said = f'{compile_} {passes} -w -fno-caret-diagnostics -c {source} -o "$out/.o" 2>"$out/{remarks}"\n'
+        compile_to = f"{compile_} -S {source} -o {assembly} || exit 1\n"
+    return f"{said}{compile_to}{compile_} -w -c {assembly} -o {object} || exit 1\n"
+
+
+def _compiled_together(tools: CToolchain, flags: tuple[str, ...], sources: tuple[str, ...]) -> str:
+    """Return shell that compiles each source by itself and makes one object of all.
+
+    The assembly that people read is that of all sources; the compiler's labels get the number of their source.
+    """
+    text = f': >"$out/{ASSEMBLY}"\n: >"$out/{REMARKS}"\n'
+    for nth, source in enumerate(sources):
+        own = f"unit{nth}"
+        text += _compiled(tools, flags, source, f"{own}.txt", f'"$out/{own}.s"', f'"$out/{own}.o"')
+        text += f'cat "$out/{own}.txt" >>"$out/{REMARKS}"\n'
+        labels = jobs.words([rf"s/\.L\([A-Z]*[0-9]\)/.L{nth}_\1/g"])
+        text += f'sed {labels} "$out/{own}.s" >>"$out/{ASSEMBLY}"\nrm "$out/{own}.s" "$out/{own}.txt"\n'
+    objects = " ".join(f'"$out/unit{nth}.o"' for nth in range(len(sources)))
+    merged = tools.merge(objects, f'"$out/{OBJECT_FILE}"')
+    return f"{text}{merged} || exit {LINKING}\nrm {objects}\n"

@@ -9,8 +9,10 @@ from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure.flags import DEFINE, AllowList
 
 Family = Literal["gcc", "clang"]
-OWN = ("-fPIC", "-Wall", "-Wno-psabi")
-"""The flags of every build of a kernel. A kernel may use vectors wider than the machine's: hence -Wno-psabi."""
+OWN = ("-fPIC", "-Wall", "-Wno-psabi", "-iquote", ".")
+"""The flags of every build of a kernel. A kernel may use vectors wider than the machine's: hence -Wno-psabi.
+
+A file in a subfolder may include another by its path from the task's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,10 @@ class CToolchain:
         """
         strict = "-Wl,-z,defs " if self.places else ""
         return f"{self.command} -shared {strict}-o {target} {objects} -lm"
+
+    def merge(self, objects: str, target: str) -> str:
+        """Return the command that makes one object of several."""
+        return f"{self.command} -nostdlib -r -o {target} {objects}"
 
 
 def choose(host: str, facts: HostFacts) -> CToolchain:

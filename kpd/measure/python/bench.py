@@ -51,7 +51,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     roofline = await measure(again=False)
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
-        return await _build(host, python, task, tree, building, say)
+        return await _build(host, python, replace(task, editable=tuple(files)), tree, building, say)
 
     return DriverBench(
         host, task, device, runner, roofline, measure, compile, ("", ""), checking, measuring, cached=not gpu
@@ -97,7 +97,7 @@ def _started(python: Interpreter) -> str:
 
 
 async def _build(host: Host, python: Interpreter, task: Task, tree: str, where: RunContext, say: Say) -> BuiltObject:
-    """Parse a candidate's files, and pack them into an archive. Raises BuildError and HostError."""
+    """Parse a candidate's files, which `task.editable` names, and pack the tree. Raises BuildError and HostError."""
     whole, parser = f"{host.root}/trees/{tree}", [python.path, "-I", "-S", "-c"]
     parsed = [path for path in task.editable if path.endswith(".py")]
     pack = (

@@ -89,6 +89,14 @@ async def test_disturbed_processes_are_measured_again_and_too_many_are_trouble(p
     assert found["trial"]["end"] == "trouble" and "only 0 untainted processes" in found["text"]
 
 
+async def test_a_job_that_was_cut_short_is_gone_on_with(place: Place) -> None:
+    place.bench.ran["r1.2.1-trial1-time0"] = []
+    async with called(place) as call:
+        found = await call("try", processes=4)
+    assert (found["trial"]["end"], found["trial"]["processes"]) == ("measured", 4)
+    assert place.bench.asked == [("r1.2.1-trial1-time0", 0, 7), ("r1.2.1-trial1-time1", 0, 7)]
+
+
 async def test_budgets_end_the_trials_and_the_remedy_is_to_finish(place: Place) -> None:
     async with called(place, trials=2) as call:
         await call("try")
@@ -127,7 +135,7 @@ async def test_a_trial_under_way_when_the_session_ends_is_cut_off_and_costs_none
 
 
 async def test_a_trial_that_takes_longer_than_what_is_left_is_cut_off_and_was_the_last(place: Place) -> None:
-    place.bench.hangs = True
+    place.bench.process_s = 60.0
     async with called(place, device_s=0.2) as call:
         found = await call("try")
         assert (found["trial"]["end"], found["left"]["device_s"]) == ("cut", 0.0)
@@ -349,3 +357,24 @@ async def test_any_arguments_are_answered_or_refused(place: Place, data: st.Data
     except DaemonError as err:
         assert err.code in ("usage", "unknown", "refused")
     assert not place.facts(e.TrialStarted)
+
+
+async def test_a_hundred_cuts_lose_no_trial_and_count_none_twice(place: Place) -> None:
+    async def session(repeat: int) -> None:
+        place.write(repeat)
+        async with called(place, trials=200) as call:
+            await call("try")
+
+    place.bench.process_s = 0.003
+    for cut in range(100):
+        under_way = asyncio.create_task(session(1 + cut % 2 if cut % 3 else 4))
+        await asyncio.sleep(0.001 * (cut % 25))
+        under_way.cancel()
+        await asyncio.gather(under_way, return_exceptions=True)
+    await session(7)
+    started = [fact.trial for fact in place.facts(e.TrialStarted) if isinstance(fact, e.TrialStarted)]
+    ended = [fact for fact in place.facts(e.Tried) if isinstance(fact, e.Tried)]
+    assert started == [*range(1, len(started) + 1)] == [one.trial for one in ended]
+    assert ended[-1].end == "measured" and {one.end for one in ended} == {"measured", "cut"}
+    assert trials_of(place.attempt).spent.trials == sum(one.end == "measured" for one in ended)
+    assert place.journal.state.runs["r1"].waiting is None

@@ -76,7 +76,7 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 
 async def test_a_client_that_leaves_while_a_trial_waits_ends_its_server(place: Place) -> None:
     """The SDK's own client would end it with a signal."""
-    place.bench.hangs = True
+    place.bench.process_s = 60.0
     async with place.serve() as path:
         own = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "kpd.cli.main", "mcp", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

@@ -75,7 +75,7 @@ class TrialBench(Canned):
     built: list[str] = field(default_factory=list)
     device: Device = CPU
     checks_alone: bool = False
-    hangs: bool = False
+    process_s: float = 0.0
     peaks: tuple[float | None, float | None] = (12.0, 90.0)
     work: Mapping[str, CaseWork] = field(default_factory=dict)
 
@@ -91,9 +91,8 @@ class TrialBench(Canned):
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
-        if self.hangs:
-            await asyncio.sleep(60)
         async for sample in super().time(incumbent, candidate, job, first, processes, say):
+            await asyncio.sleep(self.process_s)
             yield sample
 
     async def check(self, built: str, job: str, say: Say) -> CheckPassed:

@@ -79,25 +79,25 @@ def test_backups_of_an_editor_are_no_part_of_the_task(live: Path, snapshot: Task
 ACCEPTED = {"kernel.c": b"int accepted;\n"}
 
 
-def test_an_edit_that_nobody_has_seen_is_not_lost(live: Path, run: Run) -> None:
+def test_an_edit_that_nobody_has_seen_is_not_lost(live: Path, snapshot: Task, run: Run) -> None:
     (live / "kernel.c").write_bytes(b"int precious;\n")
     with pytest.raises(edits.EditConflict, match=r"kernel\.c"):
-        edits.refuse_to_lose(live, ACCEPTED, run)
+        edits.refuse_to_lose(live, ACCEPTED, snapshot, run)
 
 
-def test_an_edit_that_waits_to_be_measured_is_not_lost(live: Path, run: Run) -> None:
+def test_an_edit_that_waits_to_be_measured_is_not_lost(live: Path, snapshot: Task, run: Run) -> None:
     edit = {"kernel.c": b"int precious;\n"}
     (live / "kernel.c").write_bytes(edit["kernel.c"])
     seen = replace(run, folder=edits.hashes(edit), pending_edit=edits.hashes(edit))
     with pytest.raises(edits.EditConflict, match=r"kernel\.c"):
-        edits.refuse_to_lose(live, ACCEPTED, seen)
-    edits.refuse_to_lose(live, ACCEPTED, replace(seen, pending_edit={}))
+        edits.refuse_to_lose(live, ACCEPTED, snapshot, seen)
+    edits.refuse_to_lose(live, ACCEPTED, snapshot, replace(seen, pending_edit={}))
 
 
-def test_what_is_known_may_be_replaced_and_replaced_again(live: Path, run: Run) -> None:
+def test_what_is_known_may_be_replaced_and_replaced_again(live: Path, snapshot: Task, run: Run) -> None:
     for _ in range(2):
-        edits.refuse_to_lose(live, ACCEPTED, run)
-        edits.write(live, ACCEPTED)
+        edits.refuse_to_lose(live, ACCEPTED, snapshot, run)
+        edits.write(live, ACCEPTED, snapshot, run.folder)
     assert (live / "kernel.c").read_bytes() == ACCEPTED["kernel.c"]
 
 

@@ -91,7 +91,12 @@ def test_what_is_no_python_is_searched_as_it_stands() -> None:
 
 
 def test_only_editable_files_may_be_proposed() -> None:
-    assert protected_touched(["kernel.c"], {"kernel.c": b"", "harness.c": b"", "../x": b""}) == ("harness.c", "../x")
+    task = task_of(Path("t"), {})
+    assert protected_touched(task, {"kernel.c": b"", "harness.c": b"", "../x": b""}) == ("harness.c", "../x")
+    assert protected_touched(task, {"new.h": b""}, ["kernel.c"]) == ("new.h", "kernel.c")
+    open_ = replace(task, areas=("src/", "*.c"), kept=("kernel.c",), editable=("kernel.c", "src/a.h"))
+    assert protected_touched(open_, {"src/b/new.h": b"", "Harness.c": b"", "src/a.h/b.h": b""}) == ("Harness.c",)
+    assert protected_touched(open_, {}, ["src/a.h", "kernel.c", "harness.c"]) == ("kernel.c", "harness.c")
 
 
 FILE = b"""\

@@ -81,7 +81,7 @@ def plain(hint: Any) -> list[Any]:
 
 def fitting(hint: Any) -> Any:
     first = plain(hint)[0]
-    return {int: 3, float: 3.0, bool: True, dict: {"k": "x"}, str: "x"}.get(first, first)
+    return {int: 3, float: 3.0, bool: True, dict: {"k": "x"}, tuple: ("x",), str: "x"}.get(first, first)
 
 
 @EACH
@@ -92,7 +92,7 @@ def test_arguments_are_checked_from_the_declaration(kind: type[Operation[Any]]) 
     with pytest.raises(DaemonError, match=f"{kind.name} takes no 'minutes'"):
         checked(kind, {**args, "minutes": 3})
     for name, hint in fields(kind).items():
-        wrong: list[Any] = [["a list"]]
+        wrong: list[Any] = [["a list", 3]]
         wrong += [None] if type(None) not in plain(hint) else []
         wrong += ["sideways"] if isinstance(plain(hint)[0], str) else []
         for limits in _limits(hint):

@@ -51,7 +51,7 @@ def test_an_iterations_candidate_comes_back_by_name_and_hash(tmp_path: Path) -> 
     folder = IterationFolder(tmp_path / "iter_0001")
     files = {"kernel.c": b"int x;\n", "inc/tile.h": b"\x00\xff"}
     assert folder.write_candidate(files) == {name: digest(data) for name, data in files.items()}
-    assert folder.read_candidate(files) == files == read_files(folder.candidate, files)
+    assert folder.read_candidate() == files == read_files(folder.candidate, files)
     folder.write("memo.md", "why\n")
     assert folder.read("memo.md") == b"why\n"
     assert digest(b"int x;\n") == hashlib.sha256(b"int x;\n").hexdigest()

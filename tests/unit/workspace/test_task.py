@@ -367,6 +367,29 @@ def test_an_editable_file_may_be_an_argument_of_a_protected_one(folder: Path, co
 
 
 @pytest.mark.parametrize(
+    ("command", "is_refused"),
+    [
+        ("python3 tests/check.py src", False),
+        ("python3 tests/check.py src/new.py", False),
+        ("python3 src/new.py", True),
+        ("pytest src", True),
+        ("pytest src/", True),
+        ("pytest tests", False),
+    ],
+)
+def test_what_lies_in_an_area_may_not_be_run_even_if_it_is_not_there_yet(
+    folder: Path, command: str, is_refused: bool
+) -> None:
+    for name in ("tests/check.py", "src/old.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    text = OWN.replace('editable = ["kernel.c"]', 'editable = ["kernel.c", "src/"]')
+    (folder / "task.toml").write_text(text.replace("python3 tests/check.py", command))
+    with pytest.raises(TaskError, match="which an agent may edit") if is_refused else nullcontext():
+        load_task(folder)
+
+
+@pytest.mark.parametrize(
     ("where", "message"),
     [
         ("TILE <= 8", ""),
