@@ -67,6 +67,11 @@ async def test_what_is_refused_is_told_to_the_agent(start: Start) -> None:
     assert found.said == "read allowed\nedit refused\n"
 
 
+async def test_a_write_elsewhere_fails(start: Start, tmp_path: Path) -> None:
+    found = await turned(start, ["try", str(tmp_path / "x"), ""], ["try", "in_the_tree", ""])
+    assert found.said == f"{tmp_path / 'x'}: Permission denied\nwrote in_the_tree\n"
+
+
 @pytest.mark.parametrize(
     ("steps", "end", "said"),
     [

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kpd.sessions.brief import claimed_us, notes_of
 from kpd.sessions.conversation import Conversation, transcript
-from tests.unit.sessions.test_permissions import JSON
+from tests.support.sessions.json_values import JSON
 
 
 def told(conversation: Conversation, what: str, /, **fields: Any) -> None:

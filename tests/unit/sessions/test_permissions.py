@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.sessions.permissions import AgentWish, Place, decide, programs_of, wish_of
+from tests.support.sessions.json_values import JSON
 
 PLACE = Place(
     Path("/w/tree"), (Path("/w/tree"), Path("/w/tmp")), (Path("/w"), Path("/usr")), ("harness.c",), ("ls", "gcc", "cd")
@@ -77,12 +78,6 @@ def test_a_wish_is_read_from_wherever_agents_say_it() -> None:
         "content": [{"type": "diff", "path": "b"}], "rawInput": {"file_path": "c", "command": ["sh", "-c", "ls"]},
     }  # fmt: skip
     assert wish_of(call) == AgentWish("edit", "Edit", ("a", "b", "c"), "ls")
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-)
 
 
 @given(st.dictionaries(st.sampled_from(("kind", "title", "locations", "content", "rawInput")), JSON))
