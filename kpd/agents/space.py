@@ -12,6 +12,8 @@ from kpd.text.foreign import plain
 from kpd.workspace.task import Task
 
 Point = dict[str, str]
+BOOLEANS = ("True", "False")
+"""Python's words for what task.toml and JSON call true and false."""
 C_LIKE = (".c", ".h", ".cc", ".cpp", ".cu", ".cuh")
 
 
@@ -36,7 +38,8 @@ def read_point(task: Task, files: dict[str, bytes]) -> Point:
             raise SpaceError(
                 f"[tune] {name} is neither a #define, a JSON key nor a constant in {where}; add it or drop it"
             )
-        found[name] = values[0]
+        python = values[0] in BOOLEANS and values[0] not in task.tune[name]
+        found[name] = values[0].lower() if python else values[0]
         for path, data in files.items():
             if path.endswith(".json") and name in (table := _json(data)):
                 for value in task.tune[name]:
@@ -76,7 +79,7 @@ def _pattern(path: str, name: str) -> re.Pattern[bytes]:
 def _get(path: str, data: bytes, name: str) -> str | None:
     if path.endswith(".json"):
         value = _json(data).get(name)
-        return None if value is None else str(value)
+        return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     match = _pattern(path, name).search(data)
     return match[2].decode(errors="replace") if match else None
 
@@ -85,12 +88,22 @@ def _set(path: str, data: bytes, name: str, value: str) -> bytes:
     if path.endswith(".json"):
         table = _json(data)
         return json.dumps({**table, name: _valued(path, name, table[name], value)}, indent=2).encode() + b"\n"
-    return _pattern(path, name).sub(lambda match: match[1] + value.encode(), data, count=1)
+
+    def put(match: re.Match[bytes]) -> bytes:
+        python = match[2].decode(errors="replace") in BOOLEANS and value in ("true", "false")
+        return match[1] + (value.capitalize() if python else value).encode()
+
+    return _pattern(path, name).sub(put, data, count=1)
 
 
-def _valued(path: str, name: str, before: object, value: str) -> str | int | float:
-    """Convert `value` to the JSON type of `before`: a number for a number. Raises SpaceError."""
-    if isinstance(before, bool) or not isinstance(before, int | float):
+def _valued(path: str, name: str, before: object, value: str) -> str | int | float | bool:
+    """Convert `value` to the JSON type of `before`: a number for a number, a boolean for one. Raises SpaceError."""
+    if isinstance(before, bool):
+        if value not in ("true", "false"):
+            message = f"[tune] {name} is a boolean in {path}, which {plain(value, 40)!r} is not; give true and false"
+            raise SpaceError(message)
+        return value == "true"
+    if not isinstance(before, int | float):
         return value
     try:
         number = json.loads(value)

@@ -9,12 +9,14 @@ import os
 import random
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
+
+from kpd.workspace import expr
 
 Space = dict[str, list[str]]
 Point = dict[str, str]
@@ -22,11 +24,15 @@ STARTUP_TRIALS = 5
 ASKS = 20
 
 
-def suggest(space: Space, history: list[tuple[Point, float | None]], seed: int) -> Point | None:
+def suggest(
+    space: Space, history: list[tuple[Point, float | None]], seed: int, where: Sequence[str] = ()
+) -> Point | None:
     """Choose a point that is not in `history`, by TPE's ask-and-tell; None when every point has been proposed.
 
-    `history` holds each point with its log time relative to the baseline (lower is better), None where it failed.
+    `history` holds each point with its log time relative to the baseline (lower is better), None where it failed. All
+    conditions in `where` hold for the point.
     """
+    conditions = tuple(map(expr.condition, where))
     seen = {_key(point) for point, _ in history if all(point.get(name) in space[name] for name in space)}
     total = 1
     for values in space.values():
@@ -42,23 +48,29 @@ def suggest(space: Space, history: list[tuple[Point, float | None]], seed: int) 
     for _ in range(ASKS):
         trial = study.ask(distributions)
         point = {name: _value(values, trial.params[name]) for name, values in space.items()}
-        if _key(point) not in seen:
+        if _is_new(point, seen, conditions):
             return point
         study.tell(trial, state=TrialState.FAIL)
-    return _unseen(space, seen, total, random.Random(seed + len(history)))
+    return _unseen(space, seen, total, random.Random(seed + len(history)), conditions)
 
 
-def _unseen(space: Space, seen: set[str], total: int, rng: random.Random) -> Point:
-    """Return a new point, searched from a random start, for when TPE keeps repeating itself."""
+def _is_new(point: Point, seen: set[str], conditions: Iterable[expr.PointCondition]) -> bool:
+    return _key(point) not in seen and all(condition.holds(point) for condition in conditions)
+
+
+def _unseen(
+    space: Space, seen: set[str], total: int, rng: random.Random, conditions: Sequence[expr.PointCondition]
+) -> Point | None:
+    """Return a new point, searched from a random start, for when TPE keeps repeating itself; None if there is none."""
     start = rng.randrange(total)
     for offset in range(total):
         index, point = (start + offset) % total, {}
         for name, values in space.items():
             index, digit = divmod(index, len(values))
             point[name] = values[digit]
-        if _key(point) not in seen:
+        if _is_new(point, seen, conditions):
             return point
-    raise AssertionError("fewer seen points than points, yet none unseen")
+    return None
 
 
 def _key(point: Point) -> str:
@@ -94,7 +106,7 @@ def serve(requests: Iterable[str], answers: int) -> None:
     """Answer each request on a descriptor, until there are no more, or until whoever asks has been killed."""
     for line in requests:
         request = json.loads(line)
-        point = suggest(request["space"], [(p, v) for p, v in request["history"]], request["seed"])
+        point = suggest(request["space"], [(p, v) for p, v in request["history"]], request["seed"], request["where"])
         try:
             os.write(answers, json.dumps(point).encode() + b"\n")
         except BrokenPipeError:

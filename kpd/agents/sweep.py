@@ -13,6 +13,7 @@ from kpd.agents import space
 from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal, SweepBase
 from kpd.model.headline import speedups
 from kpd.model.run import Run
+from kpd.workspace import expr
 from kpd.workspace.environment import child_environment
 
 Tune = dict[str, tuple[str, ...]]
@@ -45,7 +46,8 @@ class Sweep:
         if point is None:
             point = await self._suggest(context, base.tune, tried)
         if point is None:
-            raise Exhausted(f"the sweep has tried all {space.size(base.tune)} points of the [tune] space")
+            which = "points that [sweep] where allows" if context.task.where else f"{space.size(base.tune)} points"
+            raise Exhausted(f"the sweep has tried all {which} of the [tune] space")
         changes = [f"{name} {at[name]} → {value}" for name, value in point.items() if value != at[name]]
         of = f"iteration {base.number} with " if context.base else ""
         files = space.write_point(base.files, point)
@@ -67,7 +69,9 @@ class Sweep:
         child = await self._running()
         assert child.stdin is not None
         assert child.stdout is not None
-        request = {"space": tune, "history": tried, "seed": zlib.crc32(context.run.id.encode())}
+        seed = zlib.crc32(context.run.id.encode())
+        where = [text for text in context.task.where if expr.condition(text).names <= tune.keys()]
+        request = {"space": tune, "history": tried, "seed": seed, "where": where}
         child.stdin.write(json.dumps(request).encode() + b"\n")
         with contextlib.suppress(ConnectionError):  # it has ended: then it says nothing
             await child.stdin.drain()

@@ -14,6 +14,7 @@ from kpd.model.spending import dollars
 from kpd.model.verdicts import Gain, ratio_of
 from kpd.profile.changes import changes
 from kpd.text.confinement import lacks, means
+from kpd.text.endings import TURN_ENDS
 from kpd.text.gains import brief, cell, times
 from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED
 
@@ -87,6 +88,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("unsure of", f"{unsure} (left to a sweep)", limit)
     if it["spend"]["calls"]:
         yield from _field("cost", _cost(it["spend"]), limit)
+    if it["session"]:
+        yield from _field("session", _session(it), limit)
     if detail["trials"]:
         yield from _field("trials", _trials(detail["trials"]), limit)
     if detail["checked"] and (sizes := detail["checked"].get("sizes")):
@@ -120,6 +123,22 @@ def _trials(found: list[Answer]) -> str:
     ends = Counter(one["end"].replace("_", " ") for one in found)
     seconds = sum(one["device_s"] for one in found)
     return f"{', '.join(f'{count} {end}' for end, count in ends.items())}; {seconds:.1f} s on the device"
+
+
+def _session(it: Answer) -> str:
+    """Tell what a coding agent did, and its claim beside what was measured."""
+    found = it["session"]
+    told = [found["agent"] or "an agent", f"{found['turns']} turns in {found['seconds']:.0f} s"]
+    if found["end"]:
+        told.append(TURN_ENDS[found["end"]])
+    if found["claimed_us"] is not None:
+        measured = "" if it["score"] is None else f", measured {labels.number(it['score'])}"
+        told.append(f"said {labels.number(found['claimed_us'])} µs{measured}")
+    if found["refused"]:
+        told.append(f"refused {found['refused']} wishes")
+    if found["foreign"]:
+        told.append(f"changed {', '.join(found['foreign'])}, which was not taken")
+    return "; ".join(told)
 
 
 def _cost(spend: Answer) -> str:

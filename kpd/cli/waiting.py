@@ -8,7 +8,15 @@ from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
 from kpd.model.fold import fold
 from kpd.model.headline import headline
-from kpd.model.notices import BaselineCost, BuiltAgain, DoesNotHold, NotOptimised, NotWritten, OwnBaseline
+from kpd.model.notices import (
+    BaselineCost,
+    BuiltAgain,
+    CasesUnread,
+    DoesNotHold,
+    NotOptimised,
+    NotWritten,
+    OwnBaseline,
+)  # fmt: skip
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
@@ -95,6 +103,7 @@ def _narrate(fact: e.Fact, of: Run) -> None:
         case e.Noticed(
             about=BaselineCost(run=run)
             | BuiltAgain(run=run)
+            | CasesUnread(run=run)
             | NotOptimised(run=run)
             | NotWritten(run=run)
             | OwnBaseline(run=run) as about

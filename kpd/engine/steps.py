@@ -26,7 +26,7 @@ from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import Incorrect, IncorrectTimed, UnusableReply
 from kpd.model.flags import Flag
-from kpd.model.notices import BaselineCost, NotOptimised
+from kpd.model.notices import BaselineCost, CasesUnread, NotOptimised
 from kpd.model.status import DeviceUse, StepName
 from kpd.model.verdicts import Verdict
 from kpd.workspace.run_files import digest
@@ -111,6 +111,8 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
     attempt.keep("check.json", checked)
     if attempt.is_baseline and checked.run_s is not None:
         attempt.journal.emit(e.Noticed("info", BaselineCost(attempt.run_id, checked.run_s, RUNS)))
+    if attempt.is_baseline and checked.unread:
+        attempt.journal.emit(e.Noticed("warning", CasesUnread(attempt.run_id, checked.unread)))
     sizes = checked.drawn, checked.unchecked
     return e.Checked(*_blank(attempt), checked.comparisons, checked.worst, checked.where, checked.truth, *sizes)
 

@@ -39,8 +39,8 @@ class BuiltObject:
 class CheckPassed:
     """A check that passed: the largest error in tolerances, where it was seen, and whose outputs are the truth.
 
-    `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it. `drawn`
-    and `unchecked` are as in `Checked`.
+    `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it. `unread`
+    are the entries of its cases that have no name or no time. `drawn` and `unchecked` are as in `Checked`.
     """
 
     comparisons: int
@@ -48,6 +48,7 @@ class CheckPassed:
     where: str
     truth: Literal["oracle", "baseline"] = "oracle"
     run_s: float | None = None
+    unread: tuple[str, ...] = ()
     drawn: int = 0
     unchecked: int = 0
 

@@ -123,6 +123,13 @@ class BaselineCost(Kind, frozen=True):
     runs: int
 
 
+class CasesUnread(Kind, frozen=True):
+    """Entries of a result's cases that have no name or no time, which the verdict therefore does not see."""
+
+    run: str
+    cases: tuple[str, ...]
+
+
 class NotOptimised(Kind, frozen=True):
     """A run whose baseline the compiler does not optimise: its `flags` have no `-O`, and kpd adds none."""
 
@@ -200,6 +207,7 @@ Subject = (
     | NotMeasuredAgain
     | NotWritten
     | BaselineCost
+    | CasesUnread
     | NotOptimised
     | CallUnseen
     | DoesNotHold

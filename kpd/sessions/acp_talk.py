@@ -115,7 +115,7 @@ class AcpTalk:
 
     async def _outside(self, asking: "asyncio.Task[schema.PromptResponse]") -> tuple[TurnEnd, str]:
         """Return what ended the turn, "done" if it ended by itself; a turn that goes on is told to end."""
-        if asking.done():
+        if asking.done() and not self._watch.over.done():
             return "done", ""
         found: tuple[TurnEnd, str] = self._watch.over.result() if self._watch.over.done() else ("time", "")
         if found[0] in ("time", "money"):

@@ -26,7 +26,7 @@ from kpd.sessions.terms import COMMANDS, argv, limit_s, settings_of, why_not
 from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.workspace.config import AgentConfig, Config
-from kpd.workspace.environment import keys
+from kpd.workspace.environment import keys, take_key
 from kpd.workspace.paths import OutsideFolder
 
 LEAST_S = 60.0
@@ -36,6 +36,8 @@ READS = (
     "/etc/os-release", "/run/systemd/resolve",
 )  # fmt: skip
 """What a program needs beside the system's folders to find and trust a service."""
+SECRET = ("_KEY", "_TOKEN")
+"""Ends of the names of variables that no other child process of the daemon may get."""
 SOCKET = "KPD_SESSION"
 """The environment variable by which `kpd mcp` finds the socket of its session."""
 UNSEEN: tuple[TurnEnd | None, ...] = (None, "cut", "lost")
@@ -51,6 +53,9 @@ class SessionAgent(Agent):
     def __init__(self, name: str, config: Config) -> None:
         self._name = name
         self._config = config
+        for key in settings_of(name, config).keys:
+            if key.endswith(SECRET):
+                take_key(key)
 
     async def propose(self, context: Context) -> Proposal:
         """Let the agent work for a turn, and return what then lies in its tree.

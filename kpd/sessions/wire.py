@@ -61,10 +61,8 @@ class AgentWire:
     async def _line(self) -> bytes | None:
         """Read a line; None at the end. Raises Flood."""
         searched = 0
-        while (end := self._buffer.find(b"\n", searched)) < 0:
+        while (end := self._buffer.find(b"\n", searched)) < 0 and len(self._buffer) <= MOST_MESSAGE:
             searched = len(self._buffer)
-            if searched > MOST_MESSAGE:
-                raise Flood(f"a message of more than {MOST_MESSAGE >> 20} MiB")
             data = await self._process.stdout.read(CHUNK)
             if not data:
                 return None
@@ -72,6 +70,8 @@ class AgentWire:
             if self._bytes > MOST_BYTES:
                 raise Flood(f"more than {MOST_BYTES >> 20} MiB of messages")
             self._buffer += data
+        if not 0 <= end <= MOST_MESSAGE:
+            raise Flood(f"a message of more than {MOST_MESSAGE >> 20} MiB")
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         self._messages += 1

@@ -3,8 +3,12 @@
 from kpd.model import events as e, notices as n
 from kpd.model.kinds import Told
 from kpd.text.endings import run_ended
+from kpd.text.foreign import plain
 from kpd.text.gains import speedup
 from kpd.text.waits import idle_reason
+
+MOST_NAMES = 3
+"""The most names of cases that a notice lists."""
 
 
 def notice(found: n.Notice) -> str:
@@ -53,6 +57,11 @@ def told(found: n.Subject) -> str:
         case n.BaselineCost():
             most = _seconds(found.runs * found.seconds)
             return f"{found.run}: the baseline takes up to {found.runs} runs of {found.seconds:.1f} s, {most} in all"
+        case n.CasesUnread():
+            more = ["…"] if len(found.cases) > MOST_NAMES else []
+            names = ", ".join([*(plain(name, 40) for name in found.cases[:MOST_NAMES]), *more])
+            keys = "[bench] cases in task.toml names the keys"
+            return f"{found.run}: {len(found.cases)} cases of its result have no name or no time ({names}); {keys}"
         case n.NotOptimised():
             return f"{found.run}: its speed-ups are over a baseline with {not_optimised(found.flags)}"
         case n.CallUnseen():

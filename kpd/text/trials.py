@@ -36,7 +36,7 @@ def cases(found: Iterable[CaseTime]) -> list[str]:
     """List the cases of a contest, a line each; of many only the first."""
     listed = tuple(found)
     told = [_case(one) for one in listed[:MOST_CASES]]
-    return [*told, f"and {len(listed) - MOST_CASES} more cases"] if len(listed) > MOST_CASES else told
+    return [*told, f"and {len(listed) - MOST_CASES} more"] if len(listed) > MOST_CASES else told
 
 
 def _case(found: CaseTime) -> str:

@@ -141,8 +141,8 @@ class AgentConfig:
     stdin, or in the file that `{prompt_file}` stands for. `env` are environment variables; `keys` names those that it
     gets from the daemon's environment. `mode` and `model` are the agent's own names. `limit` is the time of a session:
     `"20m"`, or a list, of which the n-th attempt of the run has the n-th and later ones the last. A session ends when
-    it says that it has cost `usd` dollars; it has `trials` measured trials, which may take `device_s` seconds. With
-    `ask` the operator answers its wishes. `commands` are programs that it may run without asking; `reads` are folders
+    it says that it has cost `usd` dollars; it has `trials` measured trials, which may take `device_s` seconds.
+    `commands` are programs that it may run without asking; `reads` are folders
     that it may read beside the system's. Without `confined` it runs outside of any sandbox.
     """
 
@@ -156,7 +156,6 @@ class AgentConfig:
     usd: Positive = 2.0
     trials: Count = 20
     device_s: Positive = 600.0
-    ask: bool = False
     commands: tuple[Text, ...] = ()
     reads: tuple[Text, ...] = ()
     confined: bool = True

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
@@ -96,11 +96,32 @@ class CheckSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CasesSpec:
+    """The key `cases` of [bench]: the place of the cases, and the keys of each case's name and time.
+
+    Without `time` it is `us`, `best_us` or `median_us`.
+    """
+
+    at: Text = "cases"
+    name: Text = "name"
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictSpec:
+    """The key `verdict` of [bench]: the place of the word on the result, and the words that say that it is right."""
+
+    key: Text
+    good: Filled
+
+
+@dataclass(frozen=True, slots=True)
 class BenchSpec:
     """The [bench] table. `quads` are the A B B A groups that one process times for each case.
 
-    `command` is the task's own benchmark instead: one run of it may take `limit_s` seconds, and the key `score` of the
-    JSON object that it prints says how good the candidate is; `direction` says which scores are better.
+    `command` is the task's own benchmark instead: one run of it may take `limit_s` seconds, and the JSON object that it
+    prints says at `score` how good the candidate is; `direction` says which scores are better. `cases` and `verdict`
+    say where the object has the rest; `unit` is that of its cases' times.
     """
 
     quads: Few = 64
@@ -108,6 +129,9 @@ class BenchSpec:
     command: Text | None = None
     score: Text = "best_us"
     direction: Direction = "lower"
+    unit: Literal["ns", "us", "ms", "s"] = "us"
+    cases: CasesSpec | None = None
+    verdict: VerdictSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +179,13 @@ class CaseSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepSpec:
+    """The [sweep] table. Of the points of [tune], those are tried for which all conditions in `where` hold."""
+
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AcceptSpec:
     """The [accept] table. `worst_case` is the share of the incumbent's speed that every case must keep; 0: none."""
 
@@ -189,7 +220,8 @@ class TaskFile:
     budget: BudgetSpec = field(default_factory=BudgetSpec)
     cases: dict[str, CaseSpec] = field(default_factory=dict)
     accept: AcceptSpec = field(default_factory=AcceptSpec)
-    tune: dict[str, tuple[int | float | str, ...]] = field(default_factory=dict)
+    tune: dict[str, tuple[bool | int | float | str, ...]] = field(default_factory=dict)
+    sweep: SweepSpec = field(default_factory=SweepSpec)
     roofline: RooflineSection = field(default_factory=RooflineSection)
 
 
@@ -197,11 +229,14 @@ HAVE = "triton, python, command"
 """kpd's own languages whose tasks have commands."""
 
 
-def refuse(document: Document, file: TaskFile, bring: bool, runner: bool, editable: Iterable[str]) -> None:
+def refuse(
+    document: Document, file: TaskFile, bring: bool, runner: bool, is_editable: Callable[[str], bool],
+    protected: Collection[str],
+) -> None:  # fmt: skip
     """Check the commands of task.toml, and the keys that only a task with commands has.
 
     `bring` says whether the task brings its own benchmark, `runner` whether kpd can run tasks in its language. Raises
-    ConfigError where a command is missing, out of place, or runs an editable file.
+    ConfigError where a command is missing, out of place, or runs an editable file or folder.
     """
     language, check = file.task.language, file.check
     only: dict[str, tuple[str, object]] = {
@@ -231,7 +266,7 @@ def refuse(document: Document, file: TaskFile, bring: bool, runner: bool, editab
                 message = f"'command' in [{table}], but kpd's own driver measures a task in {language}"
                 remedy = f"remove it; languages with commands are {HAVE}"
                 raise document.error(message, remedy, table, "command")
-            _refuse_one(document, table, command, set(editable))
+            _refuse_one(document, table, command, is_editable, protected)
     if bring and commands["bench"] is None:
         remedy = 'for example command = "python3 benchmark.py --json"'
         remedy += ", or write a harness.py for kpd's own runner" if runner else ""
@@ -260,7 +295,9 @@ def refuse_check(document: Document, spec: CheckSpec) -> None:
         raise document.error("'distributions' in [check] is empty, or has one twice", remedy, "check", "distributions")
 
 
-def _refuse_one(document: Document, table: str, command: str, editable: set[str]) -> None:
+def _refuse_one(
+    document: Document, table: str, command: str, is_editable: Callable[[str], bool], protected: Collection[str]
+) -> None:
     what = f"'command' in [{table}]"
     if not command.isprintable():
         raise document.error(f"{what} has a control character", "write it on one line", table, "command")
@@ -270,7 +307,23 @@ def _refuse_one(document: Document, table: str, command: str, editable: set[str]
         raise document.error(f"{what} cannot be read: {err}", "write it as for a shell", table, "command") from err
     if not words:
         raise document.error(f"{what} is blank", "name a program, or remove it", table, "command")
-    judge = next((word for word in words if word.removeprefix("./") in editable), None)
+    judge = next((word for word in _programs(command, protected) if is_editable(word.removeprefix("./"))), None)
     if judge is not None and table != "profile":
-        remedy = "what judges a candidate must be protected"
+        remedy = "what judges a candidate must be protected; after a protected program it may be an argument"
         raise document.error(f"{what} runs {judge!r}, which an agent may edit", remedy, table, "command")
+
+
+def _programs(command: str, protected: Collection[str]) -> Iterator[str]:
+    """Yield the words of a command that may be run; those after a protected file, which is the program, are arguments.
+
+    Each command of a list (`a && b`) is looked at by itself.
+    """
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    is_argument = False
+    for word in lexer:
+        if set(word) <= set(lexer.punctuation_chars):
+            is_argument = False
+        elif not is_argument:
+            yield word
+            is_argument = word.removeprefix("./") in protected

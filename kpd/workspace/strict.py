@@ -255,6 +255,8 @@ def wanted(kind: Any) -> str:
     base = _base(kind)
     if typing.get_origin(base) in (Union, types.UnionType):
         return " or ".join(wanted(option) for option in typing.get_args(base))
+    if dataclasses.is_dataclass(base):
+        return f"a table of {', '.join(field.name for field in dataclasses.fields(base))}"
     word = _WORDS.get(typing.get_origin(base) or base, "another value")
     if typing.get_origin(base) is tuple:
         word = f"a list in which each is {wanted(typing.get_args(base)[0])}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from kpd.model.hosts import Need
 from kpd.model.state import TaskCard
 from kpd.workspace import expr, sections, specs
-from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain
+from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain, leads_to
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
 from kpd.workspace.paths import Workspace
@@ -49,6 +49,7 @@ class Task:
     may also add files and remove them, but the files in `kept`. `protected` is every other file in the folder, sorted.
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
     `context` are the protected files that an agent is shown. `weights` are those of the cases that task.toml names.
+    `where` are the conditions on points of [tune], see `kpd.workspace.expr.condition`.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Task:
     context: tuple[str, ...] = ()
     accept: AcceptSpec = field(default_factory=AcceptSpec)
     weights: dict[str, float] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
     areas: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
 
@@ -163,12 +165,20 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     for name in () if sectioned else needed:
         if name not in files:
             raise TaskError(folder / name, 0, "no such file", f"a task in {section.language} needs it")
-    specs.refuse(document, file, bring, bool(language.runner), editable)
+    protected = tuple(name for name in files if name not in editable)
+    areas = tuple(entry for entry in section.editable if is_area(entry))
+
+    def is_editable(word: str) -> bool:
+        inner = word.rstrip("/")
+        is_folder = bool(inner) and not inner.startswith("/") and (folder / inner).is_dir()
+        return word in editable or any(covers(area, word) or (is_folder and leads_to(area, inner)) for area in areas)
+
+    specs.refuse(document, file, bring, bool(language.runner), is_editable, protected)
     specs.refuse_check(document, file.check)
     if bring and file.cases and file.bench.direction == "higher":
         message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
         raise _error(document, message, "remove [cases], or let the benchmark print times", "bench", "direction")
-    protected = tuple(name for name in files if name not in editable)
+    tune = _tune(document, file.tune)
     return Task(
         name=section.name,
         folder=folder,
@@ -181,7 +191,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         bench=file.bench,
         need=file.need,
         budget=file.budget,
-        tune=_tune(document, file.tune),
+        tune=tune,
+        where=_where(document, file.sweep.where, tune),
         roofline=RooflineSpec(
             _expression(document, "bytes", file.roofline.bytes), _expression(document, "flops", file.roofline.flops)
         ),
@@ -191,7 +202,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         context=_context(document, section.context, protected),
         accept=file.accept,
         weights={name: case.weight for name, case in file.cases.items()},
-        areas=tuple(entry for entry in section.editable if is_area(entry)),
+        areas=areas,
         kept=(*(entry for entry in section.editable if not is_area(entry)), *needed[:1]),
     )
 
@@ -276,10 +287,10 @@ def task_files(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def _tune(document: Document, tune: dict[str, tuple[int | float | str, ...]]) -> dict[str, tuple[str, ...]]:
+def _tune(document: Document, tune: dict[str, tuple[bool | int | float | str, ...]]) -> dict[str, tuple[str, ...]]:
     space: dict[str, tuple[str, ...]] = {}
     for name, given in tune.items():
-        values = tuple(str(value) for value in given)
+        values = tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in given)
         if not name.isidentifier() or not name.isascii():
             raise _error(
                 document, f"{name!r} in [tune] is not an identifier", "use letters, digits and _", "tune", name
@@ -292,6 +303,19 @@ def _tune(document: Document, tune: dict[str, tuple[int | float | str, ...]]) ->
             raise _error(document, f"{name!r} in [tune] has a control character", "use plain text", "tune", name)
         space[name] = values
     return space
+
+
+def _where(document: Document, where: tuple[str, ...], tune: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    for text in where:
+        try:
+            names = expr.condition(text).names
+        except expr.ExprError as err:
+            raise _error(document, f"'where' in [sweep]: {err}", 'for example "TILE * VEC <= 1024"', "sweep") from err
+        if unknown := sorted(names - tune.keys()):
+            have = ", ".join(tune) or "none"
+            message = f"'where' in [sweep]: [tune] has no {unknown[0]!r}; its parameters are {have}"
+            raise _error(document, message, "correct the name", "sweep", "where")
+    return where
 
 
 def _expression(document: Document, name: str, text: str | None) -> expr.Expression | None:

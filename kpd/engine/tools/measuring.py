@@ -1,5 +1,6 @@
 """Tools that measure: the trials of an agent in its session."""
 
+import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +22,7 @@ from kpd.operations.operation import Refused
 from kpd.text import trials as told
 from kpd.text.faults import fault
 from kpd.text.gains import gain
-from kpd.workspace.candidate_tree import read_tree
+from kpd.workspace.candidate_tree import read_tree, refused
 from kpd.workspace.task import TaskError
 
 FINISH = "end your turn: kpd then measures what lies in the tree"
@@ -49,8 +50,8 @@ async def measure(desk: Desk, processes: Processes = PROCESSES, profile: WithPro
     """
     place = workplace(desk)
     async with place.measuring:
-        tried, profiled = await _tried(place, candidate(place), Wish(processes, profile))
-        return _answer(place, tried, profiled)
+        tried, profiled = await _tried(place, await candidate(place), Wish(processes, profile))
+        return _answer(place, tried, profiled, await _strangers(place))
 
 
 async def profile(desk: Desk) -> Answer:
@@ -70,7 +71,7 @@ async def sweep(desk: Desk, tune: Tune | None = None, points: Points = 8) -> Ans
     """
     place = workplace(desk)
     async with place.measuring:
-        files = candidate(place)
+        files = await candidate(place)
         parameters = tune or place.attempt.task.tune
         found: list[tuple[space.Point, Tried]] = []
         stopped = ""
@@ -129,10 +130,12 @@ async def _tried(place: Workplace, files: dict[str, bytes], wish: Wish) -> tuple
         raise Refused(str(err), FINISH) from err
 
 
-def _answer(place: Workplace, tried: Tried, profiled: TrialProfile | None) -> Answer:
+def _answer(place: Workplace, tried: Tried, profiled: TrialProfile | None, strangers: tuple[str, ...]) -> Answer:
     left = trials.left(place.attempt, place.budget)
-    text = "\n".join([told.tried(tried), *_profile_lines(profiled), told.left(left)])
-    return {"text": text, "trial": trial_json(tried), "profile": profiled, "left": left}
+    lines = [told.tried(tried), *_profile_lines(profiled)]
+    lines += [f"not taken, as only the editable files are yours: {', '.join(strangers[:8])}"] if strangers else []
+    text = "\n".join([*lines, told.left(left)])
+    return {"text": text, "trial": trial_json(tried), "profile": profiled, "not_taken": strangers, "left": left}
 
 
 def trial_json(tried: Tried) -> dict[str, Any]:
@@ -158,22 +161,31 @@ def workplace(desk: Desk) -> Workplace:
     return desk.session
 
 
-def candidate(place: Workplace) -> dict[str, bytes]:
+async def candidate(place: Workplace) -> dict[str, bytes]:
     """Read all files of the candidate that lies in the tree now. Raises Refused."""
     try:
-        found = read_tree(place.tree, place.attempt.task)
+        return _checked(place, await asyncio.to_thread(read_tree, place.tree, place.attempt.task))
     except TaskError as err:
-        raise Refused(str(err), MEND) from err
+        raise Refused(err.message, err.remedy) from err
     except OSError as err:
         raise Refused(f"cannot read {err.filename or place.tree}: {err.strerror or err}", MEND) from err
-    return _checked(place, found)
+
+
+async def _strangers(place: Workplace) -> tuple[str, ...]:
+    """Name what was changed in the tree that no candidate may change. Raises Refused."""
+    try:
+        return await asyncio.to_thread(refused, place.tree, place.attempt.task)
+    except (TaskError, OSError) as err:
+        raise Refused(f"the tree cannot be read: {err}", MEND) from err
 
 
 def _checked(place: Workplace, files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return all files of a candidate as a proposal with these would have them. Raises Refused."""
+    """Return all files of a candidate as a proposal of exactly these would have them. Raises Refused."""
+    start, task = place.attempt.files_of(place.attempt.parent), place.attempt.task
+    if gone := [path for path in start if path not in files and not task.may_remove(path)]:
+        raise Refused(f"{gone[0]} is missing in the tree, and this task needs it", "put it back, then try again")
     try:
-        incumbent = place.attempt.files_of(place.attempt.parent)
-        return usable(place.attempt, Proposal.of_tree(files, incumbent, "trial"))[0]
+        return usable(place.attempt, Proposal.of_tree(files, start, "trial"))[0]
     except CandidateFailed as err:
         raise Refused(fault(err.what), "change only the editable files") from err
     except BadReply as err:

@@ -1,5 +1,6 @@
 """Tools that read what a run has found: its incumbent, its iterations, its candidates."""
 
+from collections.abc import Awaitable
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -8,7 +9,7 @@ from kpd.agents.prompt.background import is_shown
 from kpd.agents.prompt.measured import counters
 from kpd.engine import trials
 from kpd.engine.patches import unified
-from kpd.engine.tools.desk import Desk
+from kpd.engine.tools.desk import Desk, Workplace
 from kpd.engine.tools.measuring import candidate, trial_json
 from kpd.engine.tools.tool import Answer
 from kpd.knowledge.efficacy import NEVER, by_efficacy, efficacy
@@ -161,7 +162,7 @@ def rank(desk: Desk) -> Answer:
     return {"text": text, "candidates": candidates, "cases": cases, "dispatch": dispatch(rows, run.incumbent)}
 
 
-def diff(desk: Desk, iteration: Number | None = None) -> Answer:
+def diff(desk: Desk, iteration: Number | None = None) -> Answer | Awaitable[Answer]:
     """Show what an iteration changed against the one that it was built on; without a number, what your tree changes."""
     if iteration is not None:
         try:
@@ -171,7 +172,11 @@ def diff(desk: Desk, iteration: Number | None = None) -> Answer:
         return _patch(f"iteration {iteration}", patch)
     if (place := desk.session) is None:
         raise Refused("name an iteration: only an agent in a session has a tree of its own", "diff with iteration = 1")
-    before, after = place.attempt.files_of(place.attempt.parent), candidate(place)
+    return _tree_diff(place)
+
+
+async def _tree_diff(place: Workplace) -> Answer:
+    before, after = place.attempt.files_of(place.attempt.parent), await candidate(place)
     if large := next((path for path, data in (*before.items(), *after.items()) if len(data) > MOST_COMPARED), ""):
         raise Refused(f"{large} is too large to compare", "compare it yourself: the incumbent's files are in the task")
     return _patch("your tree", unified(before, after))

@@ -25,6 +25,7 @@ from kpd.measure.command.runs import (
     sources,
     tree_of,
 )
+from kpd.measure.command.shape import shape_of, words
 from kpd.measure.command.timing import cost, order, time_pairs
 from kpd.measure.judge import HeldOutResult, log_ratio, percent
 from kpd.measure.run_context import RunContext, command_context, untimed_context
@@ -83,7 +84,7 @@ class CommandBench:
         self._checking = replace(measuring, lease=LeaseRequest(device.id))
         self._ceiling = ceiling
         self._protected = read_files(task.folder, task.protected)
-        self._good = frozenset(" ".join(text.lower().split()) for text in task.check.good)
+        self._shape = shape_of(task.bench, frozenset(map(words, task.check.good)))
         # Where no command checks the results, each run of the benchmark has to say that its own are right.
         self._judges = task.check.command is None and not task.check.unchecked
         self._bench = self._command(task.bench.command, task.bench.limit_s)
@@ -133,8 +134,8 @@ class CommandBench:
             if own is not None:
                 confirmed(run, command)
                 return CheckPassed(1, 0.0, own)
-            cases = self._read(run, command).cases
-            return CheckPassed(len(cases) or 1, 0.0, command.words, run_s=run.seconds)
+            found = self._read(run, command)
+            return CheckPassed(len(found.cases) or 1, 0.0, command.words, run_s=run.seconds, unread=found.unread)
         except RunFailed as err:
             raise CheckFailed(WrongResult(err.what)) from err
 
@@ -222,8 +223,8 @@ class CommandBench:
     async def output(self, job: str, name: str, limit: int) -> bytes:
         return await self.host.read(jobs.out(self.host, job, name), limit)
 
-    def _command(self, words: str, limit_s: float) -> TaskCommand:
-        return TaskCommand(words, limit_s, self.task.protected, self._good, self._judges)
+    def _command(self, program: str, limit_s: float) -> TaskCommand:
+        return TaskCommand(program, limit_s, self.task.protected, self._shape, self._judges)
 
     async def _runs(
         self, command: TaskCommand, sides: str, built: Mapping[str, str], job: str, where: RunContext, say: Say
@@ -246,7 +247,7 @@ class CommandBench:
             ) from err
 
     def _read(self, run: CommandRun, command: TaskCommand) -> Result:
-        found = read(run, command, self.task.bench.score)
+        found = read(run, command)
         if command is self._bench and (unknown := [name for name in self.task.weights if name not in found.cases]):
             cases = ", ".join(found.cases) or "none"
             raise RunFailed(Complaint(f"[cases.{unknown[0]}] has a weight, but the cases of its result are {cases}"))

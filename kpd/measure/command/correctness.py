@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kpd.measure.command.shape import general
+
 Kind = Literal["right", "word", "trouble"]
 
 
@@ -71,7 +73,7 @@ class ResultClaim:
 def claims(table: dict[str, Any], figure: str = "", good: frozenset[str] = frozenset()) -> Iterator[ResultClaim]:
     """Yield what the table claims about the result, at any depth, in its order.
 
-    `figure` is the key of the score: a number there claims nothing. `good` are further texts, in small letters, that
+    `figure` is the place of the score: a number there claims nothing. `good` are further texts, in small letters, that
     the author of the task calls good. The keys of a table `cases` are names of cases, and so claim nothing.
     """
     left: list[tuple[str, Any, Kind | None]] = [("", table, None)]
@@ -81,7 +83,9 @@ def claims(table: dict[str, Any], figure: str = "", good: frozenset[str] = froze
             left += reversed(_entries(place, value, kind, figure))
         elif isinstance(value, list) and value:
             left += [(f"{place}[{at}]", inner, kind) for at, inner in reversed([*enumerate(value)])]
-        elif kind is not None and not (kind == "word" and _is_result(place) and _is_number(value)):
+        elif _is_number(value) and (general(place) == figure or (kind == "word" and _is_result(place))):
+            continue
+        elif kind is not None:
             said = value if isinstance(value, str) else json.dumps(value)
             yield ResultClaim(place, said[:_LONGEST], kind, _is_good(kind, value, good))
 

@@ -7,11 +7,13 @@ format, a line `KK_TIMING name=… median_us=…` a case.
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import geometric_mean
 from typing import Any
 
 from kpd.measure.command.correctness import ResultClaim, claims
+from kpd.measure.command.shape import EACH, MICROSECONDS, ResultShape, values_at, words
 
 LEAST, MOST = 1e-15, 1e15
 """The limits of a score or a time; numbers beyond them come from a broken clock."""
@@ -19,6 +21,8 @@ MOST_CASES = 256
 MOST_STARTS = 200
 """The number of last lines that are tried as the beginning of the result."""
 LONGEST_NAME = 80
+MOST_REASONS = 5
+"""The most entries of a list of errors that are told."""
 _OBJECT = re.compile(r"^\{", re.MULTILINE)
 _KK_TIMING = re.compile(r"^\s*KK_TIMING name=(.*\S) median_us=(\S+)\s*$", re.MULTILINE)
 
@@ -46,11 +50,15 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One run's score as it was printed, its cases, if there are any, and what it claims about its correctness."""
+    """One run's score as it was printed, its cases, if there are any, and what it claims about its correctness.
+
+    `unread` are entries of its cases without a name or a time.
+    """
 
     score: float
     cases: dict[str, CaseResult]
     claims: tuple[ResultClaim, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def confirmed(self) -> bool:
@@ -58,31 +66,30 @@ class Result:
         return any(claim.confirms for claim in self.claims)
 
 
-def result(said: str, key: str, good: frozenset[str] = frozenset()) -> Result:
-    """Parse the result in a benchmark's stdout, with its score under `key`. Raises BadResult.
-
-    `good` are texts, besides kpd's own, that say that a result is right.
-    """
+def result(said: str, shape: ResultShape) -> Result:
+    """Parse the result in a benchmark's stdout. Raises BadResult."""
     found = last_object(said)
     timings = _timings(said)
     if found is None and not timings:
         raise BadResult("it printed neither a JSON object nor KK_TIMING lines")
     table = found or {}
-    claimed = approved(table, key, good)
-    if key in table:
-        score, cases = _number(f"{key!r}", table[key]), _cases(table.get("cases"))
+    claimed = approved(table, shape)
+    scores = [_number(repr(shape.score), value) for value in values_at(table, shape.score)]
+    if scores:
+        cases, unread = _cases(values_at(table, shape.cases), shape)
         if timings and cases.keys() != timings.keys():  # of two results, the candidate may have printed one
-            raise BadResult(f"it printed KK_TIMING lines and a JSON object with {key!r} that has other cases")
-        return Result(score, cases, claimed)
+            raise BadResult(f"it printed KK_TIMING lines and a JSON object with {shape.score!r} that has other cases")
+        return Result(geometric_mean(scores) if EACH in shape.score else scores[0], cases, claimed, unread)
     if timings:
         return Result(geometric_mean(case.us for case in timings.values()), timings, claimed)
     there = ", ".join(sorted(str(name)[:LONGEST_NAME] for name in table)[:10]) or "nothing"
-    raise BadResult(f"its JSON object has no {key!r}, but {there}; [bench] score in task.toml names the key")
+    raise BadResult(f"its JSON object has no {shape.score!r}, but {there}; [bench] score in task.toml names the key")
 
 
-def approved(table: dict[str, Any], key: str, good: frozenset[str] = frozenset()) -> tuple[ResultClaim, ...]:
+def approved(table: dict[str, Any], shape: ResultShape) -> tuple[ResultClaim, ...]:
     """Return what the result claims about its correctness. Raises BadResult for the first claim that is not good."""
-    claimed = tuple(claims(table, key, good))
+    verdict = tuple(_verdict(table, shape))
+    claimed = (*verdict, *claims(table, shape.score, shape.good))
     if any(claim.good is False for claim in claimed):
         raise BadResult(complaint(table, claimed))
     if (unclear := next((claim for claim in claimed if claim.good is None), None)) is not None:
@@ -90,14 +97,30 @@ def approved(table: dict[str, Any], key: str, good: frozenset[str] = frozenset()
     return claimed
 
 
+def _verdict(table: dict[str, Any], shape: ResultShape) -> Iterator[ResultClaim]:
+    """Yield a claim for each value at the place of the verdict. Raises BadResult where there is none."""
+    good = {words(text) for text in shape.verdict_good}
+    found = values_at(table, shape.verdict) if shape.verdict else []
+    if shape.verdict and not found:
+        raise BadResult(f"its JSON object has no {shape.verdict!r}, where [bench] verdict says that its verdict is")
+    for value in found:
+        said = value if isinstance(value, str) else json.dumps(value)
+        yield ResultClaim(shape.verdict, said, "right", words(said) in good)
+
+
 def complaint(table: dict[str, Any], claimed: tuple[ResultClaim, ...]) -> str:
     """Return why the result says that the candidate is wrong, in its own words; empty if it does not say so."""
     bad = next((claim for claim in claimed if claim.good is False), None)
     if bad is None:
         return ""
-    reasons = (table[name] for name in ("error", "reason", "message") if isinstance(table.get(name), str))
-    reason = " ".join(next(reasons, "").split())[:300]
-    return reason or str(bad)
+    reasons = (_reason(table.get(name)) for name in ("error", "errors", "reason", "message"))
+    return next(filter(None, reasons), "") or str(bad)
+
+
+def _reason(given: Any) -> str:
+    """Return a text, or the texts of a list, as one line; empty for anything else."""
+    texts = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    return "; ".join(" ".join(text.split()) for text in texts[:MOST_REASONS] if isinstance(text, str))[:300]
 
 
 def last_object(said: str) -> dict[str, Any] | None:
@@ -127,25 +150,39 @@ def _timings(said: str) -> dict[str, CaseResult]:
     return _few(timings)
 
 
-def _cases(given: Any) -> dict[str, CaseResult]:
-    """Parse `[{"name": …, "us": …}, …]` or `{name: us, …}`, each case perhaps with `device_us` and `dims`."""
-    if given is None:
-        return {}
+def _cases(found: list[Any], shape: ResultShape) -> tuple[dict[str, CaseResult], tuple[str, ...]]:
+    """Parse `[{"name": …, "us": …}, …]` or `{name: us, …}`, each case perhaps with `device_us` and `dims`.
+
+    Return the cases, and the entries that have no name or no time.
+    """
+    if not found or found[0] is None:
+        return {}, ()
+    given, time = found[0], shape.times[0]
     if isinstance(given, dict):
-        rows = [(name, case if isinstance(case, dict) else {"us": case}) for name, case in given.items()]
+        rows = [(name, case if isinstance(case, dict) else {time: case}) for name, case in given.items()]
     elif isinstance(given, list) and all(isinstance(case, dict) for case in given):
-        rows = [(case.get("name"), case) for case in given]
+        rows = [(case.get(shape.name), case) for case in given]
     else:
-        raise BadResult("'cases' in its result is neither a list of objects nor an object")
+        raise BadResult(f"{shape.cases!r} in its result is neither a list of objects nor an object")
     cases: dict[str, CaseResult] = {}
-    for name, case in rows:
+    unread: list[str] = []
+    for number, (name, case) in enumerate(rows):
+        key = next((key for key in shape.times if key in case), None)
+        if key is None or name is None:
+            unread.append(str(name)[:LONGEST_NAME] if name is not None else f"{shape.cases}[{number}]")
+            continue
         name = _name(name)
         if name in cases:
             raise BadResult(f"its result has the case {name!r} twice")
-        device = case.get("device_us")
-        device_us = None if device is None else _number(f"'device_us' of the case {name!r}", device)
-        cases[name] = CaseResult(_number(f"'us' of the case {name!r}", case.get("us")), device_us, _dims(case))
-    return _few(cases)
+        cases[name] = _case(name, key, case, MICROSECONDS[shape.unit])
+    return _few(cases), tuple(unread)
+
+
+def _case(name: str, key: str, case: dict[str, Any], unit_us: float) -> CaseResult:
+    us = unit_us * _number(f"{key!r} of the case {name!r}", case[key])
+    device = case.get("device_us")
+    device_us = None if device is None else _number(f"'device_us' of the case {name!r}", device)
+    return CaseResult(us, device_us, _dims(case))
 
 
 def _few(cases: dict[str, CaseResult]) -> dict[str, CaseResult]:

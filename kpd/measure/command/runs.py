@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files as resources
 
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs
 from kpd.measure.command.correctness import claims
 from kpd.measure.command.result import BadResult, Result, UnclearResult, approved, complaint, last_object, result
+from kpd.measure.command.shape import ResultShape
 from kpd.measure.samples import ClockReadings
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import Complaint, Defect, Unjudged, UnknownWord, WrongResult
@@ -55,14 +56,13 @@ class CommandRun:
 class TaskCommand:
     """A command of the task: its words for a shell, the time limit of one run, and the files it must not change.
 
-    `good` are texts, besides kpd's own, by which its result says that it is right. A command that `judges` has to say
-    so.
+    `shape` says where its result has what. A command that `judges` has to say that its result is right.
     """
 
     words: str
     limit_s: float
     protected: tuple[str, ...]
-    good: frozenset[str] = frozenset()
+    shape: ResultShape
     judges: bool = False
 
     def limit(self, runs: int) -> float:
@@ -166,7 +166,7 @@ def confirmed(run: CommandRun, command: TaskCommand) -> None:
     said = last_object(run.stdout) or {}
     missing = f"`{command.words}` exited with 0 but did not print {OK}"
     try:
-        approved(said, "", command.good)
+        approved(said, replace(command.shape, score="", verdict=""))
     except UnclearResult as err:
         raise RunFailed(UnknownWord(err.claim.place, err.claim.said)) from err
     except BadResult as err:
@@ -175,11 +175,11 @@ def confirmed(run: CommandRun, command: TaskCommand) -> None:
         raise RunFailed(Complaint(f"{missing}: let it print {OK} as the last line of its stdout when all is right"))
 
 
-def read(run: CommandRun, command: TaskCommand, key: str) -> Result:
+def read(run: CommandRun, command: TaskCommand) -> Result:
     """Parse the result of a run. Raises RunFailed when the run failed, or printed no result that says it is right."""
     passed(run, command)
     try:
-        found = result(run.stdout, key, command.good)
+        found = result(run.stdout, command.shape)
     except UnclearResult as err:
         raise RunFailed(UnknownWord(err.claim.place, err.claim.said)) from err
     except BadResult as err:

@@ -24,11 +24,6 @@ from kpd.workspace.task import Task
 COMPILED_S = 300.0
 ENGINE = ("cuda/device.cu", "cuda/clock.cu", "cuda/telemetry.c")
 ENGINE_HEADERS = ("cuda/device.h",)
-CONFINED = False
-"""Whether jobs with nvcc and on a GPU run in a sandbox, and the driver's worker in its own (native/sandbox.c).
-
-Off: of a contest in the sandbox no end has been seen on a GPU yet; building, checking, memcheck and profile work there.
-"""
 
 
 async def harness(
@@ -46,7 +41,7 @@ async def harness(
         f'"$out/bench" describe || exit $?\n{seals.TAKE}'
     )
     id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or RunContext(confined=CONFINED)).spec(id, script, COMPILED_S), say)
+    result = await jobs.run(host, (where or RunContext()).spec(id, script, COMPILED_S), say)
     log = readable(result.stderr)
     if result.rc != 0 and not jobs.crash(result):
         await refuse_no_compiler(host, result, log)
@@ -85,11 +80,12 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     """
     facts = await host.probe()
     tools = choose(host.name, facts, device)
-    env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"], **({} if CONFINED else {"KPD_UNCONFINED": "1"})}
+    env = {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"]}
     # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)
-    checking, measuring, building = (replace(each, confined=CONFINED) for each in (checking, measuring, building))
+    reads = tools.folders(host)
+    checking, measuring, building = (replace(each, reads=reads) for each in (checking, measuring, building))
     program = await harness(host, tools, task, say, building)
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()

@@ -14,6 +14,8 @@ from kpd.measure.flags import DEFINE, AllowList
 from kpd.model.hosts import Device
 
 STANDARD = "-std=c++17"
+NOT_ALLOWED = 126
+"""A shell's exit status for a program that it may not run."""
 HOST_COMPILERS = ("gcc", "cc", "clang")
 _NO_COMPILER = re.compile(
     r"^nvcc fatal *: (Cannot find compiler|Failed to preprocess host compiler)|^\S*host_config\.h:.*#error",
@@ -39,6 +41,11 @@ class CudaToolchain:
         """All that the outcome of a build may depend on."""
         return "\n".join((self.nvcc, self.version, self.arch, self.compiler))
 
+    def folders(self, host: Host) -> tuple[str, ...]:
+        """Return the folder of the toolkit, which its programs read, or nothing where kpd's own files lie below it."""
+        folder = PurePosixPath(self.nvcc).parent.parent
+        return () if host.root.is_relative_to(folder) else (str(folder),)
+
     def beside(self, tool: str) -> str:
         """Return the path that another program of the toolkit has if it is installed."""
         return str(PurePosixPath(self.nvcc).with_name(tool))
@@ -62,10 +69,14 @@ def choose(host: str, facts: HostFacts, device: Device) -> CudaToolchain:
 
 
 async def refuse_no_compiler(host: Host, result: JobResult, log: str) -> None:
-    """Raise HostError when nvcc, or the host compiler that it needs, is missing; forget the job then."""
+    """Raise HostError when nvcc, or the host compiler that it needs, is missing or closed; forget the job then."""
     if result.rc == 127 or _NO_COMPILER.search(log):
         await host.forget(result.id)
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}", "install a gcc that this CUDA works with")
+    if result.rc == NOT_ALLOWED:
+        await host.forget(result.id)
+        remedy = f"name the folders that it needs as `reads` in [hosts.{host.name}] of config.toml"
+        raise HostError("no_compiler", f"{host.name}: nvcc cannot be run in kpd's sandbox: {first_error(log)}", remedy)
 
 
 def _subject(flag: str) -> str:

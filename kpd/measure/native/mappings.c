@@ -37,7 +37,9 @@ typedef struct {
 static object objects[2];
 static part parts[MOST_PARTS];
 static int part_count;
-static int readable; /* the worker's memory, before any kernel was loaded */
+static mapping own[MOST_MAPPINGS];
+static int own_count;
+static int readable; /* the worker's memory, and it was as it should be before any object was loaded */
 
 static int next_mapping(FILE *maps, mapping *m) {
     char line[PATH_BYTES + 128];
@@ -72,15 +74,6 @@ static void keep(object *o, const char *path) {
         o->size = got > 0 ? (size_t)got : 0;
     }
     close(file);
-}
-
-void mappings_note(const char *const paths[2]) {
-    char byte;
-    for (int i = 0; i < 2; i++)
-        if (paths[i]) keep(&objects[i], paths[i]);
-    int memory = open_memory(worker_process());
-    readable = memory >= 0 && pread(memory, &byte, 1, (off_t)(uintptr_t)&engine_alignment) == 1;
-    if (memory >= 0) close(memory);
 }
 
 /* Whether the worker has these bytes at that address. */
@@ -125,7 +118,7 @@ static int later(int memory, const mapping *m) {
     return same(memory, m->from, o->bytes + m->offset, o->size - m->offset < length ? o->size - m->offset : length);
 }
 
-/* Once the objects are loaded. */
+/* Once the objects are loaded. Not on a GPU, where nobody has seen yet that they stay as they are. */
 void mappings_note_parts(void) {
     FILE *maps = readable && !engine_makes_code ? open_maps(worker_process()) : NULL;
     int memory = maps ? open_memory(worker_process()) : -1;
@@ -158,53 +151,67 @@ static int in_place(int memory, pid_t process, const part *p) {
     return covered == p->at.to - p->at.from && (!p->bytes || same(memory, p->at.from, p->bytes, covered));
 }
 
-static mapping own[MOST_MAPPINGS];
-
-static int own_mappings(void) {
+/* Before the fork: what the driver loads later, as the library for a GPU's telemetry, lies elsewhere in the worker. */
+void mappings_note_own(void) {
     FILE *maps = open_maps(getpid());
-    int count = 0;
-    while (maps && count < MOST_MAPPINGS && next_mapping(maps, &own[count])) {
-        const mapping *m = &own[count];
+    while (maps && own_count < MOST_MAPPINGS && next_mapping(maps, &own[own_count])) {
+        const mapping *m = &own[own_count];
         int code = m->path[0] == '/' || !strcmp(m->path, "[vdso]");
-        if (code && m->rights[0] == 'r' && m->rights[1] == '-') count++;
+        if (code && m->rights[0] == 'r' && m->rights[1] == '-') own_count++;
     }
     if (maps) fclose(maps);
-    return count;
 }
 
-static int changed(const char *what, const char *path) {
+typedef struct {
+    const char *of, *path; /* NULL: there is none */
+} difference;
+
+static difference first_difference(void) {
+    int memory = open_memory(worker_process());
+    FILE *maps = open_maps(worker_process());
+    static mapping m;
+    difference found = {"code", memory < 0 || !maps ? "the worker, which hides its memory" : NULL};
+    for (int i = 0; !found.path && i < own_count; i++)
+        if (!same(memory, own[i].from, (const char *)own[i].from, own[i].to - own[i].from)) found.path = own[i].path;
+    while (!found.path && next_mapping(maps, &m)) {
+        int known = m.rights[2] != 'x' || !strcmp(m.path, "[vsyscall]");
+        for (int i = 0; !known && i < own_count; i++) known = own[i].from <= m.from && m.to <= own[i].to;
+        if (!known && !later(memory, &m)) found.path = m.path;
+    }
+    for (int i = 0; !found.path && i < part_count; i++)
+        if (!in_place(memory, worker_process(), &parts[i])) found = (difference){"memory", parts[i].at.path};
+    if (memory >= 0) close(memory);
+    if (maps) fclose(maps);
+    return found;
+}
+
+/* Before any object is loaded. Code that differs by now, as that of a GPU's driver may, says nothing of a kernel: then none is
+ * compared. */
+void mappings_note(const char *const paths[2]) {
+    char byte;
+    for (int i = 0; i < 2; i++)
+        if (paths[i]) keep(&objects[i], paths[i]);
+    int memory = open_memory(worker_process());
+    readable = memory >= 0 && pread(memory, &byte, 1, (off_t)(uintptr_t)&engine_alignment) == 1 && !first_difference().path;
+    if (memory >= 0) close(memory);
+}
+
+/* 1 when all code of the worker is what it was; otherwise the problem is noted. */
+int unpatched(void) {
+    difference found = readable ? first_difference() : (difference){NULL, NULL};
+    if (!found.path) return 1;
+    const char *name = strrchr(found.path, '/');
     blame("forged", CANDIDATE, NULL, timed_name(), "timing");
-    const char *name = strrchr(path, '/');
-    snprintf(problem.message, sizeof problem.message, "changed the %s of %s in the measuring process", what,
-        *path ? name ? name + 1 : path : "no file");
+    snprintf(problem.message, sizeof problem.message, "changed the %s of %s in the measuring process", found.of,
+        *found.path ? name ? name + 1 : found.path : "no file");
     return 0;
 }
 
-/* 1 when all code of the worker is what it was; otherwise the problem is noted. CUDA's driver makes code and changes its own
- * (seen with libcuda 580): nothing is compared there. */
-int unpatched(void) {
-    if (engine_makes_code) return 1;
-    int memory = readable ? open_memory(worker_process()) : -1, count = own_mappings(), whole = 1;
-    FILE *maps = open_maps(worker_process());
-    mapping m;
-    if (readable && (memory < 0 || !maps)) whole = changed("code", "the worker, which hides its memory");
-    for (int i = 0; readable && whole && i < count; i++)
-        if (!same(memory, own[i].from, (const char *)own[i].from, own[i].to - own[i].from)) whole = changed("code", own[i].path);
-    while (readable && whole && next_mapping(maps, &m)) {
-        int known = m.rights[2] != 'x' || !strcmp(m.path, "[vsyscall]");
-        for (int i = 0; !known && i < count; i++) known = own[i].from <= m.from && m.to <= own[i].to;
-        if (!known && !later(memory, &m)) whole = changed("code", m.path);
-    }
-    for (int i = 0; readable && whole && i < part_count; i++)
-        if (!in_place(memory, worker_process(), &parts[i])) whole = changed("memory", parts[i].at.path);
-    if (memory >= 0) close(memory);
-    if (maps) fclose(maps);
-    return whole;
-}
-
-int code_compared(void) { return readable && !engine_makes_code; }
+int code_compared(void) { return readable; }
 
 #else
+void mappings_note_own(void) {}
+
 void mappings_note(const char *const paths[2]) { (void)paths; }
 
 void mappings_note_parts(void) {}

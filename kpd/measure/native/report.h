@@ -57,6 +57,7 @@ const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);
 
 /* mappings.c */
+void mappings_note_own(void);
 void mappings_note(const char *const paths[2]);
 void mappings_note_parts(void);
 int unpatched(void);

@@ -28,7 +28,6 @@ from kpd.workspace.task import Task, TaskError
 
 HARNESS, KERNEL = "harness.py", "kernel.py"
 RUNNER, FILES = "runner.zip", "task.zip"
-CONFINED_ON_GPU = cuda_bench.CONFINED
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
@@ -43,9 +42,8 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     measuring, building = timed_context(facts, device, env), replace(untimed_context(facts, device), env=env)
     checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
     if gpu:
-        env |= {"CUDA_VISIBLE_DEVICES": device.id, **({} if CONFINED_ON_GPU else {"KPD_UNCONFINED": "1"})}
-        measuring, building = (replace(each, confined=CONFINED_ON_GPU) for each in (measuring, building))
-        checking = RunContext(lease=LeaseRequest(device.id), env=env, confined=CONFINED_ON_GPU)
+        env |= {"CUDA_VISIBLE_DEVICES": device.id}
+        checking = RunContext(lease=LeaseRequest(device.id), env=env)
     else:  # libraries that start as many threads as there are CPUs would disturb each other on one
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     runner = await _runner(host, task, python, building, say)

@@ -10,6 +10,8 @@ import pytest
 from kpd.daemon.hardening import is_of_a_job
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
+from kpd.hosts.keeper import Order
+from kpd.hosts.kept import KeptProcess
 from kpd.wire import PROTOCOL
 from kpd.workspace import environment
 from tests.support.daemon.served import Answers
@@ -100,3 +102,14 @@ def test_a_key_leaves_the_environment_once_it_is_read(monkeypatch: pytest.Monkey
     assert "SOME_KEY" not in subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
     monkeypatch.setenv("SOME_KEY", "two")
     assert keys["SOME_KEY"] == "two"
+
+
+async def test_a_coding_agent_may_not_speak_to_the_daemon(tmp_path: Path) -> None:
+    """Even one that has cleaned its environment and left its group: its keeper adopts it."""
+    orphan = "setsid env -i sleep 60 & echo $!"
+    order = Order(("sh", "-c", f"({orphan}) ; sleep 60"), str(tmp_path), {"PATH": "/usr/bin:/bin"}, grace_s=0.2)
+    kept = await KeptProcess.start(order, tmp_path)
+    try:
+        assert is_of_a_job(int(await kept.stdout.readline()))
+    finally:
+        await kept.end()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -170,10 +171,23 @@ async def test_a_sweep_ranks_the_points_and_leaves_the_tree_as_it_was(place: Pla
 # ── what lies in the tree ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+async def test_what_is_not_the_agent_s_is_named_and_not_taken(place: Place) -> None:
+    shutil.copytree(place.task.folder, place.tree, dirs_exist_ok=True)
+    (place.tree / "build.json").write_text("{}")
+    (place.tree / "harness.c").write_text("int cheat;")
+    (place.tree / "notes.txt").write_text("mine")
+    async with called(place) as call:
+        place.write(4)
+        found = await call("try")
+    assert found["trial"]["end"] == "measured"
+    assert found["not_taken"] == ["harness.c", "notes.txt"] and "harness.c, notes.txt" in found["text"]
+
+
 async def test_a_hostile_tree_is_refused_and_nothing_of_it_is_read(place: Place) -> None:
     kernel = place.tree / "kernel.c"
     async with called(place) as call:
         kernel.unlink()
+        assert "kernel.c is missing" in (await refused(call, "try")).message
         kernel.symlink_to("/etc/passwd")
         assert "kernel.c" in (await refused(call, "try")).message
         kernel.unlink()

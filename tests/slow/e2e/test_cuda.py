@@ -24,6 +24,7 @@ def _machine(tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPat
     (limits / "nvcc").write_text(ROOFLINE_ONLY.format(nvcc=tmp_path / "real" / "nvcc"))
     (limits / "nvcc").chmod(0o755)
     monkeypatch.setenv("PATH", f"{limits}{os.pathsep}{made['PATH']}")
+    gpu_machine.let_read(workspace)
     folder = task_folder(workspace.root, one_file=True, toml=TOML)
     text = (folder / "blend.cu").read_text()
     slower = text.replace(LOOP, f"for (volatile int r = 0; r < 20; r++) {{ {LOOP} }}").replace("20011", "4099")

@@ -1,12 +1,14 @@
 """A machine that passes for one with a GPU: the stand-in for nvcc, and scripts that answer as nvidia-smi and ncu do."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.places import DATA, ROOT
+from kpd.workspace.paths import Workspace
+from tests.places import DATA, READS, ROOT
 from tests.support import cuda_standin
 
 REPORT = DATA / "ncu" / "baseline.ncu-rep.xz"
@@ -50,6 +52,12 @@ else:
     else:
         print('"ID","Metric Name","Metric Value"\\n"0","smsp__inst_executed.sum","9"')
 """
+
+
+def let_read(workspace: Workspace) -> None:
+    """Let sandboxed jobs of the local host read what the stand-ins are made of."""
+    with workspace.config.open("a") as config:
+        config.write(f"[hosts.local]\nreads = {json.dumps(READS)}\n")
 
 
 def machine(folder: Path, without: str = "") -> dict[str, str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from kpd.agents.agent import Agent, AgentKind, Context, Proposal
 from kpd.agents.catalogue import AGENTS
 from kpd.model.trials import TrialBudget
+from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import read_files
 
 NAME = "desk"
 BUDGET = TrialBudget(trials=4, device_s=60.0)
@@ -54,7 +54,7 @@ class DeskAgent(Agent):
             (folder / "socket").write_text(str(path))
             while not (folder / "end").exists():  # noqa: ASYNC110  # another process makes it
                 await asyncio.sleep(0.02)
-        return Proposal(read_files(tree, context.incumbent), "as tried")
+        return Proposal.of_tree(read_tree(tree, context.task), context.incumbent, "as tried")
 
 
 def session_folder(workspace: Workspace, run: str = "r1", number: int = 1) -> Path:

@@ -127,6 +127,7 @@ class Place:
         self.tree = root / "tree"
         self.tree.mkdir()
         (self.tree / "kernel.c").write_bytes(KERNEL)
+        (self.tree / "build.json").write_text("{}")
 
     def write(self, repeat: object) -> None:
         self.tree.joinpath("kernel.c").write_bytes(KERNEL.replace(b"REPEAT 8", f"REPEAT {repeat}".encode()))

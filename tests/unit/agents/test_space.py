@@ -53,3 +53,19 @@ def test_a_word_is_no_number(value: str, tmp_path: Path) -> None:
         with pytest.raises(space.SpaceError, match=r"\[tune\] BLOCK is a number in build\.json"):
             tried()
     assert b'"-O3"' in space.write_point(files, {"flags": "-O3"})["build.json"]
+
+
+@pytest.mark.parametrize(("file", "off", "on"), [
+    ("plan.json", b'{\n  "KEEP": false\n}\n', b'{\n  "KEEP": true\n}\n'),
+    ("kernel.py", b"KEEP = False\n", b"KEEP = True\n"),
+])  # fmt: skip
+def test_a_boolean_is_written_as_its_file_has_it(tmp_path: Path, file: str, off: bytes, on: bytes) -> None:
+    task = task_of(tmp_path, {"KEEP": ("true", "false")})
+    assert space.read_point(task, {file: off}) == {"KEEP": "false"}
+    assert space.write_point({file: off}, {"KEEP": "true"}) == {file: on}
+    assert space.write_point({file: on}, {"KEEP": "false"}) == {file: off}
+
+
+def test_a_boolean_takes_no_other_value(tmp_path: Path) -> None:
+    with pytest.raises(space.SpaceError, match=r"KEEP is a boolean in plan\.json, which '2' is not"):
+        space.read_point(task_of(tmp_path, {"KEEP": ("true", "2")}), {"plan.json": b'{"KEEP": false}'})

@@ -12,6 +12,7 @@ from kpd.agents.agent import Exhausted
 from kpd.agents.suggest import serve, suggest
 from kpd.agents.sweep import Sweep, Tune, history, steered
 from kpd.model.run import Steering
+from kpd.workspace.expr import condition
 from tests.support.agents.sweeps import context, iteration
 from tests.support.model.samples import run_of, task_of
 
@@ -24,6 +25,15 @@ def test_every_point_once_then_none() -> None:
         assert point not in [earlier for earlier, _ in tried]
         tried.append((point, None if point["TILE"] == "8" else math.log(int(point["TILE"]) / 16)))
     assert len(tried) == 6
+
+
+@pytest.mark.parametrize(("where", "points"), [("TILE > 8", 4), ("TILE == 8 and flags == '-O3'", 1), ("TILE < 8", 0)])
+def test_only_points_that_fulfil_the_conditions(where: str, points: int) -> None:
+    tried: list[tuple[dict[str, str], float | None]] = []
+    while (point := suggest(SPACE, tried, seed=7, where=(where,))) is not None:
+        assert condition(where).holds(point)
+        tried.append((point, 0.0))
+    assert len(tried) == points
 
 
 def test_the_same_history_gives_the_same_point() -> None:
@@ -57,7 +67,7 @@ def test_notes_pin_parameters_taken_or_where_others_take_turns_given() -> None:
 
 def test_a_search_whose_daemon_was_killed_ends_quietly() -> None:
     reading, writing = os.pipe()
-    request = json.dumps({"space": {"VEC": ["1", "2"]}, "history": [], "seed": 1})
+    request = json.dumps({"space": {"VEC": ["1", "2"]}, "history": [], "seed": 1, "where": []})
     os.close(reading)
     asked = iter([request, request])
     serve(asked, writing)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.command.result import BadResult, last_object, result
+from kpd.measure.command.shape import ResultShape
 from kpd.measure.roofline import Roofline, roofline_of, work
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.measure.score import CaseWork, case_times, impossible, score
@@ -127,20 +128,20 @@ def test_batches_are_a_pair_or_whole_quads(reps: int, a_ns: int, b_ns: int, whol
 def test_what_can_be_a_time(us: float, number: bool) -> None:
     said = json.dumps({"us": us, "cases": {"a": us}})
     if number:
-        assert result(said, "us").score == us
+        assert result(said, ResultShape("us")).score == us
     else:
         with pytest.raises(BadResult):
-            result(said, "us")
+            result(said, ResultShape("us"))
 
 
 @pytest.mark.parametrize(("cases", "name", "fits"), [(256, 80, True), (257, 80, False), (256, 81, False)])
 def test_how_many_cases_a_result_may_have_and_how_long_their_names(cases: int, name: int, fits: bool) -> None:
     said = json.dumps({"us": 1.0, "cases": {f"{at:0{name}}": 1.0 for at in range(cases)}})
     if fits:
-        assert len(result(said, "us").cases) == cases
+        assert len(result(said, ResultShape("us")).cases) == cases
     else:
         with pytest.raises(BadResult):
-            result(said, "us")
+            result(said, ResultShape("us"))
 
 
 @pytest.mark.parametrize(("behind", "found"), [(199, True), (200, False)])

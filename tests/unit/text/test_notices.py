@@ -3,7 +3,7 @@
 import pytest
 
 from kpd.measure.c.build import lacks_optimisation
-from kpd.model.notices import NotOptimised
+from kpd.model.notices import CasesUnread, NotOptimised
 from kpd.text.notices import told
 
 
@@ -27,3 +27,13 @@ def test_it_says_what_the_baseline_is_built_with_and_what_to_do(flags: str, give
         f"r1: its speed-ups are over a baseline with no -O flag: {given}, so the compiler does not optimise (-O0);"
         ' write {"flags": "-O2"} into build.json, or flags into [build] of task.toml'
     )
+
+
+@pytest.mark.parametrize(
+    ("cases", "names"), [(("b", "rows[2]"), "(b, rows[2])"), (("a", "b", "c", "d"), "(a, b, c, …)")]
+)
+def test_cases_that_cannot_be_read_are_named(cases: tuple[str, ...], names: str) -> None:
+    said = told(CasesUnread("r1", cases))
+    assert said.startswith(f"r1: {len(cases)} cases of its result")
+    assert names in said
+    assert "[bench] cases" in said

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.workspace.expr import ExprError, parse
+from kpd.workspace.expr import ExprError, condition, parse
 
 DIMS = {"rows": 7, "cols": 1031, "n": 3}
 
@@ -14,7 +14,7 @@ leaves = st.one_of(numbers, st.sampled_from(sorted(DIMS)))
 expressions = st.recursive(
     leaves,
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//"]), inner).map(" ".join),
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner).map(" ".join),
         inner.map(lambda text: f"({text})"),
         inner.map(lambda text: f"-{text}"),
     ),
@@ -49,7 +49,7 @@ def test_any_text_is_an_expression_or_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "rows**9", "rows.real", "f(rows)", "[rows]", "rows if 1 else 2", "rows % 2", "'a'*9", "True", "1j", "rows;1",
+        "rows**9", "rows.real", "f(rows)", "[rows]", "rows if 1 else 2", "'a'*9", "True", "1j", "rows;1",
         "rows and 1", "rows < 2", "lambda: 1", "~rows", "+rows", "(x := 1)", "rows[0]", "f'{rows}'", "", "(" * 150,
         "1" * 201, "1/0", "1e999",
     ],
@@ -67,3 +67,42 @@ def test_unknown_names_and_infinite_values() -> None:
     with pytest.raises(ExprError, match="no finite value"):
         parse("*".join(["1e99"] * 9)).evaluate(DIMS)
     assert parse("rows*cols*8").names == {"rows", "cols"}
+
+
+POINT = {"TILE": "32", "VEC": "8", "mode": "fast", "KEEP": "true"}
+comparisons = st.tuples(
+    st.sampled_from(["TILE", "VEC", "4", "256"]), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
+    st.sampled_from(["TILE * VEC", "TILE % VEC", "31", "32", "33"]),
+).map(" ".join)  # fmt: skip
+conditions = st.recursive(
+    comparisons,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join), inner.map(lambda text: f"not ({text})")
+    ),
+    max_leaves=4,
+)
+
+
+@given(conditions)
+def test_a_condition_agrees_with_python(text: str) -> None:
+    assert condition(text).holds(POINT) == eval(text, {"__builtins__": {}}, {"TILE": 32, "VEC": 8})
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("mode == 'fast'", True), ("mode != 'slow'", True), ("KEEP == 'true' and TILE == 32", True),
+        ("mode < 3", False), ("mode * 3 == 'fastfastfast'", False), ("TILE / (VEC - 8) > 0", False),
+        ("8 <= VEC < 16", True), ("8 < VEC < 16", False),
+    ],
+)  # fmt: skip
+def test_words_and_what_has_no_value(text: str, holds: bool) -> None:
+    assert condition(text).holds(POINT) is holds
+
+
+@pytest.mark.parametrize(
+    "text", ["TILE", "TILE + 1", "f(TILE) < 1", "TILE in (1, 2)", "TILE is 1", "1 < 2 if TILE else 3"]
+)
+def test_what_is_no_condition(text: str) -> None:
+    with pytest.raises(ExprError, match=r"is no condition|is not allowed"):
+        condition(text)

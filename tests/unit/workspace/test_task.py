@@ -1,6 +1,7 @@
 """The task contract: what a folder must hold, and every refusal with its line."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,7 @@ def test_budget_overrides_are_optional() -> None:
         ('["kernel.c", "build.json"]', "[]", 5, "not empty"),
         ('["kernel.c", "build.json"]', '"kernel.c"', 5, "must be a list"),
         ("TILE = [8, 16, 32]", "TILE = []", 8, "'TILE' in [tune] has no values"),
-        ("TILE = [8, 16, 32]", "TILE = [8, true]", 8, "not [8, true]"),
+        ("TILE = [8, 16, 32]", "TILE = [8, [1]]", 8, "not [8, [1]]"),
         ("TILE = [8, 16, 32]", 'TILE = [8, "8"]', 8, "has a value twice"),
         ("TILE = [8, 16, 32]", '"a-b" = [8]', 8, "is not an identifier"),
         ("TILE = [8, 16, 32]", 'TILE = ["a\\nb"]', 8, "control character"),
@@ -343,6 +344,68 @@ def test_refused_commands(folder: Path, old: str, new: str, line: int, message: 
         load_task(folder)
     assert str(caught.value).startswith(f"{folder / 'task.toml'}:{line}: ")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_refused"),
+    [
+        ("python3 tests/check.py kernel.c", False),
+        ("python3 ./tests/check.py --of=kernel.c kernel.c", False),
+        ("python3 kernel.c tests/check.py", True),
+        ("python3 tests/check.py && ./kernel.c", True),
+        ("python3 tests/check.py;./kernel.c", True),
+        ("python3 tests/check.py | kernel.c", True),
+        ("env X=1 kernel.c", True),
+    ],
+)
+def test_an_editable_file_may_be_an_argument_of_a_protected_one(folder: Path, command: str, is_refused: bool) -> None:
+    (folder / "tests").mkdir(exist_ok=True)
+    (folder / "tests" / "check.py").touch()
+    (folder / "task.toml").write_text(OWN.replace("python3 tests/check.py", command))
+    with pytest.raises(TaskError, match="which an agent may edit") if is_refused else nullcontext():
+        load_task(folder)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_refused"),
+    [
+        ("python3 tests/check.py src", False),
+        ("python3 tests/check.py src/new.py", False),
+        ("python3 src/new.py", True),
+        ("pytest src", True),
+        ("pytest src/", True),
+        ("pytest tests", False),
+    ],
+)
+def test_what_lies_in_an_area_may_not_be_run_even_if_it_is_not_there_yet(
+    folder: Path, command: str, is_refused: bool
+) -> None:
+    for name in ("tests/check.py", "src/old.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    text = OWN.replace('editable = ["kernel.c"]', 'editable = ["kernel.c", "src/"]')
+    (folder / "task.toml").write_text(text.replace("python3 tests/check.py", command))
+    with pytest.raises(TaskError, match="which an agent may edit") if is_refused else nullcontext():
+        load_task(folder)
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("TILE <= 8", ""),
+        ("VEC <= 8", "[tune] has no 'VEC'; its parameters are TILE, flags; correct the name"),
+        ("TILE", "'TILE' is no condition"),
+        ("TILE <", "is not an expression"),
+    ],
+)
+def test_conditions_on_points(folder: Path, where: str, message: str) -> None:
+    (folder / "task.toml").write_text(f'{TOML}\n[sweep]\nwhere = ["{where}"]\n')
+    if not message:
+        assert load_task(folder).where == (where,)
+        return
+    with pytest.raises(TaskError) as caught:
+        load_task(folder)
+    assert message in f"{caught.value}"
 
 
 def test_kpds_own_driver_takes_no_command(folder: Path) -> None:

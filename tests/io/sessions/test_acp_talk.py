@@ -1,0 +1,141 @@
+"""Talks with a real process that speaks the protocol, well or badly."""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from kpd.claude.errors import Unavailable
+from kpd.hosts.keeper import Order
+from kpd.sessions import acp_talk, turn, wire
+from kpd.sessions.acp_talk import AcpTalk
+from kpd.sessions.conversation import Conversation, transcript
+from kpd.sessions.permissions import AgentWish, Answer
+from kpd.sessions.turn import TurnResult
+from tests.places import READS
+from tests.support.sessions.scripted import PROGRAM
+
+Start = Callable[..., Awaitable[AcpTalk]]
+
+
+async def refuse(wish: AgentWish) -> Answer:
+    return Answer(wish.tool == "read", "no")
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    async def started(*turns: list[list[Any]], own: str = "", **options: Any) -> AcpTalk:
+        folder = tmp_path / "session"
+        for each in ("tree", "state"):
+            (folder / each).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "script.json").write_text(json.dumps({"turns": turns, **options}))
+        argv = options.get("argv") or (sys.executable, str(PROGRAM), str(tmp_path / "script.json"))
+        env = {"HOME": str(folder / "state"), "PATH": "/usr/bin:/bin"}
+        writes = (str(folder / "tree"), str(folder / "state"))
+        order = Order(tuple(argv), str(folder / "tree"), env, READS, writes, grace_s=0.5)
+        return await AcpTalk.start(order, folder, Conversation(lambda text: None, folder / "log.jsonl"), refuse, own)
+
+    return started
+
+
+async def turned(start: Start, *steps: list[Any], limit_s: float = 20.0, most_usd: float = 9.0) -> TurnResult:
+    talk = await start(list(steps))
+    try:
+        return await talk.ask("go", limit_s, most_usd)
+    finally:
+        await talk.close()
+        assert not [child for child in psutil.Process().children(recursive=True) if "sleep" in child.name()]
+
+
+async def test_a_turn_with_tokens_and_its_last_words(start: Start) -> None:
+    found = await turned(start, ["say", "one"], ["say", " two\n"])
+    assert (found.end, found.said, found.usage.input, found.usage.output, found.cut) == (
+        "done",
+        "one two\n",
+        20,
+        10,
+        False,
+    )
+
+
+async def test_what_is_refused_is_told_to_the_agent(start: Start) -> None:
+    found = await turned(start, ["ask", "read", "a", {}], ["ask", "edit", "b", {"file_path": "/etc/passwd"}])
+    assert found.said == "read allowed\nedit refused\n"
+
+
+async def test_a_write_elsewhere_fails(start: Start, tmp_path: Path) -> None:
+    found = await turned(start, ["try", str(tmp_path / "x"), ""], ["try", "in_the_tree", ""])
+    assert found.said == f"{tmp_path / 'x'}: Permission denied\nwrote in_the_tree\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "end", "said"),
+    [
+        ([["sleep", 60]], "time", ""),
+        ([["cost", 3.0], ["cost", 9.5], ["sleep", 60]], "money", "$9.50"),
+        ([["exit", 3]], "crash", "exit status 3"),
+        ([["exit", 0]], "crash", "exit status 0"),
+        ([["huge", (1 << 20) + 1], ["sleep", 60]], "flood", "1 MiB"),
+        ([["many", 5000], ["sleep", 60]], "flood", "messages"),
+        ([["fork", 450], ["sleep", 60]], "processes", "too many"),
+        ([["fill", 9], ["sleep", 60]], "disk", "MiB"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_each_bad_turn_has_its_end_and_leaves_nothing(
+    start: Start, monkeypatch: pytest.MonkeyPatch, steps: list[list[Any]], end: str, said: str
+) -> None:
+    monkeypatch.setattr(wire, "MOST_MESSAGE", 1 << 20)
+    monkeypatch.setattr(wire, "MOST_MESSAGES", 2000)
+    monkeypatch.setattr(turn, "MOST_DISK", 4 << 20)
+    monkeypatch.setattr(turn, "LOOK_S", 0.2)
+    found = await turned(start, ["say", "x"], *steps, limit_s=2.0 if end == "time" else 30.0)
+    assert found.end == end
+    assert said in found.said
+    assert found.cut
+
+
+async def test_ten_megabytes_and_garbage_are_taken_in(start: Start) -> None:
+    found = await turned(start, ["raw", "no json"], ["raw", "[1]"], ["raw", "{}"], ["huge", 10 << 20], ["say", "end"])
+    assert found.end == "done"
+    assert found.said.endswith("xend")
+
+
+async def test_it_goes_on_with_its_own_session_and_the_old_words_are_not_said_again(
+    start: Start, tmp_path: Path
+) -> None:
+    talk = await start([["say", "again"]], own="their-own-7")
+    assert (talk.own, talk.loads) == ("their-own-7", True)
+    await talk.ask("go on", 20.0, 1.0)
+    await talk.close()
+    assert transcript(tmp_path / "session" / "log.jsonl") == "## agent\n\nagain\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "remedy"),
+    [
+        ({"version": 7}, "speaks version 7 of the protocol", "install a version"),
+        ({"error": {"code": -32000, "message": "Authentication required"}}, "is not logged in", "keys"),
+        (
+            {"error": {"code": -32603, "message": "Internal error", "data": {"details": "no model"}}},
+            "no model",
+            "resume",
+        ),
+        ({"silent_s": 60}, "has not answered for 2 s", "try it by hand"),
+        ({"argv": ("/bin/echo", "hello")}, "does not speak the Agent Client Protocol: hello", "exec"),
+        ({"argv": ("/bin/false",)}, "does not speak the Agent Client Protocol", "exec"),
+        ({"argv": ("/nowhere/agent",)}, "No such file", "exec"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_an_agent_that_does_not_begin_has_a_remedy(
+    start: Start, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str, remedy: str
+) -> None:
+    monkeypatch.setattr(acp_talk, "START_S", 2.0)
+    with pytest.raises(Unavailable, match=message) as found:
+        await start([], **options)
+    assert remedy in found.value.remedy

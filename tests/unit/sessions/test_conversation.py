@@ -1,0 +1,53 @@
+"""What an agent says, as people read it, and what it says to have cost."""
+
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from kpd.sessions.brief import claimed_us, notes_of
+from kpd.sessions.conversation import Conversation, transcript
+from tests.support.sessions.json_values import JSON
+
+
+def told(conversation: Conversation, what: str, /, **fields: Any) -> None:
+    conversation.hear({"update": {"sessionUpdate": what, **fields}})
+
+
+def test_text_tools_and_the_last_words(tmp_path: Path) -> None:
+    heard: list[str] = []
+    conversation = Conversation(heard.append, tmp_path / "log")
+    told(conversation, "agent_message_chunk", content={"type": "text", "text": "I look."})
+    told(conversation, "tool_call", title="Edit k.c", kind="edit")
+    diff = {"type": "diff", "path": "/t/k.c", "oldText": "a\nb", "newText": "a\nc\nd"}
+    told(conversation, "tool_call_update", status="completed", content=[diff])
+    told(conversation, "agent_message_chunk", content={"type": "text", "text": "MEMO: x\n"})
+    assert "".join(heard) == "I look.\n[edit] Edit k.c\n[completed] k.c +2 -1\nMEMO: x\n"
+    assert conversation.message == "MEMO: x\n"
+    assert transcript(tmp_path / "log").startswith("## agent\n\nI look.")
+
+
+def test_costs_add_up_also_when_an_agent_counts_anew(tmp_path: Path) -> None:
+    conversation = Conversation(lambda text: None, tmp_path / "log", usd=1.0)
+    for amount, total in ((1.5, 1.5), (0.25, 1.75), (0.5, 2.0), (-1, 2.0), (float("nan"), 2.0), (1e9, 2.0)):
+        told(conversation, "usage_update", cost={"amount": amount, "currency": "USD"})
+        assert conversation.usd == total
+    told(conversation, "usage_update", cost={"amount": 9, "currency": "EUR"})
+    assert conversation.usd == 2.0
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(JSON, st.sampled_from(("agent_message_chunk", "tool_call", "tool_call_update", "usage_update", "x")), JSON, JSON)
+def test_no_update_raises(tmp_path: Path, whole: object, kind: str, content: object, cost: object) -> None:
+    conversation = Conversation(lambda text: None, tmp_path / "log")
+    conversation.hear(whole)
+    told(conversation, kind, content=content, cost=cost, title=content, status=cost)
+
+
+def test_a_claim_is_a_line_of_its_own_and_the_last_one_counts() -> None:
+    assert claimed_us("CLAIM: 3.5 us\n**CLAIM:** 88 µs") == 88.0
+    assert claimed_us("- claim: 1.5ms") == 1500.0
+    assert claimed_us("CLAIM: 12 ns") == 0.012
+    assert claimed_us("I CLAIM: 3 us") is None
+    assert claimed_us("CLAIM: fast") is None
+    assert notes_of("words\nMEMO: less work\nEXPECT: ipc up").memo == "less work"

@@ -1,0 +1,43 @@
+"""What a daemon that starts again knows of a session."""
+
+from kpd.model import events as e
+from kpd.model.fold import fold_all
+from kpd.model.run import Budget
+from kpd.model.spending import Usage
+from kpd.sessions.past import past
+
+AT = ("r1", 1)
+OPENED = e.SessionOpened(*AT, "r1.1", ("agent",), 60.0)
+KNOWN = e.SessionKnown(*AT, "r1.1", "own", "agent 1", True)
+PROMPTED = e.SessionPrompted(*AT, "r1.1", 1, 0)
+TURNED = e.SessionTurned(*AT, "r1.1", 1, "done", 12.0, "MEMO: x", 3.5, ("harness.c",))
+
+
+def log(*facts: e.Fact) -> list[e.Event]:
+    return [e.Event(seq, 100.0 + seq, fact) for seq, fact in enumerate(facts, 1)]
+
+
+def test_each_step_of_a_session_is_known() -> None:
+    assert past(log()) is None
+    opened = past(log(OPENED))
+    assert opened is not None
+    assert (opened.own, opened.turns, opened.prompted) == ("", 0, None)
+    asked = past(log(OPENED, KNOWN, PROMPTED))
+    assert asked is not None
+    assert (asked.own, asked.loads, asked.turns, asked.ended, asked.begun) == ("own", True, 1, None, 103.0)
+    bill = e.Billed(*AT, "propose", "mine", Usage(), 0.5)
+    ended = past(log(OPENED, KNOWN, PROMPTED, bill, TURNED))
+    assert ended is not None
+    assert (ended.ended, ended.spent_s, ended.usd) == ("done", 12.0, 0.5)
+
+
+def test_an_iteration_has_its_session_in_brief() -> None:
+    begun = (
+        e.RunQueued("r1", "scale", "mine", "local", Budget()), e.IterationStarted(*AT, "mine", 0), OPENED, KNOWN,
+        PROMPTED, e.PermissionAsked(*AT, "r1.1", 1, "edit", "x"), e.PermissionAnswered(*AT, "r1.1", 1, False, "no"),
+        TURNED,
+    )  # fmt: skip
+    found = fold_all(log(*begun)).runs["r1"].iterations[0].session
+    assert found is not None
+    assert (found.id, found.own, found.agent, found.turns, found.end) == ("r1.1", "own", "agent 1", 1, "done")
+    assert (found.seconds, found.claimed_us, found.foreign, found.refused) == (12.0, 3.5, ("harness.c",), 1)

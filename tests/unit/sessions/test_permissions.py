@@ -1,0 +1,86 @@
+"""What an agent may do without a person: by rule."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kpd.sessions.permissions import AgentWish, Place, decide, programs_of, wish_of
+from tests.support.sessions.json_values import JSON
+
+PLACE = Place(
+    Path("/w/tree"), (Path("/w/tree"), Path("/w/tmp")), (Path("/w"), Path("/usr")), ("harness.c",), ("ls", "gcc", "cd")
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "paths", "command", "allowed"),
+    [
+        ("edit", ("kernel.c",), "", True),
+        ("edit", ("/w/tree/new/file.c",), "", True),
+        ("edit", ("/w/tmp/x",), "", True),
+        ("edit", ("/w/tree/harness.c",), "", False),
+        ("edit", ("./a/../harness.c",), "", False),
+        ("edit", ("../TASK.md",), "", False),
+        ("edit", ("/w/treeish/x",), "", False),
+        ("edit", ("kernel.c", "/etc/passwd"), "", False),
+        ("edit", (), "", False),
+        ("delete", ("/",), "", False),
+        ("move", ("kernel.c", "/w/tmp/k.c"), "", True),
+        ("read", (), "", True),
+        ("read", ("/w/TASK.md",), "", True),
+        ("read", ("/usr/include/math.h",), "", True),
+        ("read", ("/root/.ssh/id_rsa",), "", False),
+        ("search", ("/w/tree",), "", True),
+        ("think", (), "", True),
+        ("fetch", (), "", False),
+        ("switch_mode", (), "", False),
+        ("execute", (), "cd /w/tree && gcc -O3 kernel.c 2>&1 | ls > out", True),
+        ("execute", (), "curl http://x", False),
+        ("execute", (), "ls; curl http://x", False),
+        ("execute", (), "ls $(curl http://x)", False),
+        ("execute", (), "A=1 ls", True),
+        ("execute", (), "'unclosed", False),
+        ("execute", (), "", False),
+        ("other", (), "", False),
+        ("nonsense", (), "", False),
+    ],
+)
+def test_rules(tool: str, paths: tuple[str, ...], command: str, allowed: bool) -> None:
+    answer = decide(AgentWish(tool, "a title", paths, command), PLACE)
+    assert answer.allowed == allowed
+    assert bool(answer.why) != allowed, "a refusal has its reason"
+
+
+def test_kpds_own_tools_are_allowed() -> None:
+    assert decide(AgentWish("other", "mcp__kpd__try"), PLACE).allowed
+    assert not decide(AgentWish("other", "mcp__kpdx__try"), PLACE).allowed
+
+
+@pytest.mark.parametrize(
+    ("command", "programs"),
+    [
+        ("a b; c|d&&e||f\ng", ("a", "c", "d", "e", "f", "g")),
+        ("/usr/bin/ls x", ("ls",)),
+        ("(ls)", ("ls",)),
+        ("ls > x cat", ("ls",)),
+        ("`ls`", None),
+        ("diff <(a) <(b)", None),
+    ],
+)
+def test_the_programs_of_a_command_line(command: str, programs: tuple[str, ...] | None) -> None:
+    assert programs_of(command) == programs
+
+
+def test_a_wish_is_read_from_wherever_agents_say_it() -> None:
+    call = {
+        "kind": "edit", "title": "Edit", "locations": [{"path": "a"}, {"path": 7}, "x"],
+        "content": [{"type": "diff", "path": "b"}], "rawInput": {"file_path": "c", "command": ["sh", "-c", "ls"]},
+    }  # fmt: skip
+    assert wish_of(call) == AgentWish("edit", "Edit", ("a", "b", "c"), "ls")
+
+
+@given(st.dictionaries(st.sampled_from(("kind", "title", "locations", "content", "rawInput")), JSON))
+def test_whatever_is_asked_has_an_answer(call: dict[str, object]) -> None:
+    answer = decide(wish_of(call), PLACE)
+    assert answer.allowed or answer.why
