@@ -28,6 +28,8 @@ from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 HARNESS, KERNEL = "harness.py", "kernel.py"
 RUNNER, FILES = "runner.zip", "task.zip"
+GPU_WORKER_CONFINED = True
+"""Whether the worker on a GPU has a sandbox of its own, within that of its job. It has not been tried on one yet."""
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
