@@ -7,6 +7,9 @@ TASK   ?= rmsnorm_silu_cpu
 PYTEST   := $(BIN)/python -m pytest --dist worksteal -n 2
 MEASURES := tests/slow/measure tests/slow/profile
 
+# Tests start a thousand programs: without compiled modules beside the sources, each would compile kpd anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: start demo quick test lint slow again mutants snapshots clean
 
 start: $(VENV)/.installed

@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -19,8 +20,10 @@ settings.register_profile("kpd", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=20)  # make quick
 settings.load_profile("kpd")
 
-# Programs of the tests write into pipes as they do for users: buffered.
-os.environ.pop("PYTHONUNBUFFERED", None)
+# Programs of the tests write into pipes as they do for users, buffered, and compile a module once for all of them.
+for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
+    os.environ.pop(name, None)
+sys.dont_write_bytecode = False
 
 # Where a shell runs the suite in the background, interrupts are ignored, and would be by every program of a test.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

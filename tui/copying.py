@@ -12,7 +12,7 @@ from kpd.workspace.paths import Workspace
 from tui.commands import asked
 from tui.format.numbers import count
 from tui.model.answers import Diff
-from tui.model.selected import folder_of, path_of, source_of
+from tui.model.selected import files_of, folder_of, path_of, source_of
 from tui.model.view import View
 from tui.widgets.lines import Lines
 
@@ -43,7 +43,7 @@ def copy_text(app: "KpdApp") -> None:
 
 
 def copy_kernel(app: "KpdApp") -> None:
-    app.run_worker(_copy_kernel(app, source_of(app.view), app.view.editable[0]), group="send")
+    app.run_worker(_copy_kernel(app, source_of(app.view), files_of(app.view)[0]), group="send")
 
 
 async def _copy_kernel(app: "KpdApp", ref: str, name: str) -> None:

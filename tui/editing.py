@@ -18,7 +18,7 @@ from kpd.workspace.paths import WorkspaceError
 from tui.actions.action import no_link
 from tui.actions.table import BY_ID
 from tui.commands import refusal
-from tui.model.selected import source_of
+from tui.model.selected import files_of, source_of
 from tui.screens.form import ChoiceScreen
 
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 def edit(app: "KpdApp") -> None:
     """Edit a file of the selected iteration; where there are several, ask which one."""
     view = app.view
-    run, ref, names = view.at.run, source_of(view), view.editable
+    run, ref, names = view.at.run, source_of(view), files_of(view)
+    removed = tuple(name for name in (view.run.folder if view.run else ()) if name not in names)
 
     def chosen(name: str | None) -> None:
         if name is not None:
-            app.run_worker(_edit(app, run, ref, names, name), group="send")
+            app.run_worker(_edit(app, run, ref, names, removed, name), group="send")
 
     if len(names) == 1:
         chosen(names[0])
@@ -43,7 +44,8 @@ def edit(app: "KpdApp") -> None:
         app.push_screen(ChoiceScreen(f"Edit which file of {ref}?", names), chosen)
 
 
-async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], name: str) -> None:
+async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], removed: tuple[str, ...], name: str) -> None:
+    """Let the operator edit `name`, and submit all files of `ref`; those that are `removed` are not among them."""
     files = await _files(app, ref, names, name)
     if files is None:
         return
@@ -59,7 +61,9 @@ async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], name: s
     except (OSError, UnicodeDecodeError) as err:
         app.say(f"edit: {path} cannot be read back: {err}", good=False)
     else:
-        await _send_back(app, run, name, path, code, {} if after == before else {**files, name: after})
+        gone = {"removed": removed} if removed else {}
+        op = EditKernel(run=run, files={**files, name: after}, **gone) if after != before else None
+        await _send_back(app, op, name, path, code)
 
 
 async def _files(app: "KpdApp", ref: str, names: Sequence[str], name: str) -> dict[str, str] | None:
@@ -96,18 +100,18 @@ async def _text(app: "KpdApp", ref: str, name: str) -> tuple[str, str, bool]:
     return text, "", False
 
 
-async def _send_back(app: "KpdApp", run: str, name: str, path: Path, code: int, files: dict[str, str]) -> None:
-    """Submit the edited files.
+async def _send_back(app: "KpdApp", op: EditKernel | None, name: str, path: Path, code: int) -> None:
+    """Submit the edit.
 
-    The text is deleted only when the daemon has it, or when nothing was changed (no `files`).
+    The text is deleted only when the daemon has it, or when nothing was changed (no `op`).
     """
-    if not files:
+    if op is None:
         ended = f" (the editor ended with {code})" if code else ""
         app.say(f"nothing was changed in {name}{ended}, so nothing is sent", good=not code)
     elif code != 0:
         app.say(f"edit: the editor ended with {code}, so nothing is sent; your text is in {path}", good=False)
         return
-    elif why := await refusal(app, BY_ID["edit"], EditKernel(run=run, files=files)):
+    elif why := await refusal(app, BY_ID["edit"], op):
         app.say(f"{why}; your text is in {path}", good=False)
         return
     shutil.rmtree(path.parent)

@@ -13,9 +13,10 @@ from kpd.cli.exit_codes import DAEMON_CODES, FAILED, INFRA, OK, CliError
 from kpd.cli.parser import nearest
 from kpd.cli.terminal_text import line, narrate
 from kpd.client import DaemonError
+from kpd.workspace.editable import covers, is_plain
 from kpd.workspace.environment import REMEDY, editor
 from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import read_files
+from kpd.workspace.run_files import files_below, read_files
 
 _PLACE = re.compile(r"r[1-9][0-9]*(\.[0-9]+)?|[0-9]+")
 
@@ -23,7 +24,12 @@ _PLACE = re.compile(r"r[1-9][0-9]*(\.[0-9]+)?|[0-9]+")
 def arguments(parser: ArgumentParser) -> None:
     what = "a run or an iteration to start from; the active run's incumbent if left out"
     parser.add_argument("place", nargs="?", metavar="RUN|ITER", help=what)
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the file to edit, if the task has several")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="the file to edit, if the task has several; a new one where it may have more",
+    )
 
 
 def execute(args: Namespace) -> int:
@@ -36,23 +42,25 @@ def execute(args: Namespace) -> int:
     if card is None or card["error"]:
         raise CliError(f"the task {run['task']} is {'broken' if card else 'gone'}", "kpd status")
     files = _files(ws, run, number, card["editable"])
-    chosen = _chosen(name, list(files))
+    gone = [path for path in card["editable"] if path not in files]
+    chosen = _chosen(name, list(files), card["areas"])
     if run["status"] == "ended":
         remedy = f"edit {ws.tasks / run['task'] / chosen} itself: the next run starts from it"
         raise CliError(f"{run['id']} has ended: {run['reason']}", remedy, FAILED)
     copy = Path(tempfile.mkdtemp(prefix="kpd-edit-")) / Path(chosen).name
-    copy.write_text(files[chosen], newline="")
+    before = files.get(chosen, "")
+    copy.write_text(before, newline="")
     _let_edit(words, copy)
     try:
         text = copy.read_bytes().decode()
     except UnicodeDecodeError as err:
         raise CliError("that is not UTF-8 text any more", f"it is kept in {copy}", FAILED) from err
-    if text == files[chosen]:
+    if text == before:
         shutil.rmtree(copy.parent)
         narrate("nothing changed")
         return OK
     try:
-        command(ws, "edit", run=run["id"], files={**files, chosen: text})
+        command(ws, "edit", run=run["id"], files={**files, chosen: text}, **({"removed": gone} if gone else {}))
     except DaemonError as err:
         # The only usage error that a text can cause is its length.
         remedy = f"save it as {ws.tasks / run['task'] / chosen} yourself" if err.code == "usage" else err.remedy
@@ -81,21 +89,23 @@ def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None
 
 
 def _files(ws: Workspace, run: dict[str, Any], number: int | None, editable: list[str]) -> dict[str, str]:
-    """Read the candidate's editable files as text. Raises CliError."""
-    folder = ws.tasks / run["task"]
+    """Read the candidate's editable files as text, those of `editable` first. Raises CliError."""
+    folder, names = ws.tasks / run["task"], editable
     if number is not None:
         folder = ws.iteration_folder(run["task"], run["id"], number) / "candidate"
+        there = files_below(folder)
+        names = [name for name in editable if name in there] + [name for name in there if name not in editable]
     try:
-        return {name: data.decode() for name, data in read_files(folder, editable).items()}
+        return {name: data.decode() for name, data in read_files(folder, names or editable).items()}
     except UnicodeDecodeError as err:
         raise CliError(f"the editable files in {folder} are not all UTF-8 text", "edit the task folder itself") from err
 
 
-def _chosen(name: str | None, files: list[str]) -> str:
-    """Return the file to open: the named one, else the first. Raises CliError."""
+def _chosen(name: str | None, files: list[str], areas: Sequence[str]) -> str:
+    """Return the file to open: the named one, a new one in one of the `areas`, or else the first. Raises CliError."""
     if name is None:
         return files[0]
-    if name not in files:
+    if name not in files and not (is_plain(name) and any(covers(area, name) for area in areas)):
         raise CliError(f"{line(name)} is not an editable file", nearest(name, files))
     return name
 

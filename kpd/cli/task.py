@@ -28,7 +28,9 @@ def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="what", metavar="new|check|list", required=True)
     new = verbs.add_parser("new", help="create a small task to start from, or a task of a production kernel")
     new.add_argument("name", metavar="NAME")
-    new.add_argument("--language", metavar="L", default="c", help="language of the small task (default: c)")
+    new.add_argument(
+        "--language", "--lang", metavar="L", default="c", help="language of the small task: c, python (default: c)"
+    )
     task_new.arguments(new)
     check = verbs.add_parser(
         "check", help="check tasks, and build and run each once; explain errors, and exit with 64 if there are any"

@@ -1,10 +1,10 @@
 """Reads an iteration's files as text: only inside its folder, limited in size."""
 
-import difflib
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from kpd.text.patches import patch
 from kpd.wire import DaemonError
 from kpd.workspace.paths import OutsideFolder, inside
 
@@ -39,21 +39,11 @@ def difference(before: Path, after: Path, before_name: str, after_name: str) -> 
         if not folder.is_dir():
             remedy = "put it back if it was moved away; an iteration that has proposed nothing never had one"
             raise DaemonError("unknown", f"the files of {name} are not there: no folder {folder}", remedy)
-    names = sorted({*_names(before), *_names(after)})
-    return "".join(line for name in names for line in _compare(before, after, name, before_name, after_name))
-
-
-def _compare(before: Path, after: Path, name: str, before_name: str, after_name: str) -> Iterator[str]:
-    old, old_cut = text(before, name, MOST_DIFFED) if (before / name).is_file() else ("", False)
-    new, new_cut = text(after, name, MOST_DIFFED) if (after / name).is_file() else ("", False)
-    if old_cut or new_cut:
-        yield f"{name}: too large to compare\n"
-        return
-    lines = difflib.unified_diff(
-        old.splitlines(keepends=True), new.splitlines(keepends=True), f"{before_name}/{name}", f"{after_name}/{name}"
-    )
-    for line in lines:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    old, new = ({name: text(folder, name, MOST_DIFFED) for name in _names(folder)} for folder in (before, after))
+    large = {name for side in (old, new) for name, (_, cut) in side.items() if cut}
+    was, now = ({name: found for name, (found, _) in side.items() if name not in large} for side in (old, new))
+    lines = [f"{name}: too large to compare\n" for name in sorted(large)]
+    return "".join([*patch(was, now, before_name, after_name), *lines])
 
 
 def _names(folder: Path) -> Iterator[str]:

@@ -1,16 +1,11 @@
 """Computes the patch between two candidates."""
 
-import difflib
+from collections.abc import Mapping
 
-NONE = "/dev/null"
-"""What a patch calls a file that is not there."""
+from kpd.text.patches import patch
 
 
-def unified(before: dict[str, bytes], after: dict[str, bytes]) -> str:
-    """Compute a patch from `before` to `after`, with files in the order of their names, also new and removed ones."""
-    patch: list[str] = []
-    for path in sorted(before.keys() | after.keys()):
-        old, new = (side.get(path, b"").decode(errors="replace").splitlines(keepends=True) for side in (before, after))
-        left, right = (f"a/{path}" if path in before else NONE), (f"b/{path}" if path in after else NONE)
-        patch += difflib.unified_diff(old, new, left, right)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in patch)
+def unified(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
+    """Compute a patch from `before` to `after`, with files in the order of their names."""
+    old, new = ({path: data.decode(errors="replace") for path, data in side.items()} for side in (before, after))
+    return "".join(patch(old, new))

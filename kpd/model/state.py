@@ -19,7 +19,8 @@ from kpd.model.waits import Hold
 class TaskCard:
     """A task as the daemon last read it; `error` is set when its folder is refused.
 
-    `unchecked`: nothing compares its results, so a speed-up says nothing about them.
+    `unchecked`: nothing compares its results, so a speed-up says nothing about them. In the `areas`, folders and globs,
+    candidates may also add files and remove them.
     """
 
     name: str
@@ -32,6 +33,7 @@ class TaskCard:
     need: Need = ANY
     error: str = ""
     unchecked: bool = False
+    areas: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

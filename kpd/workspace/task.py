@@ -131,7 +131,7 @@ def card(task: Task) -> TaskCard:
     points = prod(len(values) for values in task.tune.values()) if task.tune else 0
     return TaskCard(
         task.name, task.summary, task.language, task.editable, task.own_score or "us", task.bench.direction, points,
-        task.need, unchecked=task.check.unchecked,
+        task.need, unchecked=task.check.unchecked, areas=task.areas,
     )  # fmt: skip
 
 

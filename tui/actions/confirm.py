@@ -150,7 +150,10 @@ def _files(view: View, run: Run) -> list[str]:
         return [f"Written to the task folder: {', '.join(map(clean, view.editable)) or 'its editable files'}."]
     changed = [clean(name) for name, sha in proposed.files.items() if run.files.get(name) != sha]
     same = [clean(name) for name, sha in proposed.files.items() if run.files.get(name) == sha]
-    found = [f"Written to the task folder: {', '.join(changed)}."] if changed else ["No file changes."]
+    gone = [clean(name) for name in run.files if name not in proposed.files]
+    found = [f"Written to the task folder: {', '.join(changed)}."] if changed else []
+    found += [f"Removed from it: {', '.join(gone)}."] if gone else []
+    found = found or ["No file changes."]
     return found + ([f"The same in both: {', '.join(same)}."] if same else [])
 
 

@@ -103,6 +103,14 @@ def folder_of(view: View) -> str:
     return str(workspace.iteration_folder(view.run.task, view.run.id, view.iteration.number))
 
 
+def files_of(view: View) -> tuple[str, ...]:
+    """Return the editable files of `source_of`, those that the task has first."""
+    proposed, run = view.shown.detail.proposed, view.run
+    known = proposed.files if proposed is not None and source_of(view) == view.ref else run.files if run else {}
+    own = tuple(name for name in view.editable if name in known)
+    return (*own, *sorted(known.keys() - set(own))) or view.editable
+
+
 def source_of(view: View) -> str:
     """Return the iteration whose files an edit begins with: the selected one once it has files, else the incumbent."""
     it, run = view.iteration, view.run

@@ -32,6 +32,7 @@ class PatchRows:
 @dataclass(frozen=True, slots=True)
 class _File:
     name: str
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class _Layout:
         file = ""
         for nth, hunk in enumerate(self._patch.hunks):
             if hunk.file != file:
-                entries += [BLANK, _File(hunk.file)]
+                entries += [BLANK, _File(hunk.file, hunk.note)]
                 file = hunk.file
             begins.append(len(entries))
             entries.append(_Rule(nth))
@@ -102,8 +103,10 @@ class _Layout:
         match entry:
             case Content():
                 return entry
-            case _File(name):
-                return line((clip(name or "a file without a name", self._width), ".strong"))
+            case _File(name, note):
+                said = f"  {note}" if note else ""
+                title = clip(name or "a file without a name", max(8, self._width - len(said)))
+                return line((title, ".strong"), (said, ".added" if note == "new" else ".removed"))
             case _Rule(nth):
                 return self._rule(self._patch.hunks[nth])
         hunk, looks = self._patch.hunks[entry.hunk], self._looks[entry.hunk]

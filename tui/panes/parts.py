@@ -8,6 +8,7 @@ from kpd.text.endings import of_run
 from kpd.text.verdicts import UNCHECKED
 from kpd.text.waits import wait
 from kpd.workspace.config import ANY
+from kpd.workspace.editable import covers
 from tui.actions.table import key
 from tui.format.text import BLANK, Part, clean, clip, line, wrapped
 from tui.model.answers import Problem
@@ -111,7 +112,8 @@ def _task(view: View, width: int) -> list[Content]:
         return lines + sentence("Correct the file and save it: the daemon reads it again by itself.", width)
     lines += wrapped(task.summary, width) if task.summary else []
     lines += wrapped(f"! {UNCHECKED}", width, ".warn") if task.unchecked else []
-    files = ", ".join(clean(name) for name in task.editable) or "none"
+    here = (name for name in task.editable if not any(covers(area, name) for area in task.areas))
+    files = ", ".join(map(clean, (*here, *task.areas))) or "none"
     points = f"{task.tunable:,} points" if task.tunable else "none"
     lines += [
         BLANK,

@@ -15,6 +15,7 @@ MOST_MATCHED = 1_000
 ALIKE = 0.4
 """The share of two lines that must be the same for one to have taken the place of the other."""
 
+NOTHING = "/dev/null"
 Sign = Literal[" ", "+", "-", "\\"]
 Pair = tuple[int | None, int | None]
 """The numbers of a hunk's lines that stand side by side, before and after."""
@@ -36,11 +37,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hunk:
-    """The lines of one place in one file; `section` is the function or section that the diff names for it."""
+    """The lines of one place in one file; `section` is the function or section that the diff names for it.
+
+    `note` says that the file is new, or that it was removed.
+    """
 
     file: str
     section: str
     lines: tuple[Line, ...]
+    note: Literal["", "new", "removed"] = ""
 
     @property
     def begins(self) -> int:
@@ -129,7 +134,8 @@ class _Reader:
         self._hunks: list[Hunk] = []
         self._lines: list[Line] = []
         self._remarks: list[str] = []
-        self._file = self._section = ""
+        self._file = self._section = self._moved = ""
+        self._note: Literal["", "new", "removed"] = ""
         self._old = self._new = self._old_left = self._new_left = 0
         self._kept = self._added = self._removed = self._left_out = 0
 
@@ -147,8 +153,16 @@ class _Reader:
         elif raw.startswith("--- "):
             self._end()
             self._file = _name(raw[4:], self._file)
+            self._note = "new" if raw[4:] == NOTHING else ""
         elif raw.startswith("+++ "):
             self._file = _name(raw[4:], self._file)
+            self._note = "removed" if raw[4:] == NOTHING else self._note
+        elif raw.startswith("rename from "):
+            self._moved = clean(raw.removeprefix("rename from "))
+        elif raw.startswith("rename to "):
+            self._remarks.append(f"{self._moved} is now {clean(raw.removeprefix('rename to '))}")
+        elif raw.startswith(("diff --git ", "similarity index ")):
+            self._end()
         elif raw.strip():
             self._end()
             self._remarks.append(clean(raw))
@@ -184,7 +198,7 @@ class _Reader:
     def _end(self) -> None:
         """End the hunk: keep the lines since the last header, if there are any."""
         if self._lines:
-            self._hunks.append(Hunk(self._file, self._section, tuple(self._lines)))
+            self._hunks.append(Hunk(self._file, self._section, tuple(self._lines), self._note))
         self._lines = []
         self._section = ""
         self._old_left = self._new_left = 0
@@ -193,7 +207,7 @@ class _Reader:
 def _name(path: str, before: str) -> str:
     """Return a file's path without the side's name before it (`a/`, `r1.4/`); a deleted file keeps its old path."""
     path = clean(path.partition("\t")[0])
-    return before if path == "/dev/null" else path.partition("/")[2] or path
+    return before if path == NOTHING else path.partition("/")[2] or path
 
 
 def common(text: str, other: str) -> tuple[int, int]:

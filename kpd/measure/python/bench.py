@@ -24,10 +24,12 @@ from kpd.measure.roofline import MeasureRoofline
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import read_files
-from kpd.workspace.task import Task, TaskError
+from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 HARNESS, KERNEL = "harness.py", "kernel.py"
 RUNNER, FILES = "runner.zip", "task.zip"
+GPU_WORKER_CONFINED = True
+"""Whether the worker on a GPU has a sandbox of its own, within that of its job. It has not been tried on one yet."""
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
@@ -35,6 +37,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
 
     Raises BuildError and TaskError when the task is at fault, and HostError.
     """
+    _refuse(task)
     facts = await host.probe()
     python = await found(host, task.build.python, facts["system"])
     gpu = device.kind == "gpu"
@@ -42,7 +45,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     measuring, building = timed_context(facts, device, env), replace(untimed_context(facts, device), env=env)
     checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
     if gpu:
-        env |= {"CUDA_VISIBLE_DEVICES": device.id}
+        env |= {"CUDA_VISIBLE_DEVICES": device.id, **({} if GPU_WORKER_CONFINED else {"KPD_UNCONFINED": "1"})}
         checking = RunContext(lease=LeaseRequest(device.id), env=env)
     else:  # libraries that start as many threads as there are CPUs would disturb each other on one
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -56,6 +59,18 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     return DriverBench(
         host, task, device, runner, roofline, measure, compile, ("", ""), checking, measuring, cached=not gpu
     )
+
+
+def _refuse(task: Task) -> None:
+    """Raise TaskError for what the driver can do and this runner cannot."""
+    spec = task.check
+    compare = spec.compare if spec.compare != "scaled" else "elementwise"
+    for key, value, can in (
+        ("truth", spec.truth, "oracle"), ("sizes", spec.sizes, "listed"), ("compare", spec.compare, compare),
+    ):  # fmt: skip
+        if value != can:
+            message = f"{key} = {value!r} in [check], which kpd's runner for Python does not have"
+            raise TaskError(task.folder / TASK_FILE, 0, message, f'write {key} = "{can}"')
 
 
 async def _runner(host: Host, task: Task, python: Interpreter, where: RunContext, say: Say) -> Harness:

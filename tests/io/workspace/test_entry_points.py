@@ -14,7 +14,7 @@ from kpd.measure.catalogue import flags_of, prepare
 from kpd.model.agents import AgentTraits
 from kpd.profile.catalogue import RULE_LISTS, of_plug_ins, rule_lists, rules
 from kpd.workspace import entry_points, languages
-from kpd.workspace.config import HostConfig, load_config
+from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.entry_points import EntryPointGroup, PlugInError, plug_in_at_fault
 from kpd.workspace.languages import LANGUAGES, Syntax, syntax_of
 from kpd.workspace.paths import Workspace
@@ -110,12 +110,12 @@ def test_a_plug_in_is_known_by_its_name(plugged: Plugged, tmp_path: Path) -> Non
     plugged.add("kpd-mine", "kpd.agents", "mine = mine_agent:AGENT", mine_agent=AGENT)
     assert "mine" in AGENTS.names()
     plugged.add("kpd-over", "kpd.transports", "over = over_transport:KIND")
-    assert "script, sweep, mine; claude,sweep take turns" in help_of("run")
+    assert "script, session, sweep, mine; claude,sweep take turns" in help_of("run")
     assert "script, sweep, mine; several take turns" in help_of("agent")
     assert "--transport {controlmaster,ssh,over}" in help_of("hosts", "add")
     assert "mine_agent" not in sys.modules, "nobody has used it"
-    assert refusal("mine,sweep", Workspace(tmp_path)) == ("", "")
-    assert traits("mine,sweep,gone") == {"mine": AgentTraits(), "sweep": AgentTraits(explores=True)}
+    assert refusal("mine,sweep", Workspace(tmp_path), Config()) == ("", "")
+    assert traits("mine,sweep,gone", Config()) == {"mine": AgentTraits(), "sweep": AgentTraits(explores=True)}
     assert "mine" in choices()
 
 
@@ -133,11 +133,11 @@ def test_a_broken_plug_in_is_refused_where_it_is_named(
 ) -> None:
     plugged.add("kpd-mine", "kpd.agents", entries, mine_agent=text)
     for _ in range(2):  # a second import would not fail in the same way
-        reason, remedy = refusal("mine", Workspace(tmp_path))
+        reason, remedy = refusal("mine", Workspace(tmp_path), Config())
         assert reason.startswith("'mine' of kpd-mine 1.2 (kpd.agents, mine_agent:AGENT) ")
         assert wrong in reason
         assert remedy.startswith("correct the plug-in or uninstall it")
-    assert refusal("sweep", Workspace(tmp_path)) == ("", "")
+    assert refusal("sweep", Workspace(tmp_path), Config()) == ("", "")
     assert [(told, str(found).split(";")[0]) for told, found in AGENTS.plug_ins()] == [
         ("'mine' of kpd-mine 1.2 (kpd.agents, mine_agent:AGENT)", reason)
     ]
@@ -162,7 +162,7 @@ def test_metadata_of_another_kpd_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
     with pytest.raises(PlugInError, match=r"metadata of kpd has no kpd.agents: .*; install kpd again: pip install -e"):
         AGENTS.names()
     AGENTS._found.clear()
-    assert "install kpd again" in refusal("sweep", Workspace(tmp_path))[1]
+    assert "install kpd again" in refusal("sweep", Workspace(tmp_path), Config())[1]
 
 
 def test_where_an_error_comes_from(plugged: Plugged) -> None:

@@ -51,6 +51,7 @@ def test_a_checkout_stays_clean_whatever_was_run_in_it(tmp_path: Path, runtime: 
             "0",
             "-p",
             "no:cacheprovider",
+            "--hypothesis-profile=quick",
             "tests/unit/workspace",
             "tests/unit/measure",
         )

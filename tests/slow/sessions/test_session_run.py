@@ -1,7 +1,7 @@
 """Whole runs of a scripted coding agent by a real daemon."""
 
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 from tests.support.sessions.scripted import agent, kernel
 
 __all__ = ["daemon", "workspace"]
@@ -43,3 +43,31 @@ def test_what_lies_in_the_tree_is_measured_and_a_repair_goes_to_the_same_session
     said = (workspace.iteration_folder("scale", "r1", 1) / "session.md").read_text()
     assert "edit allowed\nedit refused\nexecute allowed\n/tmp/kpd-outside: Permission denied" in said
     assert "what was said before" not in said
+
+
+def test_a_session_over_its_time_is_measured_and_one_that_cannot_go_on_leaves_its_tree(
+    daemon: RealDaemon, workspace: Workspace
+) -> None:
+    agent(
+        workspace,
+        [["write", "kernel.c", kernel(4)], ["say", "MEMO: four\n"], ["fork", 3], ["sleep", 600]],
+        settings='limit = ["600s", "3s"]',
+        loads=False,
+    )
+    daemon.start()
+    daemon.command("run", task="scale", agent="mine", iterations=2, patience=2)
+    daemon.until_event("session_prompted")
+    written = workspace.iteration_folder("scale", "r1", 1) / "session" / "tree" / "kernel.c"
+    daemon.until(lambda: written.read_text() == kernel(4), "the edit")
+    daemon.kill()
+    daemon.until(lambda: not leftovers(workspace), "the agent and its children to end")
+    daemon.start()
+    daemon.command("resume")
+    daemon.until_event("run_ended")
+    turns = [(event["body"]["iteration"], event["body"]["end"]) for event in daemon.events("session_turned")]
+    assert turns[:2] == [(1, "lost"), (2, "time")]
+    assert len(daemon.events("session_prompted")) == len(turns), "no prompt twice"
+    first = daemon.query("show", iteration="r1.1")["iteration"]
+    assert (first["outcome"], first["spend"]["unpriced"] + first["spend"]["calls"] > 0) == ("accepted", True)
+    bills = daemon.events("billed")
+    assert all(bill["body"]["cut"] for bill in bills), "what it cost is not known"

@@ -18,7 +18,7 @@ class Shell:
     def __init__(self, folder: Path, runtime: str, source: Path = ROOT) -> None:
         self.folder = folder
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(("KPD_", "GIT_"))}
-        self.env |= {"PYTHONPATH": str(source), "XDG_RUNTIME_DIR": runtime, "PYTHONDONTWRITEBYTECODE": "1"}
+        self.env |= {"PYTHONPATH": str(source), "XDG_RUNTIME_DIR": runtime}
 
     def popen(self, *args: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host import arrays
@@ -36,12 +36,12 @@ class PythonHarness:
             self.module = importlib.import_module("harness")
         except Exception as err:
             raise HarnessError(f"harness.py cannot be imported: {type(err).__name__}: {err}") from err
+        self.place = str(Path(self.module.__file__ or "").parent)
         self.entry = self._has("ENTRY", str, "kernel")
         self.cases: dict[str, dict[str, int]] = self._has("CASES", dict)
         outputs = self._has("OUTPUTS", (tuple, list))
         self.outputs: tuple[str, ...] = tuple(map(str, outputs))
         self.fixed = frozenset(self._has("FIXED", (tuple, list), ()))
-        self.varies = bool(getattr(self.module, "VARIES", True))
         if not self.cases or not all(isinstance(dims, dict) for dims in self.cases.values()):
             raise HarnessError('harness.py: CASES must name each case with its dims: {"small": {"n": 1024}}')
         if not all(type(size) is int for dims in self.cases.values() for size in dims.values()):
@@ -76,9 +76,9 @@ class PythonHarness:
         return Inputs(values, layouts, at + -at % ALIGNED)
 
     def truth(self, values: dict[str, Any]) -> dict[str, Sequence[float]]:
-        """Compute the outputs by name, as numbers of double precision. Raises HarnessError."""
+        """Compute the outputs by name, as numbers of double precision. It may change `values`. Raises HarnessError."""
         try:
-            found = self.module.truth(**copy.deepcopy(values))
+            found = self.module.truth(**values)
             if not isinstance(found, dict):
                 found = dict(zip(self.outputs, found if isinstance(found, tuple) else (found,), strict=False))
             return {name: arrays.flat(found[name]) for name in self.outputs}
@@ -101,7 +101,7 @@ class PythonHarness:
                 if arrays.leaves(layout)
             }
             cases.append({"name": name, "dims": dims, "bytes": sizes})
-        return {"symbol": self.entry, "cases": cases, "oracle": self.oracle, "varies": self.varies}
+        return {"symbol": self.entry, "cases": cases, "oracle": self.oracle, "varies": False}
 
 
 def changed(inputs: Inputs, fixed: frozenset[str]) -> list[Layout]:

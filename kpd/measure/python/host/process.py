@@ -43,7 +43,7 @@ class Failed(Exception):
 class Worker:
     """A worker, its shared memory, and the clock of this process."""
 
-    def __init__(self, size: int, libraries: list[str], confined: bool, gpu: bool) -> None:
+    def __init__(self, size: int, libraries: list[str], confined: bool, gpu: bool, paths: list[str]) -> None:
         self.gpu = gpu
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         descriptor = _shared(self.size)
@@ -54,7 +54,7 @@ class Worker:
         self.stopped = False
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
-        order = json.dumps([theirs.fileno(), descriptor, self.size, libraries, confined, gpu, sys.path])
+        order = json.dumps([theirs.fileno(), descriptor, self.size, libraries, confined, gpu, paths])
         start = (
             "import json, sys; order = json.loads(sys.argv[1]); sys.path[:] = order.pop()\n"
             "from kpd.measure.python.host.worker import main; main(*order)"
@@ -191,10 +191,13 @@ class Worker:
         return found
 
     def scheduled_ns(self) -> tuple[int, int]:
-        """Return for how long in all its first thread waited for a CPU, and its threads had one; 0 if nobody tells."""
+        """Return for how long in all it and we waited for a CPU that others had, and for how long its threads had one.
+
+        Both are 0 where nobody tells.
+        """
         with contextlib.suppress(OSError, ValueError, IndexError):
-            waited = int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1])
-            return waited, int(1e9 * time.clock_gettime(~self.pid << 3 | CPU_TIME))
+            waited = [int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in (self.pid, "thread-self")]
+            return sum(waited), int(1e9 * time.clock_gettime(~self.pid << 3 | CPU_TIME))
         return 0, 0
 
     def end(self) -> None:

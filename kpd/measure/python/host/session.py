@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -32,6 +33,7 @@ class RunnerCommand:
         self.rule = self._rule()
         self.workers: list[Worker] = []
         self.folders: list[str] = []
+        self.compiled: dict[str, str] = {}
 
     def _rule(self) -> CompareRule:
         kind, _, steps = self.settings.get("compare", "elementwise").partition(":")
@@ -49,13 +51,21 @@ class RunnerCommand:
         size = max(ON_GPU if self.gpu else SHARED, 4 * max(sizes))
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
         folders = [(side, self._unpacked(path)) for side, path in kernels.items()]
-        worker = Worker(size, libraries, self.confined, self.gpu)
+        paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
+        worker = Worker(size, libraries, self.confined, self.gpu, paths)
         self.workers.append(worker)
         side = folders[0][0]
         try:
             worker.start()
             for side, folder in folders:
-                worker.ask(LOAD_MS, what="load", side=side, folder=folder, entry=self.harness.entry)
+                worker.ask(
+                    LOAD_MS,
+                    what="load",
+                    side=side,
+                    folder=folder,
+                    entry=self.harness.entry,
+                    compiled=self.compiled.get(folder, ""),
+                )
             worker.threads = worker.count()
         except Failed as err:
             problem = problem_of(err, side)
@@ -68,6 +78,9 @@ class RunnerCommand:
         """Unpack a kernel's files into a folder of the job, whose name does not tell a side."""
         folder = tempfile.mkdtemp(prefix="kernel", dir=Path.cwd())
         self.folders.append(folder)
+        if self.gpu:
+            self.compiled[folder] = str(Path.cwd() / "compiled" / _digest(path))
+            Path(self.compiled[folder]).mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(path) as archive:
             archive.extractall(folder)
         return folder
@@ -78,6 +91,10 @@ class RunnerCommand:
             worker.end()
         for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:32]
 
 
 def told(problem: KernelProblem, where: tuple[str, str], when: str = "check") -> KernelProblem:

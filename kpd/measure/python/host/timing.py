@@ -20,7 +20,8 @@ from kpd.measure.python.host.session import ON_GPU, SHARED, RunnerCommand, told
 BATCH_NS, GPU_BATCH_NS = 250_000, 1_000_000
 MOST_SETS = 64
 BASES = 4  # sets that the harness draws; the others begin as one of these, with elements changed
-LOST_SHARE = 0.05  # a batch in which other work had more of the CPU is taken again
+LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
+MOST_LOST = 1.0  # more than that time, for all batches of a case, and its caches tell of other work
 COMPARED = {"a": 0.02, "b": 0.12}  # the share of batches of which a result is compared
 GPU_QUADS = 24  # the most quads of a case on a GPU, where batches are longer
 CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
@@ -82,7 +83,7 @@ def _case(
             lost += waited
     report = {
         "reps": count * rounds, "a_ns": times["a"], "b_ns": times["b"], "steal_ticks": _stolen() - stolen,
-        "threads": 1, "lost_ns": 0 if worker.gpu else lost,
+        "threads": 1, "lost_ns": lost if lost > MOST_LOST * (sum(times["a"]) + sum(times["b"])) else 0,
     }  # fmt: skip
     return {**report, **_device(worker, count)} if worker.gpu else report
 
@@ -126,17 +127,20 @@ def batch(
     limit_ms: float,
     compared: float,
 ) -> tuple[int, int]:
-    """Take one batch. Return its nanoseconds, and for how long other work had the CPU. Raises KernelProblem."""
+    """Take one batch. Return its nanoseconds, and those beside in which other work had the CPU. Raises KernelProblem.
+
+    What the process and this one waited is no time of the batch, as long as none of the kernel's threads had a CPU.
+    """
     worker, count = calls.worker, len(calls.drawn)
     calls.restore()
     calls.change(rng)
     before = worker.scheduled_ns()
     answer, spent = calls.run(side, count, rounds, limit_ms)
     waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
-    delayed = min(waited, max(0, spent - ran))  # where its own threads kept it waiting, nothing was lost
+    delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
     if rng.random() < compared:
         compare(session, calls, side, answer, rng.randrange(count))
-    return max(spent - worker.idle_ns, 1), delayed
+    return max(spent - delayed - worker.idle_ns, 1), delayed
 
 
 def compare(session: RunnerCommand, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:

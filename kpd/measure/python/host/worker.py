@@ -23,6 +23,7 @@ from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls
 
 HEADER = struct.Struct("!I")
+CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TMPDIR")
 TOLD = 2000  # characters of an error
 
 
@@ -35,6 +36,7 @@ class Kernels:
         self.sets: list[Any] = []
         self.results: list[Any] = []
         self.layouts: list[Any] = []
+        self.compiled: dict[str, str] = {}
         self.entry = ""
         self.end = 0  # of the shared memory that results may take, on a GPU
         if gpu:
@@ -46,6 +48,9 @@ class Kernels:
 
     def load(self, side: str, folder: str) -> None:
         """Import kernel.py from `folder`. Modules that it imports from there are its own, and no other kernel's."""
+        self.use_cache(side)
+        for name in CACHES if self.compiled.get(side) else ():
+            Path(os.environ[name]).mkdir(exist_ok=True)
         known = set(sys.modules)
         sys.path.insert(0, folder)
         try:
@@ -65,6 +70,11 @@ class Kernels:
             raise AttributeError(f"kernel.py has no function {self.entry}")
         self.functions[side] = found
 
+    def use_cache(self, side: str) -> None:
+        """Let frameworks keep what they compile for this kernel in a folder of its own, by its content."""
+        for name in CACHES if self.compiled.get(side) else ():
+            os.environ[name] = f"{self.compiled[side]}/{name.lower()}"
+
     def prepare(self, sets: list[Any]) -> None:
         """Take the arguments of each set, whose arrays lie in shared memory."""
         self.results = [None] * len(sets)
@@ -80,6 +90,7 @@ class Kernels:
         function, results = self.functions[side], self.results
         chosen = self.sets[:count]
         if self.gpu:
+            self.use_cache(side)
             return self.gpu.run(function, chosen, results, rounds)
         for _ in range(rounds):
             for number, arguments in enumerate(chosen):
@@ -124,6 +135,7 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
     what = asked["what"]
     if what == "load":
         kernels.entry = asked["entry"]
+        kernels.compiled[asked["side"]] = asked["compiled"]
         kernels.load(asked["side"], asked["folder"])
         gc.collect()
         gc.freeze()
@@ -156,7 +168,7 @@ def main(line: int, memory: int, size: int, libraries: list[str], confined: bool
     kernels = Kernels(shared, gpu)
     if confined:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
-        confine(Sandbox(reads=tuple(sorted(roots)), gpu=gpu))
+        confine(Sandbox(tuple(sorted(roots)), (str(Path.cwd() / "compiled"),) if gpu else (), gpu))
         if not gpu:
             calls.forbid()
     gc.disable()

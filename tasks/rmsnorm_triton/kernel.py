@@ -1,0 +1,35 @@
+"""RMSNorm with weights in Triton: the plain version. One program a row, and the row is read twice.
+
+Agents edit this file: keep the function and its arguments, harness.py calls it.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+BLOCK = 256
+WARPS = 4
+
+
+@triton.jit
+def rmsnorm_kernel(x_ptr, weight_ptr, y_ptr, cols, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64) * cols
+    squares = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, cols, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row + at, mask=at < cols, other=0.0).to(tl.float32)
+        squares += x * x
+    scale = 1.0 / tl.sqrt(tl.sum(squares, axis=0) / cols + eps)
+    for start in range(0, cols, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        inside = at < cols
+        x = tl.load(x_ptr + row + at, mask=inside, other=0.0).to(tl.float32)
+        weight = tl.load(weight_ptr + at, mask=inside, other=0.0).to(tl.float32)
+        tl.store(y_ptr + row + at, (x * scale * weight).to(tl.float16), mask=inside)
+
+
+def rmsnorm(x, weight, eps):
+    rows, cols = x.shape
+    y = torch.empty_like(x)
+    rmsnorm_kernel[(rows,)](x, weight, y, cols, eps, BLOCK=BLOCK, num_warps=WARPS)
+    return y

@@ -1,0 +1,130 @@
+"""Callables that try to win without computing faster: what each comes to."""
+
+from itertools import count
+
+import pytest
+
+from kpd.measure.audits import summary
+from kpd.measure.bench import CheckFailed
+from kpd.measure.driver.bench import DriverBench
+from kpd.measure.judge import log_ratio
+from tests.support.measure.measured import local_host
+from tests.support.measure.python_tasks import built, ready, small_task
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+numbers = count()
+HEAD = (
+    "import ctypes, gc, os, signal, socket, sys, threading, time\nimport numpy as np\nRIGHT = lambda a, b: 2 * a + b\n"
+)
+
+
+@pytest.fixture(scope="module", name="bench")
+async def _bench(tmp_path_factory):
+    root = tmp_path_factory.mktemp("python")
+    async with local_host(root / "host") as host:
+        yield await ready(host, small_task(root))
+
+
+REFUSED = {
+    "returns an input": ("def kernel(a, b):\n    return a", "out.* should be"),
+    "returns nothing": ("def kernel(a, b):\n    2 * a + b", "is of type NoneType"),
+    "returns the first result again": (
+        "kept = []\ndef kernel(a, b):\n    if not kept: kept.append(RIGHT(a, b))\n    return kept[0]",
+        "out.* should be",
+    ),
+    "fills one buffer in all calls": (
+        "out = np.empty(4099, 'float32')\ndef kernel(a, b):\n    out[:] = RIGHT(a, b)\n    return out",
+        "out.* should be",
+    ),
+    "returns an array of its own type": (
+        "class Lazy(np.ndarray): pass\ndef kernel(a, b):\n    return RIGHT(a, b).view(Lazy)",
+        "is of type Lazy",
+    ),
+    "changes an input": (
+        "def kernel(a, b):\n    out = RIGHT(a, b)\n    a[0] += 1\n    return out",
+        "changes its input a",
+    ),
+    "writes beside its arguments": (
+        "def kernel(a, b):\n    ctypes.memset(b.ctypes.data + b.nbytes + 8, 1, 4)\n    return RIGHT(a, b)",
+        "writes outside its arguments",
+    ),
+    "returns too few": ("def kernel(a, b):\n    return RIGHT(a, b)[:-1]", "4098 elements .* should have 4099"),
+    "leaves a thread": (
+        "def kernel(a, b):\n    threading.Thread(target=time.sleep, args=(9,)).start()\n    return RIGHT(a, b)",
+        r"leaves \d threads running",
+    ),
+    "imports the judge": ("import harness\nkernel = harness.truth", "No module named 'harness'"),
+    "starts a process": ("os.fork()\nkernel = RIGHT", "Operation not permitted"),
+    "opens a connection": ("socket.socket()\nkernel = RIGHT", "Operation not permitted"),
+    "reads its parent": ("open(f'/proc/{os.getppid()}/mem', 'rb')\nkernel = RIGHT", "Permission denied"),
+    "ends its parent": ("os.kill(os.getppid(), 9)\nkernel = RIGHT", "Operation not permitted"),
+    "writes a file": ("open('left', 'w')\nkernel = RIGHT", "Permission denied"),
+    "ends its process": ("def kernel(a, b):\n    os._exit(0)", "exit|ended"),
+    "crashes": ("def kernel(a, b):\n    ctypes.string_at(0)", "SIGSEGV|crashed"),
+    "raises": ("def kernel(a, b):\n    return a @ np.zeros((2, 2))", r"ValueError: .*kernel.py, line 5"),
+    "answers in its worker's place": (
+        "def kernel(a, b):\n    for fd in range(3, 64):\n        try: os.write(fd, b'\\0\\0\\0\\x0a{\"at\": []}')\n"
+        "        except OSError: pass\n    return RIGHT(a, b)",
+        "socket|cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+async def test_a_check_refuses(bench: DriverBench, what: str) -> None:
+    source, said = REFUSED[what]
+    job = await built(bench, {"kernel.py": f"{HEAD}{source}\n"})
+    with pytest.raises(CheckFailed, match=said):
+        await bench.check(job, f"check{next(numbers)}", print)
+
+
+async def gains(bench: DriverBench, source: str) -> list[float]:
+    """The gains in percent that a candidate shows in three processes."""
+    incumbent, candidate = await built(bench), await built(bench, {"kernel.py": f"{HEAD}{source}\n"})
+    samples = [one async for one in bench.time(incumbent, candidate, f"time{next(numbers)}", 0, 3, print)]
+    return sorted(100 * log_ratio(one.cases["small"]) for one in samples)
+
+
+CLOCKS = """
+def zero(*_): return 0
+time.perf_counter_ns = time.perf_counter = time.monotonic = time.time = time.time_ns = zero
+gc.enable(); sys.setswitchinterval(1e-6)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001); signal.signal(signal.SIGALRM, zero)
+def kernel(a, b): return RIGHT(a, b)
+"""
+
+
+async def test_a_clock_of_its_own_gains_nothing(bench: DriverBench) -> None:
+    assert (await gains(bench, CLOCKS))[1] < 25
+
+
+async def test_a_result_that_is_kept_for_contents_seen_before_is_wrong_while_timed(bench: DriverBench) -> None:
+    keeps = """
+kept = {}
+def kernel(a, b):
+    key = (a[7], a[-1], b[5])
+    if key not in kept: kept[key] = RIGHT(a, b)
+    return kept[key].copy()
+"""
+    with pytest.raises(CheckFailed, match=r"out.* should be"):
+        await gains(bench, keeps)
+
+
+async def test_a_gain_that_slows_the_other_side_down_is_not_there_alone(bench: DriverBench) -> None:
+    slows = """
+def kernel(a, b):
+    other = sys.modules.get("kernel_a")
+    if other is not None and not hasattr(other, "slow"):
+        other.slow = True
+        def slow(a, b, sum=sum, range=range): sum(range(3000)); return 2 * a + b
+        other.kernel.__code__ = slow.__code__
+        other.kernel.__defaults__ = slow.__defaults__
+    return RIGHT(a, b)
+"""
+    incumbent, candidate = await built(bench), await built(bench, {"kernel.py": f"{HEAD}{slows}\n"})
+    contest = [one async for one in bench.time(incumbent, candidate, f"time{next(numbers)}", 0, 5, print)]
+    seen = [100 * log_ratio(one.cases["small"]) for one in contest]
+    assert min(seen) > 100
+    audit = await bench.audit(incumbent, candidate, lambda name: f"{name}{next(numbers)}", print)
+    found = summary(audit, contest)
+    assert found.alone.pct < 50 < found.fresh.pct
