@@ -225,7 +225,6 @@ def test_diff_of_runs_of_different_tasks_is_refused(asked: Asked) -> None:
 
 def test_diff_shows_files_that_come_and_go_and_missing_newlines(asked: Asked) -> None:
     asked.iteration(1).write_candidate({"new.h": b"no newline"})
-    (asked.iteration(1).candidate / "build.json").unlink()
     text = asked.ask("diff", iteration="r1.1")["text"]
     assert "+no newline\n\\ No newline at end of file\n" in text
     assert "-{}\n\\ No newline at end of file\n" in text
