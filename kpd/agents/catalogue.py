@@ -4,7 +4,7 @@ from kpd.agents.agent import Agent, AgentKind
 from kpd.agents.operator import OperatorEdit, RemeasureAgent
 from kpd.model.agents import AGAIN, BASELINE, AgentTraits
 from kpd.workspace.config import Config
-from kpd.workspace.entry_points import EntryPointGroup, PlugInError
+from kpd.workspace.entry_points import SESSION, EntryPointGroup, PlugInError
 from kpd.workspace.paths import Workspace
 
 
@@ -20,10 +20,6 @@ UNNAMED = {
     AGAIN: AgentKind(lambda config, of: RemeasureAgent(), operators=True),
 }
 """The agents of iterations that kpd begins by itself; no run may name them."""
-
-
-SESSION = "session"
-"""The entry that stands for all agents of config.toml: `session:NAME`, or NAME alone."""
 
 
 def make_agent(name: str, config: Config) -> Agent:

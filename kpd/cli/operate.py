@@ -11,7 +11,7 @@ from kpd.operations.arguments import Arg
 from kpd.operations.catalogue import KEYS, OPERATIONS
 from kpd.operations.operation import Operation, fields, spoken
 from kpd.text.foreign import visible
-from kpd.workspace.entry_points import EntryPointGroup
+from kpd.workspace.entry_points import SESSION, EntryPointGroup
 
 
 def declared(verb: str) -> tuple[type[Operation[Any]], dict[str, Any]]:
@@ -56,7 +56,7 @@ def _help(said: Arg) -> str:
 
 def agents() -> tuple[str, ...]:
     """Return the names of all installed agents, without importing any. Raises PlugInError."""
-    return EntryPointGroup("kpd.agents", lambda found: found).names()
+    return tuple(name for name in EntryPointGroup("kpd.agents", lambda found: found).names() if name != SESSION)
 
 
 def _parts(hint: Any) -> list[Any]:

@@ -20,6 +20,8 @@ T = TypeVar("T")
 Entries = Mapping[str, "EntryPoint"]
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 """The names that an entry may have: they are written on command lines and in config.toml."""
+SESSION = "session"
+"""The entry that stands for all coding agents of config.toml: people name these without it."""
 _CORRECT = "correct the plug-in or uninstall it, then restart the daemon; docs/extending.md shows how one is made"
 _REINSTALL = "install kpd again: pip install -e . in a checkout, else pip install --force-reinstall kpd"
 _imported: dict[str, str] = {}
