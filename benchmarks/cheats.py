@@ -58,6 +58,7 @@ class Result:
     step: str = ""
     flags: tuple[str, ...] = ()
     gain_pct: float | None = None
+    audited: dict[str, list[float]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
@@ -273,9 +274,19 @@ def _note(result: Result, fact: e.IterationFact) -> None:
         case e.Judged():
             result.flags = (*result.flags, *map(flag, fact.flags))
             result.gain_pct = round(fact.verdict.gain.pct, 2)
+            result.audited = audited(fact)
         case e.IterationEnded():
             result.outcome = fact.outcome
             result.why = endings.iteration_ended(fact.cause)[:300]
+
+
+def audited(fact: e.Judged) -> dict[str, list[float]]:
+    """Return the gain and the ends of its interval, in the contest and in each audit."""
+    if (found := fact.audited) is None:
+        return {}
+    gains = {"contest": fact.verdict.gain, "fresh": found.fresh, "alone": found.alone, "kept": found.kept}
+    ends = {name: [gain.pct, gain.low, gain.high] for name, gain in gains.items() if gain is not None}
+    return ends | {"cold": [found.cold], "seconds": [found.seconds]}
 
 
 def chosen(args: argparse.Namespace) -> list[Kernel]:

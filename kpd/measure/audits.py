@@ -1,9 +1,10 @@
 """Judges what must hold of a gain before its candidate is accepted: pure, from the audits' own samples.
 
-A gain is believed where at least `SHARE` of it is there on inputs that are new in every call, and where each kernel is
-timed in processes without the other one; both as a logarithm of the time, against the lower end of the contest's
-interval. The audits find gains that come from elsewhere, and decide none: they are far shorter than a contest, and
-their caches are in another state. So a candidate is refused only beyond doubt.
+A gain is believed where it is there on inputs that are new in every call, and where each kernel is timed in processes
+without the other one; both as a logarithm of the time, against the lower end of the contest's interval. The audits find
+gains that come from elsewhere, and decide none: they are far shorter than a contest, and their caches are in another
+state. So a candidate is refused only beyond doubt, and what that state costs the incumbent may cost the candidate, too.
+Calls that differ from those on new inputs in nothing but the contents need no such allowance.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +20,12 @@ from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import ClockForged, GainNotHeld
 from kpd.model.verdicts import Gain
 
-SHARE = 0.5
+SHARE = 0.8
 """The share of the contest's gain that an audit must leave possible."""
+MOST_KEPT = 0.1
+"""The share of the contest's gain that may be there only while inputs hardly change, and …"""
+LEAST_KEPT = 0.03
+"""… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
 CONFIDENCE = 0.999
 """How sure an audit must be that less than that is there, one-sided."""
 CLOCK_SHARE = 0.05
@@ -42,7 +47,8 @@ class FreshCase:
     """Batches of a case, each of `reps` calls on inputs of their own: A's and B's of one pair came in random order.
 
     `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
-    elements were put into another order.
+    elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
+    contest; all else was the same (older samples lack them).
     """
 
     reps: int
@@ -50,6 +56,8 @@ class FreshCase:
     anew: bool
     a_ns: tuple[int, ...]
     b_ns: tuple[int, ...]
+    swapped_a_ns: tuple[int, ...] = ()
+    swapped_b_ns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,43 +74,98 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
     """Return what is told of the audits: gains, coverage and seconds."""
     cases = audit.fresh.values()
     return AuditSummary(
-        fresh_gain(audit.fresh, _weights(contest)),
+        fresh_gain(audit.fresh, contest),
         alone_gain(audit.alone, contest),
         sum(case.reps * len(case.a_ns) for case in cases),
         sum(case.compared for case in cases),
         audit.fresh_s + audit.alone_s,
         sum(sample.compared is False for sample in (*contest, *audit.alone)),
         sum(sample.compared is not None for sample in (*contest, *audit.alone)),
+        kept_gain(audit.fresh, _weights(contest)),
+        cold_share(audit.fresh, contest),
     )
 
 
 def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain is not there in an audit; None where both agree with the contest."""
-    if not _holds(found.fresh, claimed):
+    if not _holds(found.fresh, claimed, found.cold):
         return GainNotHeld("fresh", claimed.low, found.fresh.pct, found.fresh.high)
+    if found.kept is not None and _ratio(found.kept.low) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT):
+        return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     if not _holds(found.alone, claimed):
         return GainNotHeld("alone", claimed.low, found.alone.pct, found.alone.high)
     return None
 
 
-def _holds(found: AuditedGain, claimed: Gain) -> bool:
-    return _ratio(found.high) >= SHARE * _ratio(claimed.low)
+def _holds(found: AuditedGain, claimed: Gain, left: float = 1.0) -> bool:
+    return _ratio(found.high) >= SHARE * left * _ratio(claimed.low)
 
 
 def _ratio(pct: float) -> float:
     return -log(max(1 - pct / 100, 1e-9))
 
 
-def fresh_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> AuditedGain:
-    """Compute the gain on fresh inputs: the weighted mean over the cases of the median over the pairs."""
-    pairs = {name: [log(a / b) for a, b in zip(one.a_ns, one.b_ns, strict=True)] for name, one in cases.items()}
-    whole = sum(weights[name] for name in pairs)
-    shares = {name: weights[name] / whole for name in pairs}
-    middle = sum(shares[name] * median(ratios) for name, ratios in pairs.items())
-    error = sqrt(
-        sum((shares[name] * _MEDIAN * _deviation(ratios)) ** 2 / len(ratios) for name, ratios in pairs.items())
-    )
-    return _gain(middle, error, sum(len(ratios) - 1 for ratios in pairs.values()))
+def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> AuditedGain:
+    """Compute the gain on fresh inputs: the weighted mean over the cases of the median over the pairs.
+
+    All of them are of one process, so its error has the spread of the gain between the processes of the contest.
+    """
+    ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
+    middle, variance = _over_cases(ratios, _weights(contest))
+    spread = _deviation([_level(sample, "a_ns") - _level(sample, "b_ns") for sample in _clean(contest)])
+    return _gain(middle, sqrt(variance + spread**2), sum(len(some) - 1 for some in ratios.values()))
+
+
+def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
+    """Compute which share of its gain a candidate keeps that pays as much as the incumbent for the state of the caches.
+
+    In a contest code, branch predictors and data are warm from the call before; on fresh inputs they are not. A call
+    of the incumbent is longer by so much, and one of the candidate may be, too: of short calls that is a large part.
+    """
+    weights = _weights(contest)
+    warm, cold = 0.0, 0.0
+    for name, one in cases.items():
+        a, b = (_call_ns(contest, name, side) for side in ("a_ns", "b_ns"))
+        more = max(median(one.a_ns) / one.reps - a, 0.0)
+        warm += weights[name] * log(a / b)
+        cold += weights[name] * log((a + more) / (b + more))
+    return min(max(cold / warm, 0.0), 1.0) if warm > 0 else 1.0
+
+
+def _call_ns(contest: Sequence[ProcessSample], name: str, side: str) -> float:
+    cases = [sample.cases[name] for sample in _clean(contest)]
+    return median(median(getattr(case, side)) / case.reps for case in cases)
+
+
+def _clean(contest: Sequence[ProcessSample]) -> list[ProcessSample]:
+    return [sample for sample in contest if not sample.taint]
+
+
+def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> AuditedGain | None:
+    """Compute by how much the gain on inputs that hardly change is above that on fresh ones; None for older samples.
+
+    Both were taken in one process, and their calls differ in nothing but the contents. So neither the spread between
+    processes nor the state of caches is in it.
+    """
+    if not all(one.swapped_a_ns for one in cases.values()):
+        return None
+    fresh = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
+    swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
+    (middle, variance), (less, more) = _over_cases(swapped, weights), _over_cases(fresh, weights)
+    count = sum(len(some) - 1 for some in (*fresh.values(), *swapped.values()))
+    return _gain(middle - less, sqrt(variance + more), count)
+
+
+def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
+    return [log(a / b) for a, b in zip(a_ns, b_ns, strict=True)]
+
+
+def _over_cases(ratios: Mapping[str, Sequence[float]], weights: Mapping[str, float]) -> tuple[float, float]:
+    """Return the weighted mean of the cases' medians, and its variance."""
+    whole = sum(weights[name] for name in ratios)
+    shares = {name: weights[name] / whole for name in ratios}
+    variances = ((shares[name] * _MEDIAN * _deviation(some)) ** 2 / len(some) for name, some in ratios.items())
+    return sum(shares[name] * median(some) for name, some in ratios.items()), sum(variances)
 
 
 def alone_gain(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample]) -> AuditedGain:
@@ -112,7 +175,7 @@ def alone_gain(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample])
     """
     incumbent = [_level(sample, "a_ns") for sample in alone if sample.process % 2 == 0]
     candidate = [_level(sample, "b_ns") for sample in alone if sample.process % 2 == 1]
-    beside = [sample for sample in contest if not sample.taint]
+    beside = _clean(contest)
     spread = [
         max(_deviation([_level(sample, side) for sample in beside]), _deviation(times))
         for side, times in (("a_ns", incumbent), ("b_ns", candidate))

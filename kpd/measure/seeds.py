@@ -32,5 +32,5 @@ class Draws:
         return int.from_bytes(hashlib.sha256(self._key + self._drawn.to_bytes(8)).digest()) % limit
 
     def seed(self) -> str:
-        """Draw a seed for the driver: 16 hexadecimal digits."""
-        return f"{self.below(1 << 64):016x}"
+        """Draw a key for the driver, from which its own secret numbers follow: 32 hexadecimal digits."""
+        return f"{self.below(1 << 64):016x}{self.below(1 << 64):016x}"

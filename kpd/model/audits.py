@@ -16,7 +16,9 @@ class AuditSummary(msgspec.Struct, frozen=True):
 
     `calls` is the number of calls of either kernel on inputs of their own. Of the candidate's batches of such calls
     `compared` were compared with the truth. In `unread` of `processes` the code in memory could not be read, so it was
-    not compared with what was loaded.
+    not compared with what was loaded. `kept` is the part of the gain that is there only while inputs hardly change from
+    call to call; None where that was not measured. `cold` is the share of its gain in the contest that a candidate has
+    on fresh inputs if cold caches cost it as much time as they cost the incumbent.
     """
 
     fresh: AuditedGain
@@ -26,3 +28,5 @@ class AuditSummary(msgspec.Struct, frozen=True):
     seconds: float
     unread: int = 0
     processes: int = 0
+    kept: AuditedGain | None = None
+    cold: float = 1.0

@@ -73,6 +73,9 @@ def impossible(found: f.Impossible) -> str:
 
 def not_held(found: f.GainNotHeld) -> str:
     """Say which audit did not find the gain, and what it found."""
+    if found.audit == "kept":
+        told = f"{found.pct:.1f} % of time (at least {found.high_pct:.1f} %)"
+        return f"of the gain of at least {found.claimed_pct:+.1f} %, {told} is there only while inputs hardly change"
     where = {
         "fresh": "when every call has new inputs",
         "alone": "when each kernel is timed in processes without the other",

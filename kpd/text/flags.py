@@ -7,6 +7,7 @@ _DOES: dict[f.Purpose, str] = {
     "system": "calls the system past its library",
     "clock": "reads a clock",
     "cache": "drops data from a cache",
+    "modes": "changes how numbers are rounded or denormal ones are treated",
     "hidden": "is not code as it stands",
 }
 

@@ -54,7 +54,8 @@ class CheckSpec:
     kernel take the place of the oracle's; what they differ by from call to call is tolerated besides.
 
     With `sizes` = "any" secret sizes that no case has are checked, too, where the task's own kernel is right. With
-    `nonfinite` = "propagate" a NaN or an infinity in an input must be found in the outputs where the oracle has it.
+    `nonfinite` = "propagate" a NaN or an infinity in an input must be found in the outputs where the oracle has it; with
+    "kept" there must be either where the oracle has either, and may be elsewhere.
     `deterministic` says whether equal inputs must give equal bits in every call: "auto", where they do with the task's
     own kernel.
 
@@ -73,7 +74,7 @@ class CheckSpec:
     distributions: tuple[Distribution, ...] = DISTRIBUTIONS
     fast_math: bool = False
     sizes: Literal["any", "listed"] = "listed"
-    nonfinite: Literal["propagate", "any"] = "any"
+    nonfinite: Literal["propagate", "kept", "any"] = "any"
     deterministic: Literal["auto", "yes", "no"] = "auto"
     truth: Literal["oracle", "baseline"] = "oracle"
     limit_s: Seconds = 60.0
@@ -287,8 +288,8 @@ def refuse_check(document: Document, spec: CheckSpec) -> None:
             'sizes = "any" in [check], but truth = "baseline" cannot say at which other sizes that kernel is right'
         )
         raise document.error(message, 'write sizes = "listed"', "check", "sizes")
-    if spec.nonfinite == "propagate" and spec.fast_math:
-        message = 'nonfinite = "propagate" in [check], but fast_math allows flags that take all values to be finite'
+    if spec.nonfinite != "any" and spec.fast_math:
+        message = f'nonfinite = "{spec.nonfinite}" in [check], but fast_math allows flags that take all values to be finite'
         raise document.error(message, "remove one of them", "check", "nonfinite")
     if not spec.distributions or len(set(spec.distributions)) < len(spec.distributions):
         remedy = "name each kind of inputs that a kernel must be right for once"

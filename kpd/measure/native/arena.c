@@ -168,9 +168,10 @@ static void compare_part(void *context, size_t from, size_t to) {
 }
 
 /* Fresh inputs. They are made where the worker cannot see them, and copied. */
-void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution) {
+void arena_fill(view *v, kpd_distribution distribution) {
+    kpd_rng rng = {secret_draw()};
     v->turns = 0;
-    kpd_task.fill(v->problem, rng, distribution, v->pristine);
+    kpd_task.fill(v->problem, &rng, distribution, v->pristine);
     arena_show(v);
 }
 

@@ -1,7 +1,7 @@
 /* How exact the task's own kernel is: its error in each case, for each kind of inputs, of each output. A task without a
  * tolerance of its own judges candidates by it.
  *
- * The inputs come from a fixed seed: what is found holds for others of the same kind, as all of it is relative to the outputs.
+ * The inputs are the same each time, as there is no key: what is found holds for others of the same kind, as all of it is relative to the outputs.
  */
 #include "report.h"
 
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SEED 0x6B70645F626E6473u
 #define ELEMENTS 256    /* to be seen of an output, … */
 #define FEWEST_ROUNDS 3 /* … by so many calls … */
 #define MOST_ROUNDS 12  /* … or so many */
@@ -61,10 +60,10 @@ void bounds_draw(const view *v, void *const *data, size_t near, kpd_distribution
 }
 
 /* One call of the task's own kernel. Returns the elements of the output that has the fewest; 0 after a problem. */
-static size_t measure_once(size_t number, kpd_distribution d, kpd_rng *rng) {
+static size_t measure_once(size_t number, kpd_distribution d) {
     view *v = &job.views[number];
     size_t fewest = SIZE_MAX;
-    arena_fill(v, rng, d);
+    arena_fill(v, d);
     arena_poison(v);
     if (!loaded()) return 0;
     worker_call(CANDIDATE, (int)number, 0, 1);
@@ -78,12 +77,12 @@ static size_t measure_once(size_t number, kpd_distribution d, kpd_rng *rng) {
     return fewest ? fewest : 1;
 }
 
-static int measure_kind(size_t number, kpd_distribution d, kpd_rng *rng) {
+static int measure_kind(size_t number, kpd_distribution d) {
     int rounds = d == KPD_CONSTANT ? MOST_ROUNDS : FEWEST_ROUNDS; /* where all elements are equal, a call shows few errors */
     int least = kpd_task.cases[number].use == KPD_TIME_ONLY ? 1 : rounds;
     size_t seen = 0;
     for (int round = 0; round < MOST_ROUNDS && (round < least || seen < ELEMENTS); round++) {
-        size_t more = measure_once(number, d, rng);
+        size_t more = measure_once(number, d);
         if (!more) return 0;
         seen = more < SIZE_MAX - seen ? seen + more : SIZE_MAX;
     }
@@ -92,7 +91,6 @@ static int measure_kind(size_t number, kpd_distribution d, kpd_rng *rng) {
 
 /* Measure the errors of `object`, and write them to `path`: what bounds_read reads. */
 void bounds_measure(const char *object, const char *path) {
-    kpd_rng rng = {SEED};
     int going = 1;
     FILE *file = fopen(path, "w");
     if (!file) {
@@ -105,7 +103,7 @@ void bounds_measure(const char *object, const char *path) {
         for (int d = 0; d < KPD_DISTRIBUTIONS && going; d++) {
             int timed_only = kpd_task.cases[c].use == KPD_TIME_ONLY;
             if (!job.promised[d] || (timed_only && d != (int)job.timed)) continue;
-            going = measure_kind(c, (kpd_distribution)d, &rng);
+            going = measure_kind(c, (kpd_distribution)d);
             for (size_t b = 0; b < kpd_task.buffer_count && going; b++) {
                 const bound *one = &table[c][d][b];
                 fprintf(file, "%zu %d %zu %.17g %.17g %.17g %.17g %.17g\n", c, d, b, one->relative, one->share, one->absolute,

@@ -13,17 +13,17 @@
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
  * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both. With
  * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With baseline=OBJECT a check draws sizes:
- * where that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the outputs.
+ * where that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the
+ * outputs as it does in the truth; nonfinite=kept: where the truth is not finite, outputs may not be, either.
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
- * check, time, fresh and repeat read the secret seed from standard input: 16 hexadecimal digits. limit_ms is for one answer of the
+ * check, time, fresh and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
  * is null or what the kernel did wrong; run and memcheck have none. Exit status 0: no problem; 1: a problem; 2: the driver or
  * the harness is at fault, with the reason on standard error.
  */
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,13 +57,12 @@ static int fail(const char *message) {
 
 /* Load `object`, and do `what` with every case that is timed. */
 static void each(const char *object, int (*what)(int number, int calls), int calls) {
-    kpd_rng rng = {1};
     int going = 1;
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
     for (size_t c = 0; c < kpd_task.case_count && going; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
-        arena_fill(&job.views[c], &rng, job.timed);
+        arena_fill(&job.views[c], job.timed);
         arena_poison(&job.views[c]);
         going = loaded() && what((int)c, calls);
     }
@@ -79,7 +78,6 @@ static int stopped(int number, int calls) {
 
 /* For a profiler or a memcheck, in this process: to follow another one takes a second more. The kernel was right before. */
 static int run(const char *object, kpd_use left_out, void (*what)(view *v, int calls, outcome *answer), int calls) {
-    kpd_rng rng = {1};
     outcome answer = {.how = DONE};
     char path[PATH_BYTES];
     object_path(path, object);
@@ -88,7 +86,7 @@ static int run(const char *object, kpd_use left_out, void (*what)(view *v, int c
     if (answer.how == DONE) engine_load(path, CANDIDATE, &answer);
     for (size_t c = 0; c < kpd_task.case_count && answer.how == DONE; c++) {
         if (kpd_task.cases[c].use == left_out) continue;
-        arena_fill(&job.views[c], &rng, job.timed);
+        arena_fill(&job.views[c], job.timed);
         arena_poison(&job.views[c]);
         what(&job.views[c], calls, &answer);
     }
@@ -152,7 +150,7 @@ static int set(const char *name, size_t length, const char *value) {
     else if (!strncmp(name, "atol", length)) job.how.atol = atof(value);
     else if (!strncmp(name, "truth", length)) job.truth = value;
     else if (!strncmp(name, "baseline", length)) job.baseline = value;
-    else if (!strncmp(name, "nonfinite", length)) return job.nonfinite = !strcmp(value, "propagate");
+    else if (!strncmp(name, "nonfinite", length)) return (job.nonfinite = !strcmp(value, "propagate") ? PROPAGATE : !strcmp(value, "kept") ? KEPT : ANY) != ANY;
     else if (!strncmp(name, "bounds", length)) return job.how.native = bounds_read(value);
     else return 0;
     return 1;
@@ -194,14 +192,13 @@ int main(int argc, char **argv) {
     worker_start(job.views, job.shared, (const char *const[2]){argv[2], timing || auditing ? argv[3] : NULL});
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */
     else if (checking && job.baseline) referee_start(job.baseline, atoi(argv[argc - 1]), 0);
-    uint64_t seed = 0;
-    if (secret && scanf("%16" SCNx64, &seed) != 1) return fail("no seed on standard input");
+    if (secret && !secret_read()) return fail("no key on standard input");
     job.limit_ms = stopping ? STOPWATCH_LIMIT_MS : atoi(argv[argc - 1]);
     if (stopping) stopwatch(argv[2]);
-    if (checking) check(argv[2], atoi(argv[3]), seed);
-    if (timing) time_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, quads, seed);
-    if (auditing) fresh_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, atoi(argv[5]), seed);
-    if (repeating) repeat(argv[2], argv[3][0] == 'y' ? ALWAYS : argv[3][0] == 'n' ? NEVER : AS_THE_BASELINE, atoi(argv[4]), seed);
+    if (checking) check(argv[2], atoi(argv[3]));
+    if (timing) time_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, quads);
+    if (auditing) fresh_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, atoi(argv[5]));
+    if (repeating) repeat(argv[2], argv[3][0] == 'y' ? ALWAYS : argv[3][0] == 'n' ? NEVER : AS_THE_BASELINE, atoi(argv[4]));
     if (measuring) bounds_measure(argv[2], argv[3]);
     worker_stop();
     return problem.kind ? 1 : 0;

@@ -9,6 +9,7 @@
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
  *   calls.c    what it cannot ask of the system       limits.c        what it may use
+ *   secret.c   numbers that nobody can foresee
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -66,6 +67,7 @@ typedef struct {
     enum { ELEMENTWISE, SCALED, NORM, EXACT, STEPS } kind;
     double rtol, atol;
     double steps; /* of STEPS: so many at most */
+    int spreads;  /* what is not finite may have become another such value, and made others so: it must only not be lost */
     int native;   /* the tolerance follows from the error of the task's own kernel, instead of rtol and atol */
 } rule;
 
@@ -129,7 +131,7 @@ void arena_make(view *views, measurement **shared);
 int arena_fits(const kpd_case *drawn);
 void arena_resize(view *v, const kpd_case *size, int fenced);
 void arena_fence(const view *v, size_t b, int side, char **from, char **to);
-void arena_fill(view *v, kpd_rng *rng, kpd_distribution distribution);
+void arena_fill(view *v, kpd_distribution distribution);
 void arena_show(view *v); /* the inputs as they should be, to the worker */
 void arena_poison(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
@@ -137,6 +139,10 @@ const char *arena_damage(const view *v, char *text, size_t size);
 void arena_keep(view *v);
 int arena_differs(const view *v, size_t *output, size_t *index);
 void arena_restore(view *v, const char *fresh);
+
+/* secret.c */
+int secret_read(void);
+uint64_t secret_draw(void);
 
 /* turns.c */
 patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);

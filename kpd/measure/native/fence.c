@@ -1,5 +1,5 @@
-/* Pages without access before and behind each buffer: what a kernel reads or writes there ends the call, and is told by name.
- * They are the worker's alone: to the driver the same memory is the guard bands. */
+/* Pages without access before and behind each buffer, and inputs that can only be read: what a kernel reads or writes there ends
+ * the call, and is told by name. They are the worker's alone: to the driver the same memory can be written. */
 #include "driver.h"
 
 #include <signal.h>
@@ -13,19 +13,21 @@
 
 static const view *fenced; /* whose fences stand */
 
-static int sealed(const view *v, int access) {
+/* The bands of a buffer, and of an input what is between them. */
+static int sealed(const view *v, int bands, int inputs) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        char *from[2], *to[2];
         for (int side = 0; side < 2; side++) {
-            char *from, *to;
-            arena_fence(v, b, side, &from, &to);
-            if (mprotect(from, (size_t)(to - from), access)) return 0;
+            arena_fence(v, b, side, &from[side], &to[side]);
+            if (mprotect(from[side], (size_t)(to[side] - from[side]), bands)) return 0;
         }
+        if (!is_written(&v->buffers[b]) && mprotect(to[0], (size_t)(from[1] - to[0]), inputs)) return 0;
     }
     return 1;
 }
 
 void fence_lower(void) {
-    if (fenced) sealed(fenced, PROT_READ | PROT_WRITE);
+    if (fenced) sealed(fenced, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE);
     fenced = NULL;
 }
 
@@ -33,8 +35,8 @@ void fence_raise(const view *v) {
     if (fenced == v) return;
     fence_lower();
     if (!v->fenced) return;
-    if (sealed(v, PROT_NONE)) fenced = v;
-    else sealed(v, PROT_READ | PROT_WRITE); /* those that are closed */
+    if (sealed(v, PROT_NONE, PROT_READ)) fenced = v;
+    else sealed(v, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE); /* those that are closed */
 }
 
 /* 1 for a write, 0 for a read, -1 where the machine does not tell. */
@@ -47,13 +49,14 @@ static int is_write(const void *context) {
 #endif
 }
 
+/* Into the band before a buffer (side 0) or behind it (1), or into an input itself (2), which could be read. */
 static void strayed(const char *at, const void *context, size_t b, int side) {
-    static const char *const verbs[] = {"strayed", "read", "wrote"};
-    const char *name = fenced->buffers[b].name;
+    static const char *const verbs[] = {"strayed", "read", "wrote"}, *const places[] = {"before", "past the end of", "to its input"};
+    const char *name = fenced->buffers[b].name, *verb = side == 2 ? verbs[2] : verbs[is_write(context) + 1];
     long width = (long)element(fenced->buffers[b].type), bytes = at - (const char *)fenced->data[b];
     outcome answer = {.how = STRAYED};
-    snprintf(answer.message, sizeof answer.message, "%s %s %s, at %s[%ld]", verbs[is_write(context) + 1],
-        side ? "past the end of" : "before", name, name, side ? bytes / width : -((width - 1 - bytes) / width));
+    snprintf(answer.message, sizeof answer.message, "%s %s %s, at %s[%ld]", verb, places[side], name, name,
+        side ? bytes / width : -((width - 1 - bytes) / width));
     worker_tell(&answer);
     _exit(0);
 }
@@ -61,11 +64,13 @@ static void strayed(const char *at, const void *context, size_t b, int side) {
 static void caught(int number, siginfo_t *info, void *context) {
     const char *at = info->si_addr;
     for (size_t b = 0; fenced && b < kpd_task.buffer_count; b++) {
+        char *from[2], *to[2];
         for (int side = 0; side < 2; side++) {
-            char *from, *to;
-            arena_fence(fenced, b, side, &from, &to);
-            if (at >= from && at < to) strayed(at, context, b, side);
+            arena_fence(fenced, b, side, &from[side], &to[side]);
+            if (at >= from[side] && at < to[side]) strayed(at, context, b, side);
         }
+        const char *data = fenced->data[b], *end = data + fenced->buffers[b].count * element(fenced->buffers[b].type);
+        if (!is_written(&fenced->buffers[b]) && at >= to[0] && at < from[1]) strayed(at, context, b, at < data ? 0 : at < end ? 2 : 1);
     }
     limits_tell_why();
     signal(number, SIG_DFL); /* the instruction is tried again, and ends the process */

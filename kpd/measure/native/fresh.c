@@ -3,6 +3,11 @@
  * They are made here, out of the clock and out of the worker's sight. Where a harness is slow to fill them, the elements that
  * it filled are put into another order, block by block: that is what the swaps of a timing do, all at once. A harness with a
  * change of its own (see kpd_task.h) may not be able to take that, so it fills them anew for each call.
+ *
+ * Before that, a part of a timing, so long by chance, and then calls that differ from the fresh ones in nothing but the
+ * contents: as in a timing, little changes from call to call. All bytes are written and all caches are as with fresh contents.
+ * So what is gained in these calls only is gained by what a kernel keeps from call to call. Nothing that it sees tells them from
+ * a timing, but its outputs still hold what was there, as in one: a kernel that keeps results does so here.
  */
 #include "report.h"
 
@@ -15,9 +20,13 @@
 #define MOST_REPS 256
 #define BLOCK 127u       /* elements that stay together; rows are rarely a multiple of it */
 #define BLOCKS_A_STEP 8192u
+#define REHEARSED 4      /* quads of a timing before a case's calls, at the least … */
+#define MOST_REHEARSED 64 /* … and less than this many more; it ends anywhere in what a contest times */
+#define SWAPPED_SHARE 3  /* a third of the time is for contents that hardly change */
 #define DEAR 4           /* a truth that takes more than one in so many parts of a case's time is found once only */
 
-static char *filled; /* the harness's own inputs, to be put into other orders; where they lie is as in the pristine ones */
+/* Inputs that the harness has filled: to be put into other orders, and to see swaps. Where they lie is as in the pristine ones. */
+static char *filled;
 
 typedef struct {
     const char *from;
@@ -60,38 +69,47 @@ static void reorder(const view *v, kpd_rng *rng) {
     }
 }
 
-/* Whether the harness is quick enough to fill the inputs for each of so many calls. */
-static int fills_anew(const view *v, uint64_t fill_ns, uint64_t budget_ns) {
-    if (kpd_task.change || fill_ns * 2 * PAIRS < budget_ns / 2) return 1;
+static int keep_filled(const view *v) {
     if (!filled) filled = malloc(arena_bytes);
-    if (!filled) return 1;
-    memcpy(filled, v->pristine_base, v->bytes);
-    return 0;
+    if (filled) memcpy(filled, v->pristine_base, v->bytes);
+    return filled != NULL;
 }
+
+/* Whether the harness is quick enough to fill the inputs for each of so many calls. */
+static int fills_anew(uint64_t fill_ns, uint64_t budget_ns) { return kpd_task.change || fill_ns * 2 * PAIRS < budget_ns / 2; }
+
+/* What is in the inputs of a call. */
+typedef enum { SWAPPED, FRESH, CONTENTS } contents;
 
 typedef struct {
-    int reps, pairs, compared, anew;
-    uint64_t ns[2][PAIRS];
+    int reps, pairs[CONTENTS], compared, anew;
+    uint64_t seed, turns; /* of the swaps that the pristine inputs have seen */
+    uint64_t ns[CONTENTS][2][PAIRS];
 } found;
 
-static void make(view *v, int anew, kpd_rng *rng) {
-    if (anew) kpd_task.fill(v->problem, rng, job.timed, v->pristine);
-    else reorder(v, rng);
+/* As much is read and written for either, so that the caches are as after the other. */
+static void make(view *v, contents what, int first, found *f) {
+    kpd_rng rng = {secret_draw()};
+    if (what == SWAPPED) {
+        if (first) arena_turn(v, filled, f->seed, f->turns++, 0);
+        memcpy(v->pristine_base, filled, v->bytes);
+    } else if (f->anew) kpd_task.fill(v->problem, &rng, job.timed, v->pristine);
+    else reorder(v, &rng);
     arena_show(v);
-    arena_poison(v);
 }
 
-/* A batch on contents of its own. 0 after a failure. */
-static uint64_t batch(int number, slot who, const found *f, kpd_rng *rng) {
+/* A batch of `who`. Swapped contents are those of the other side's batch before: from one call of a kernel to its next one as
+ * much changes as within a batch of a timing. 0 after a failure. */
+static uint64_t batch(int number, slot who, contents what, int first, found *f) {
     static const char when[] = "fresh inputs";
     view *v = &job.views[number];
     for (int set = 0; set < f->reps; set++) {
-        make(v, f->anew, rng);
+        make(v, what, first || f->reps > 1, f);
         worker_take(number, set);
         if (!answered(who, v, timed_name(), when)) return 0;
     }
     uint64_t start = now_ns();
-    worker_fresh(who, number, f->reps, (int)(kpd_random(rng) % MAX_LAYOUTS));
+    worker_fresh(who, number, f->reps, (int)(secret_draw() % MAX_LAYOUTS));
     if (!answered(who, v, timed_name(), when)) return 0;
     uint64_t ns = job.shared->ns[who][0], passed = now_ns() - start;
     if (ns && ns <= passed) return ns;
@@ -111,49 +129,73 @@ static int compared(int number, slot who, found *f) {
     return right(who, v, when);
 }
 
-static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
-    view *v = &job.views[number];
-    uint64_t start = now_ns();
-    arena_fill(v, rng, job.timed);
-    arena_poison(v);
-    uint64_t filling = now_ns() - start;
-    worker_fresh_begin(number, kpd_random(rng));
-    if (!answered(CANDIDATE, v, timed_name(), "fresh inputs")) return 0;
-    f->reps = job.shared->reps < 1 ? 1 : job.shared->reps > MOST_REPS ? MOST_REPS : job.shared->reps;
-    f->anew = fills_anew(v, filling, budget_ns / (uint64_t)f->reps);
-    uint64_t making = now_ns();
-    make(v, f->anew, rng);
-    making = now_ns() - making;
-    uint64_t most = budget_ns / (making * 2 * FEWEST_PAIRS + 1);
-    if ((uint64_t)f->reps > most) f->reps = most < 1 ? 1 : (int)most;
-    int secret = (int)(kpd_random(rng) % FEWEST_PAIRS), dear = 0;
-    for (f->pairs = 0; f->pairs < PAIRS; f->pairs++) {
-        if (f->pairs >= FEWEST_PAIRS && now_ns() - start > budget_ns) break;
+/* Pairs of batches with such contents, until `deadline` at the latest. Some fresh ones are compared. */
+static int take_pairs(int number, contents what, uint64_t deadline, uint64_t dear_ns, found *f, kpd_rng *rng) {
+    int secret = (int)(kpd_random(rng) % FEWEST_PAIRS), dear = 0, pair = 0;
+    for (; pair < PAIRS && (pair < FEWEST_PAIRS || now_ns() < deadline); pair++) {
         slot first = kpd_random(rng) & 1 ? CANDIDATE : INCUMBENT;
         for (int turn = 0; turn < 2; turn++) {
             slot who = turn ? (slot)!first : first;
-            if (!(f->ns[who][f->pairs] = batch(number, who, f, rng))) return 0;
-            if (who != CANDIDATE || (f->pairs != secret && (dear || kpd_random(rng) % 8))) continue;
+            if (!(f->ns[what][who][pair] = batch(number, who, what, !turn, f))) return 0;
+            if (what != FRESH || who != CANDIDATE || (pair != secret && (dear || kpd_random(rng) % 8))) continue;
             uint64_t comparing = now_ns();
             if (!compared(number, who, f)) return 0;
-            dear = now_ns() - comparing > budget_ns / (8 * DEAR);
+            dear = now_ns() - comparing > dear_ns;
         }
     }
+    f->pairs[what] = pair;
     return 1;
+}
+
+/* How many calls a batch has, so that the time is enough for the fewest pairs. */
+static int reps_of(view *v, uint64_t filling, uint64_t budget_ns, found *f) {
+    int reps = job.shared->reps < 1 ? 1 : job.shared->reps > MOST_REPS ? MOST_REPS : job.shared->reps;
+    f->anew = fills_anew(filling, budget_ns / (uint64_t)reps);
+    uint64_t making = now_ns();
+    make(v, FRESH, 1, f);
+    making = now_ns() - making;
+    uint64_t most = budget_ns / (making * 2 * FEWEST_PAIRS + 1);
+    return (uint64_t)reps <= most ? reps : most < 1 ? 1 : (int)most;
+}
+
+static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
+    view *v = &job.views[number];
+    arena_fill(v, job.timed);
+    arena_poison(v);
+    if (!engine_uses_device && !rehearsed(number, REHEARSED + (int)(kpd_random(rng) % MOST_REHEARSED))) return 0;
+    uint64_t start = now_ns();
+    arena_fill(v, job.timed);
+    uint64_t filling = now_ns() - start;
+    arena_poison(v);
+    if (!keep_filled(v)) {
+        fprintf(stderr, "kpd driver: no memory for the inputs of %s\n", v->problem->name);
+        worker_stop();
+        exit(2);
+    }
+    worker_fresh_begin(number, secret_draw());
+    if (!answered(CANDIDATE, v, timed_name(), "fresh inputs")) return 0;
+    f->seed = secret_draw();
+    f->reps = reps_of(v, filling, budget_ns, f);
+    return take_pairs(number, SWAPPED, start + budget_ns / SWAPPED_SHARE, 0, f, rng) &&
+           take_pairs(number, FRESH, start + budget_ns, budget_ns / (8 * DEAR), f, rng);
 }
 
 static void print_found(const view *v, const found *f) {
     static int printed;
     printf("%s\"%s\":{\"reps\":%d,\"compared\":%d,\"anew\":%s,", printed++ ? "," : "", v->problem->name, f->reps, f->compared,
         f->anew ? "true" : "false");
-    print_batches("a_ns", f->ns[INCUMBENT], f->pairs);
+    print_batches("swapped_a_ns", f->ns[SWAPPED][INCUMBENT], f->pairs[SWAPPED]);
     putchar(',');
-    print_batches("b_ns", f->ns[CANDIDATE], f->pairs);
+    print_batches("swapped_b_ns", f->ns[SWAPPED][CANDIDATE], f->pairs[SWAPPED]);
+    putchar(',');
+    print_batches("a_ns", f->ns[FRESH][INCUMBENT], f->pairs[FRESH]);
+    putchar(',');
+    print_batches("b_ns", f->ns[FRESH][CANDIDATE], f->pairs[FRESH]);
     putchar('}');
 }
 
-void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, uint64_t seed) {
-    kpd_rng rng = {seed};
+void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms) {
+    kpd_rng rng = {secret_draw()};
     int going = 1, cases = 0;
     static found f;
     job.paths[INCUMBENT] = incumbent;

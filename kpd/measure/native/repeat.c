@@ -25,13 +25,13 @@ static void blame_change(const view *v, size_t b, size_t i, const char *when) {
 }
 
 /* One case, for so long after its first call. Returns the calls; 0 after a problem. */
-static size_t repeat_one(size_t number, kpd_rng *rng, steadiness asked, uint64_t limit_ns) {
+static size_t repeat_one(size_t number, steadiness asked, uint64_t limit_ns) {
     static char when[80];
     view *v = &job.views[number];
     size_t b, i, calls = 0;
     int free = asked == NEVER;
     uint64_t start = 0;
-    arena_fill(v, rng, job.timed);
+    arena_fill(v, job.timed);
     truth_find(v);
     if (!loaded()) return 0;
     for (; calls < FEWEST || now_ns() - start < limit_ns; calls++) {
@@ -56,14 +56,13 @@ static size_t repeat_one(size_t number, kpd_rng *rng, steadiness asked, uint64_t
 }
 
 /* `ms` are shared by the cases. */
-void repeat(const char *object, steadiness asked, int ms, uint64_t seed) {
-    kpd_rng rng = {seed};
+void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
     uint64_t limit_ns = (uint64_t)ms * 1000000u / kpd_task.case_count;
     printf("{\"calls\":{");
     for (size_t c = 0; c < kpd_task.case_count; c++) {
-        size_t calls = repeat_one(c, &rng, asked, limit_ns);
+        size_t calls = repeat_one(c, asked, limit_ns);
         if (!calls) break;
         printf("%s\"%s\":%zu", c ? "," : "", kpd_task.cases[c].name, calls);
     }

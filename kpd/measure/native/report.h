@@ -12,7 +12,8 @@ typedef struct {
     kpd_distribution timed;                  /* the first of them */
     const char *truth;                       /* the task's own kernel, if its outputs are the truth */
     const char *baseline;                    /* the same, if sizes are drawn: where it is right, a candidate must be */
-    int nonfinite;                           /* what is not finite in an input must be found in the outputs */
+    enum { ANY, KEPT, PROPAGATE } nonfinite; /* what becomes of values in an input that are not finite: anything, a value that is
+                                              * not finite, either; or that which the oracle has */
     int limit_ms;         /* for one answer of the worker */
     const char *paths[2]; /* of the objects, by slot; NULL: there is none */
     slot first;           /* to be loaded */
@@ -65,10 +66,11 @@ int code_compared(void); /* by that */
 
 /* check.c, timed.c, fresh.c, repeat.c */
 typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */
-void check(const char *object, int seeds, uint64_t seed);
+void check(const char *object, int seeds);
 void await_turn(void);
-void time_pair(const char *incumbent, const char *candidate, slot first, int quads, uint64_t seed);
-void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, uint64_t seed);
-void repeat(const char *object, steadiness asked, int ms, uint64_t seed);
+int rehearsed(int number, int quads);
+void time_pair(const char *incumbent, const char *candidate, slot first, int quads);
+void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms);
+void repeat(const char *object, steadiness asked, int ms);
 
 #endif

@@ -81,6 +81,7 @@ static double multiple_of(const comparison *c, size_t i) {
     if (type == KPD_I64) return bits_at(type, c->data, i) == ((const uint64_t *)(const void *)c->want)[i] ? 0.0 : HOPELESS;
     double got = value_of(type, c->data, i), want = c->want[i];
     if (is_integer(type)) return got == want ? 0.0 : HOPELESS;
+    if (c->how->spreads && (!isfinite(got) || !isfinite(want))) return isfinite(got) ? HOPELESS : 0.0;
     if (c->how->kind == EXACT || c->how->kind == STEPS) {
         if (isnan(want) || isnan(got)) return isnan(want) && isnan(got) ? 0.0 : HOPELESS;
         uint64_t is = bits_at(type, c->data, i), should = value_bits(type, want);

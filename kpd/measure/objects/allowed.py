@@ -18,7 +18,7 @@ _MEMORY = (
     "malloc calloc realloc free aligned_alloc posix_memalign memalign malloc_usable_size"
     " memcpy memmove memset memcmp memchr memrchr mempcpy bcmp bzero"
     " strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strstr snprintf qsort bsearch abs labs llabs div ldiv"
-    " feclearexcept fegetenv fegetround feholdexcept feraiseexcept fesetenv fesetround fetestexcept feupdateenv"
+    " feclearexcept fegetenv fegetround fetestexcept"
     " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
 )
 _COMPILER = (

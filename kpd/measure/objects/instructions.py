@@ -20,14 +20,17 @@ _SYSTEM = (
 )  # fmt: skip
 _CLOCK = ("rdtsc", "rdtscp", "rdpmc", "rdpru", "tpause", "umwait", "umonitor", "mwaitx", "monitorx")
 _CACHE = ("clflush", "clflushopt", "clwb", "cldemote", "clzero", "wbinvd", "wbnoinvd", "invd")
+_MODES = ("ldmxcsr", "vldmxcsr", "fxrstor", "fxrstor64", "xrstor", "xrstor64", "xrstors", "xrstors64", "fldenv", "frstor")
 _X86: dict[str, Purpose] = {
     **dict.fromkeys(_SYSTEM, "system"),
     **dict.fromkeys(_CLOCK, "clock"),
     **dict.fromkeys(_CACHE, "cache"),
+    **dict.fromkeys(_MODES, "modes"),
     "(bad)": "hidden",
 }
 _ARM: dict[str, Purpose] = {"svc": "system", "hvc": "system", "smc": "system", "brk": "system"}
 _ARM_CLOCK = re.compile(r"mrs\s+\w+,\s*(cnt\w+|pm\w+|s3_3_c14_\w+|s3_3_c9_\w+)")
+_ARM_MODES = re.compile(r"msr\s+fp[cs]r")
 _ARM_CACHE = re.compile(r"(dc\s+(?!zva)\w+|ic\s+\w+)")
 _SASS_CLOCK = re.compile(r"\bSR_(CLOCK|GLOBALTIMER)\w*")
 
@@ -50,6 +53,8 @@ def _single(listing: str) -> Iterator[Flag]:
             yield Executes(f"mrs {clock[1]}", "clock")
         elif (cache := _ARM_CACHE.match(text)) is not None:
             yield Executes(cache[1].replace("\t", " "), "cache")
+        elif (modes := _ARM_MODES.match(text)) is not None:
+            yield Executes(modes[0].replace("\t", " "), "modes")
 
 
 def _overlapping(listing: str) -> Iterator[Flag]:

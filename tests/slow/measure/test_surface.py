@@ -149,5 +149,36 @@ async def test_what_is_not_finite_may_not_be_swallowed(lab: Lab, what: str) -> N
     assert (await checked(lab, RIGHT, PROPAGATE)).worst < 1
 
 
+KEPT = replace(LISTED, nonfinite="kept", seeds=8)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param('if (v - v != 0) v = __builtin_nanf("");', id="another such value"),
+        pytest.param("for (long j = 0; j < n; j++) v += x[j] - x[j];", id="it spreads"),
+    ],
+)
+async def test_what_is_not_finite_may_become_another_such_value_where_it_must_only_be_kept(lab: Lab, what: str) -> None:
+    source = kernel(f"for (long i = 0; i < n; i++) {{ float v = x[i]; {what} y[i] = 2.0f * v + 1.0f; }}")
+    assert (await checked(lab, source, KEPT)).worst < 1
+    with pytest.raises(CheckFailed, match=r"NaN|Inf"):
+        await checked(lab, source, replace(PROPAGATE, seeds=8))
+
+
+@pytest.mark.parametrize("what", ["NaN", "infinity", "negative infinity"])
+async def test_what_must_be_kept_is_not_lost(lab: Lab, what: str) -> None:
+    source = kernel(f"for (long i = 0; i < n; i++) {{ {SWALLOWS[what]} y[i] = 2.0f * v + 1.0f; }}")
+    with pytest.raises(CheckFailed, match=r"NaN|Inf"):
+        await checked(lab, source, KEPT)
+
+
+@pytest.mark.parametrize(("index", "said"), [("0", r"wrote to its input x, at x\[0\]"), ("n", r"past the end of x")])
+async def test_an_input_that_is_put_back_was_written_to(lab: Lab, index: str, said: str) -> None:
+    writes = f"volatile float *at = (float *)x + {index}; float was = *at; *at = 0.0f; *at = was;"
+    with pytest.raises(CheckFailed, match=said):
+        await checked(lab, kernel(f"{writes} {LOOP}"), replace(LISTED, seeds=1))
+
+
 async def test_a_task_may_leave_both_out(lab: Lab) -> None:
     assert (CheckSpec().sizes, CheckSpec().nonfinite) == ("listed", "any")

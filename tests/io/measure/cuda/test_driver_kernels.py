@@ -200,5 +200,5 @@ def test_medians_for_people_are_lines_of_text(driver: Driver) -> None:
 def test_who_asks_for_too_much_or_without_a_seed_is_told(driver: Driver) -> None:
     pair = ("time", driver.kernel(), driver.kernel(), "a")
     assert "quads must be 1 to 256" in driver.bench(*pair, 257, 1000).stderr
-    assert "no seed on standard input" in driver.bench(*pair, 4, 1000, seed="").stderr
+    assert "no key on standard input" in driver.bench(*pair, 4, 1000, seed="").stderr
     assert driver.bench(*pair, 257, 1000).returncode == driver.bench("juggle").returncode == 2
