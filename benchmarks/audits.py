@@ -90,6 +90,8 @@ class Auditor:
             summary = audits.summary(found, samples)
             said |= {
                 "fresh_pct": [summary.fresh.pct, summary.fresh.low, summary.fresh.high],
+                "kept_pct": [] if summary.kept is None else [summary.kept.pct, summary.kept.low, summary.kept.high],
+                "cold": summary.cold,
                 "alone_pct": [summary.alone.pct, summary.alone.low, summary.alone.high],
                 "calls": {case: one.reps * len(one.a_ns) for case, one in found.fresh.items()},
                 "compared": {case: one.compared for case, one in found.fresh.items()},

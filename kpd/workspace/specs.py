@@ -54,10 +54,9 @@ class CheckSpec:
     kernel take the place of the oracle's; what they differ by from call to call is tolerated besides.
 
     With `sizes` = "any" secret sizes that no case has are checked, too, where the task's own kernel is right. With
-    `nonfinite` = "propagate" a NaN or an infinity in an input must be found in the outputs where the oracle has it; with
-    "kept" there must be either where the oracle has either, and may be elsewhere.
-    `deterministic` says whether equal inputs must give equal bits in every call: "auto", where they do with the task's
-    own kernel.
+    `nonfinite` = "propagate" a NaN or an infinity in an input must be found in the outputs where the oracle has it;
+    with "kept" there must be either where the oracle has either, and may be elsewhere. `deterministic` says whether
+    equal inputs must give equal bits in every call: "auto", where they do with the task's own kernel.
 
     A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
     last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
@@ -289,7 +288,9 @@ def refuse_check(document: Document, spec: CheckSpec) -> None:
         )
         raise document.error(message, 'write sizes = "listed"', "check", "sizes")
     if spec.nonfinite != "any" and spec.fast_math:
-        message = f'nonfinite = "{spec.nonfinite}" in [check], but fast_math allows flags that take all values to be finite'
+        message = (
+            f'nonfinite = "{spec.nonfinite}" in [check], but fast_math allows flags that take all values to be finite'
+        )
         raise document.error(message, "remove one of them", "check", "nonfinite")
     if not spec.distributions or len(set(spec.distributions)) < len(spec.distributions):
         remedy = "name each kind of inputs that a kernel must be right for once"

@@ -71,8 +71,8 @@ def _judged(task: Task, run: Run, kind: Kind) -> str:
     truth = "the baseline's outputs" if task.check.truth == "baseline" else "a double-precision oracle"
     return (
         f"In every shape{_others(task.check)} it is compared {_near(task.check)} with {truth}, on secret inputs"
-        f" ({inputs}), then timed in turns with the incumbent{cold}.{_steady(task.check)} It is kept if the"
-        f" {_mean(task)} is at least {least} faster, with 99 % confidence{_floor(task)}."
+        f" ({inputs}), then timed in turns with the incumbent{cold}.{_steady(task.check)}{_nonfinite(task.check)} It is"
+        f" kept if the {_mean(task)} is at least {least} faster, with 99 % confidence{_floor(task)}."
     )
 
 
@@ -93,6 +93,12 @@ def _others(spec: CheckSpec) -> str:
 def _steady(spec: CheckSpec) -> str:
     where = {"auto": ", if the baseline does", "yes": ""}.get(spec.deterministic)
     return "" if where is None else f" Called again on the same inputs it must give the same bits{where}."
+
+
+def _nonfinite(spec: CheckSpec) -> str:
+    must = {"propagate": "must be as in the truth", "kept": "may become one another, but must not get lost"}
+    where = must.get(spec.nonfinite)
+    return "" if where is None else f" NaN and infinities {where}."
 
 
 def _near(spec: CheckSpec) -> str:

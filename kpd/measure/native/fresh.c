@@ -15,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAIRS 40         /* batches of each side */
-#define FEWEST_PAIRS 4   /* whatever they cost */
+#define PLACES 4         /* places of the code in memory, of as many as there are; each kernel's copies may have states of their own */
+#define PAIRS_A_PLACE 10 /* of batches, one of each side, for either kind of contents */
+#define PAIRS (PLACES * PAIRS_A_PLACE)
+#define FEWEST_PAIRS 4   /* in a place, whatever they cost */
 #define MOST_REPS 256
 #define BLOCK 127u       /* elements that stay together; rows are rarely a multiple of it */
 #define BLOCKS_A_STEP 8192u
@@ -82,7 +84,8 @@ static int fills_anew(uint64_t fill_ns, uint64_t budget_ns) { return kpd_task.ch
 typedef enum { SWAPPED, FRESH, CONTENTS } contents;
 
 typedef struct {
-    int reps, pairs[CONTENTS], compared, anew;
+    int reps, pairs[CONTENTS], compared, anew, dear;
+    uint64_t dear_ns; /* a comparison that takes longer is made once only */
     uint64_t seed, turns; /* of the swaps that the pristine inputs have seen */
     uint64_t ns[CONTENTS][2][PAIRS];
 } found;
@@ -100,7 +103,7 @@ static void make(view *v, contents what, int first, found *f) {
 
 /* A batch of `who`. Swapped contents are those of the other side's batch before: from one call of a kernel to its next one as
  * much changes as within a batch of a timing. 0 after a failure. */
-static uint64_t batch(int number, slot who, contents what, int first, found *f) {
+static uint64_t batch(int number, slot who, contents what, int layout, int first, found *f) {
     static const char when[] = "fresh inputs";
     view *v = &job.views[number];
     for (int set = 0; set < f->reps; set++) {
@@ -109,7 +112,7 @@ static uint64_t batch(int number, slot who, contents what, int first, found *f) 
         if (!answered(who, v, timed_name(), when)) return 0;
     }
     uint64_t start = now_ns();
-    worker_fresh(who, number, f->reps, (int)(secret_draw() % MAX_LAYOUTS));
+    worker_fresh(who, number, f->reps, layout);
     if (!answered(who, v, timed_name(), when)) return 0;
     uint64_t ns = job.shared->ns[who][0], passed = now_ns() - start;
     if (ns && ns <= passed) return ns;
@@ -129,21 +132,22 @@ static int compared(int number, slot who, found *f) {
     return right(who, v, when);
 }
 
-/* Pairs of batches with such contents, until `deadline` at the latest. Some fresh ones are compared. */
-static int take_pairs(int number, contents what, uint64_t deadline, uint64_t dear_ns, found *f, kpd_rng *rng) {
-    int secret = (int)(kpd_random(rng) % FEWEST_PAIRS), dear = 0, pair = 0;
-    for (; pair < PAIRS && (pair < FEWEST_PAIRS || now_ns() < deadline); pair++) {
+/* Up to PAIRS_A_PLACE pairs of batches with such contents, until `deadline` at the latest. Some fresh ones are compared. */
+static int take_pairs(int number, contents what, int layout, uint64_t deadline, found *f, kpd_rng *rng) {
+    int from = f->pairs[what];
+    int secret = from + (int)(kpd_random(rng) % FEWEST_PAIRS);
+    for (int pair = from; pair < from + PAIRS_A_PLACE && (pair < from + FEWEST_PAIRS || now_ns() < deadline); pair++) {
         slot first = kpd_random(rng) & 1 ? CANDIDATE : INCUMBENT;
         for (int turn = 0; turn < 2; turn++) {
             slot who = turn ? (slot)!first : first;
-            if (!(f->ns[what][who][pair] = batch(number, who, what, !turn, f))) return 0;
-            if (what != FRESH || who != CANDIDATE || (pair != secret && (dear || kpd_random(rng) % 8))) continue;
+            if (!(f->ns[what][who][pair] = batch(number, who, what, layout, !turn, f))) return 0;
+            if (what != FRESH || who != CANDIDATE || f->dear || (pair != secret && kpd_random(rng) % 8)) continue;
             uint64_t comparing = now_ns();
             if (!compared(number, who, f)) return 0;
-            dear = now_ns() - comparing > dear_ns;
+            f->dear = now_ns() - comparing > f->dear_ns;
         }
+        f->pairs[what] = pair + 1;
     }
-    f->pairs[what] = pair;
     return 1;
 }
 
@@ -176,8 +180,14 @@ static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
     if (!answered(CANDIDATE, v, timed_name(), "fresh inputs")) return 0;
     f->seed = secret_draw();
     f->reps = reps_of(v, filling, budget_ns, f);
-    return take_pairs(number, SWAPPED, start + budget_ns / SWAPPED_SHARE, 0, f, rng) &&
-           take_pairs(number, FRESH, start + budget_ns, budget_ns / (8 * DEAR), f, rng);
+    f->dear_ns = budget_ns / (8 * DEAR);
+    for (uint64_t place = 0; place < PLACES && (!place || now_ns() < start + budget_ns * place / PLACES); place++) {
+        int layout = (int)(secret_draw() % MAX_LAYOUTS);
+        uint64_t from = now_ns(), until = start + budget_ns * (place + 1) / PLACES, time = until > from ? until - from : 0;
+        if (!take_pairs(number, SWAPPED, layout, from + time / SWAPPED_SHARE, f, rng)) return 0;
+        if (!take_pairs(number, FRESH, layout, until, f, rng)) return 0;
+    }
+    return 1;
 }
 
 static void print_found(const view *v, const found *f) {

@@ -20,7 +20,18 @@ _SYSTEM = (
 )  # fmt: skip
 _CLOCK = ("rdtsc", "rdtscp", "rdpmc", "rdpru", "tpause", "umwait", "umonitor", "mwaitx", "monitorx")
 _CACHE = ("clflush", "clflushopt", "clwb", "cldemote", "clzero", "wbinvd", "wbnoinvd", "invd")
-_MODES = ("ldmxcsr", "vldmxcsr", "fxrstor", "fxrstor64", "xrstor", "xrstor64", "xrstors", "xrstors64", "fldenv", "frstor")
+_MODES = (
+    "ldmxcsr",
+    "vldmxcsr",
+    "fxrstor",
+    "fxrstor64",
+    "xrstor",
+    "xrstor64",
+    "xrstors",
+    "xrstors64",
+    "fldenv",
+    "frstor",
+)
 _X86: dict[str, Purpose] = {
     **dict.fromkeys(_SYSTEM, "system"),
     **dict.fromkeys(_CLOCK, "clock"),

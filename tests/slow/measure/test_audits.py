@@ -44,9 +44,21 @@ async def test_an_honest_kernel_passes(lab: Lab, candidate: str) -> None:
 
 
 async def test_a_kernel_that_computes_only_what_has_changed_has_no_gain_on_fresh_inputs(lab: Lab) -> None:
-    found = await refused(lab, f.KEEPS)
+    audit, contest = await lab.audit(f.SLOW, f.KEEPS)
+    summary = audits.summary(audit, contest)
+    found = audits.refuse_gain(summary, judge(contest, 1.0).gain)
     assert isinstance(found, GainNotHeld)
     assert found.audit == "fresh"
+    assert summary.kept is not None
+    assert summary.kept.low > 90
+
+
+async def test_a_truly_faster_kernel_that_keeps_results_besides_has_less_gain_on_fresh_inputs(lab: Lab) -> None:
+    audit, contest = await lab.audit(f.SLOW, f.QUICK_AND_KEEPS)
+    summary = audits.summary(audit, contest)
+    assert summary.fresh.low > 30, "it is truly faster"
+    found = audits.refuse_gain(summary, judge(contest, 1.0).gain)
+    assert isinstance(found, GainNotHeld)
 
 
 async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:

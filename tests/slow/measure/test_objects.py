@@ -86,7 +86,8 @@ ATTACKS: dict[str, tuple[str, Flag]] = {
 INSTRUCTIONS = {
     "syscall": "system", "int $0x80": "system", "sysenter": "system", "rdtsc": "clock", "rdtscp": "clock",
     "rdpmc": "clock", "clflush (%rsi)": "cache", "clflushopt (%rsi)": "cache", "clwb (%rsi)": "cache",
-    "cldemote (%rsi)": "cache", "ldmxcsr (%rsi)": "modes", "fxrstor (%rsi)": "modes", "fldenv (%rsi)": "modes", "wrfsbase %rax": "system", "lock; nop; rdtsc": "clock",
+    "cldemote (%rsi)": "cache", "ldmxcsr (%rsi)": "modes", "fxrstor (%rsi)": "modes", "fldenv (%rsi)": "modes",
+    "wrfsbase %rax": "system", "lock; nop; rdtsc": "clock",
 }  # fmt: skip
 HONEST = {
     "a loop": body(LOOP),

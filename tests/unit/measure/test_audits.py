@@ -95,7 +95,9 @@ def test_a_short_call_keeps_less_of_its_gain_where_caches_are_cold() -> None:
     ("claimed", "low", "held"),
     [(90.0, 20.56, True), (90.0, 20.57, False), (5.0, 2.955, True), (5.0, 2.956, False)],
 )
-def test_little_of_the_gain_may_be_there_only_while_inputs_hardly_change(claimed: float, low: float, held: bool) -> None:
+def test_little_of_the_gain_may_be_there_only_while_inputs_hardly_change(
+    claimed: float, low: float, held: bool
+) -> None:
     """A tenth of the logarithm of what 90 % are, or 0.03."""
     kept = AuditedGain(low + 2, low, low + 4)
     found = AuditSummary(audited(claimed), audited(claimed), 160, 8, 1.5, kept=kept)
