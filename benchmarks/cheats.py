@@ -30,6 +30,8 @@ from own_daemon import OwnDaemon, own_daemon
 
 from kpd import __version__
 from kpd.model import acts, events as e
+from kpd.model.audits import AuditedGain
+from kpd.model.verdicts import Gain
 from kpd.text import endings, waits
 from kpd.text.flags import flag
 from kpd.wire import PROTOCOL
@@ -284,7 +286,9 @@ def audited(fact: e.Judged) -> dict[str, list[float]]:
     """Return the gain and the ends of its interval, in the contest and in each audit."""
     if (found := fact.audited) is None:
         return {}
-    gains = {"contest": fact.verdict.gain, "fresh": found.fresh, "alone": found.alone, "kept": found.kept}
+    gains: dict[str, Gain | AuditedGain | None] = {
+        "contest": fact.verdict.gain, "fresh": found.fresh, "alone": found.alone, "kept": found.kept,
+    }  # fmt: skip
     ends = {name: [gain.pct, gain.low, gain.high] for name, gain in gains.items() if gain is not None}
     return ends | {"cold": [found.cold], "seconds": [found.seconds]}
 

@@ -90,11 +90,17 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain is not there in an audit; None where both agree with the contest."""
     if not _holds(found.fresh, claimed, found.cold):
         return GainNotHeld("fresh", claimed.low, found.fresh.pct, found.fresh.high)
-    if found.kept is not None and _ratio(found.kept.low) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT):
+    if found.kept is not None and _keeps(found, found.kept, claimed):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     if not _holds(found.alone, claimed):
         return GainNotHeld("alone", claimed.low, found.alone.pct, found.alone.high)
     return None
+
+
+def _keeps(found: AuditSummary, kept: AuditedGain, claimed: Gain) -> bool:
+    """Return whether much of the gain is there only while inputs hardly change, and so is missing on fresh ones."""
+    is_missing = _ratio(found.fresh.pct) < found.cold * _ratio(claimed.low)
+    return is_missing and _ratio(kept.low) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT)
 
 
 def _holds(found: AuditedGain, claimed: Gain, left: float = 1.0) -> bool:
@@ -134,7 +140,7 @@ def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample])
 
 def _call_ns(contest: Sequence[ProcessSample], name: str, side: str) -> float:
     cases = [sample.cases[name] for sample in _clean(contest)]
-    return median(median(getattr(case, side)) / case.reps for case in cases)
+    return float(median(median(getattr(case, side)) / case.reps for case in cases))
 
 
 def _clean(contest: Sequence[ProcessSample]) -> list[ProcessSample]:

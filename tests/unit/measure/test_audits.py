@@ -110,6 +110,13 @@ def test_little_of_the_gain_may_be_there_only_while_inputs_hardly_change(
         assert "only while inputs hardly change" in fault(refused)
 
 
+@pytest.mark.parametrize(("fresh", "cold", "held"), [(50.0, 1.0, True), (49.9, 1.0, False), (49.9, 0.9, True)])
+def test_nothing_is_kept_where_all_of_the_gain_is_there_on_fresh_inputs(fresh: float, cold: float, held: bool) -> None:
+    kept, gain = AuditedGain(30.0, 20.0, 40.0), AuditedGain(fresh, fresh - 1, fresh + 1)
+    found = AuditSummary(gain, audited(50.0), 160, 8, 1.5, kept=kept, cold=cold)
+    assert (refuse_gain(found, Gain(51.0, 50.0, 52.0)) is None) == held
+
+
 def test_what_is_kept_is_told_from_what_is_there_anyway() -> None:
     case = FreshCase(1, 1, True, (100,) * 20, (50,) * 20, (100,) * 20, (25,) * 20)
     kept = kept_gain({"same": case}, {"same": 1.0})
