@@ -46,7 +46,7 @@ WRONG = {
     "adds to what the output held": (kernel(LOOP.replace("y[i] =", "y[i] +=")), r"y\[0\] is nan"),
     "not a number": (kernel(f"{LOOP} y[3] = (float)(0.0 / (double)(n - n));"), r"y\[3\] is nan"),
     "infinite": (kernel(f"{LOOP} y[3] = 1e38f * (float)n;"), r"y\[3\] is inf"),
-    "changes an input": (kernel(f"{LOOP} s[5] += 1.0;"), r"wrote to its input s\[5\]"),
+    "changes an input": (kernel(f"{LOOP} s[5] += 1.0;"), r"wrote to its input s, at s\[5\]"),
     "writes past the end": (kernel(f"{LOOP} y[n] = 0.0f;"), r"wrote past the end of y, at y\[(4096|1003)\]"),
     "writes before the start": (kernel(f"{LOOP} t[-1] = 0.0;"), r"wrote before t, at t\[-1\]"),
     "reads past the end": (

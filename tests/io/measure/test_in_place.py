@@ -36,7 +36,7 @@ WRONG = {
     "writes another number for true": ("flags[1] = 2;", r"flags\[1\] is 2, should be [01]"),
     "writes past a byte's end": ("bytes[n] = 0;", r"wrote past the end of bytes, at bytes\[(4001|63)\]"),
     "writes before a byte's start": ("bytes[-1] = 0;", r"wrote before bytes, at bytes\[-1\]"),
-    "changes an input": ("((int8_t *)k)[3] ^= 1;", r"wrote to its input k\[3\]"),
+    "changes an input": ("((int8_t *)k)[3] ^= 1;", r"wrote to its input k, at k\[3\]"),
 }
 
 
