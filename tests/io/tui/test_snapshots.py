@@ -11,6 +11,8 @@ import pytest
 from textual.pilot import Pilot
 
 from kpd.model import events as e
+from kpd.model.causes import Flagged
+from kpd.model.flags import Calls, Executes
 from kpd.model.kinds import Told
 from kpd.subscription import NoDaemon
 from kpd.workspace.config import TuiConfig
@@ -19,9 +21,9 @@ from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.feed import Feed
 
-SMALL, LARGE = (80, 24), (120, 36)
+SMALL, LARGE, WIDE = (80, 24), (120, 36), (200, 50)
 DARK, LIGHT = "kpd-dark", "kpd-light"
-MOST = 20
+MOST = 23
 PICTURES = Path(__file__).parent / "__snapshots__"
 Compare = Callable[..., bool]
 
@@ -45,6 +47,16 @@ def review() -> logs.Log:
     return log.emit(e.RunWaits("r1", Told("waiting for your approval of r1.6")))
 
 
+def held_winner() -> logs.Log:
+    """A winner whose object reads a clock: it waits, and the run goes on."""
+    log = logs.some().begin(6, parent=4)
+    verdict, clock = logs.verdict_of("faster", 9.7), (Calls("clock_gettime"), Executes("rdtsc", "clock"))
+    facts = (*logs.proposed("r1", 6, "UNROLL=16, and only as many rounds as there is time for"),)
+    log.steps("r1", 6, *facts, *logs.measured("r1", 6, 293.0, 324.5, verdict)[:2])
+    log.steps("r1", 6, e.Judged("r1", 6, 0.02, 0.02, verdict, flags=clock)).end(6, "held", Flagged(verdict, clock))
+    return log.at_step(7, "time", "VECTOR=16", parent=4)
+
+
 SCREENS = [
     pytest.param(logs.running, SMALL, (), DARK, id="overview_small"),
     pytest.param(gpu.transposed, LARGE, (), LIGHT, id="overview_large"),
@@ -60,6 +72,9 @@ SCREENS = [
     pytest.param(many_hosts.eight, LARGE, ("7",), LIGHT, id="hosts_large"),
     pytest.param(many_hosts.troubled, SMALL, ("7",), LIGHT, id="hosts_troubled_small"),
     pytest.param(review, LARGE, (), DARK, id="review_large"),
+    pytest.param(held_winner, SMALL, ("down",), DARK, id="held_small"),
+    pytest.param(held_winner, LARGE, ("down",), LIGHT, id="held_large"),
+    pytest.param(held_winner, WIDE, ("down",), DARK, id="held_wide"),
     pytest.param(logs.running, SMALL, ("question_mark",), DARK, id="help_small"),
     pytest.param(logs.running, LARGE, ("ctrl+p",), DARK, id="palette_large"),
     pytest.param(logs.running, SMALL, ("S",), LIGHT, id="question_small"),
