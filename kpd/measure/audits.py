@@ -20,8 +20,10 @@ from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import ClockForged, GainNotHeld
 from kpd.model.verdicts import Gain
 
-SHARE = 0.8
-"""The share of the contest's gain that an audit must leave possible."""
+FRESH_SHARE = 0.8
+"""The share of the contest's gain that must be possible on fresh inputs."""
+ALONE_SHARE = 0.5
+"""The share that must be possible alone: in few processes, any of which other work may have disturbed."""
 MOST_KEPT = 0.1
 """The share of the contest's gain that may be there only while inputs hardly change, and …"""
 LEAST_KEPT = 0.03
@@ -88,23 +90,23 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
 
 def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain is not there in an audit; None where both agree with the contest."""
-    if not _holds(found.fresh, claimed, found.cold):
+    if not _holds(found.fresh, claimed, FRESH_SHARE * found.cold):
         return GainNotHeld("fresh", claimed.low, found.fresh.pct, found.fresh.high)
     if found.kept is not None and _keeps(found, found.kept, claimed):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
-    if not _holds(found.alone, claimed):
+    if not _holds(found.alone, claimed, ALONE_SHARE):
         return GainNotHeld("alone", claimed.low, found.alone.pct, found.alone.high)
     return None
 
 
 def _keeps(found: AuditSummary, kept: AuditedGain, claimed: Gain) -> bool:
     """Return whether much of the gain is there only while inputs hardly change, and so is missing on fresh ones."""
-    is_missing = _ratio(found.fresh.pct) < found.cold * _ratio(claimed.low)
+    is_missing = _ratio(found.fresh.pct) < _ratio(claimed.low)
     return is_missing and _ratio(kept.low) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT)
 
 
-def _holds(found: AuditedGain, claimed: Gain, left: float = 1.0) -> bool:
-    return _ratio(found.high) >= SHARE * left * _ratio(claimed.low)
+def _holds(found: AuditedGain, claimed: Gain, share: float) -> bool:
+    return _ratio(found.high) >= share * _ratio(claimed.low)
 
 
 def _ratio(pct: float) -> float:
@@ -158,8 +160,8 @@ def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> A
     fresh = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
     swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
     (middle, variance), (less, more) = _over_cases(swapped, weights), _over_cases(fresh, weights)
-    count = sum(len(some) - 1 for some in (*fresh.values(), *swapped.values()))
-    return _gain(middle - less, sqrt(variance + more), count)
+    fewest = min(len(some) - 1 for some in (*fresh.values(), *swapped.values()))  # where calls take long there are few
+    return _gain(middle - less, sqrt(variance + more), fewest)
 
 
 def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
