@@ -22,4 +22,4 @@ def test_numbers_are_in_their_limits_and_differ() -> None:
     draws = Draws("fresh")
     assert {draws.below(2) for _ in range(64)} == {0, 1}
     seeds = {draws.seed() for _ in range(64)}
-    assert len(seeds) == 64 and {len(one) for one in seeds} == {16}
+    assert len(seeds) == 64 and {len(one) for one in seeds} == {32}
