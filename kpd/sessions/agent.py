@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import kpd
@@ -27,7 +27,7 @@ from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.workspace.config import AgentConfig, Config
 from kpd.workspace.environment import keys, take_key
-from kpd.workspace.paths import OutsideFolder
+from kpd.workspace.task import TaskError
 
 LEAST_S = 60.0
 """Seconds that a repair gets at least, or the whole limit if that is shorter."""
@@ -203,7 +203,7 @@ class _Attempt:
         folder, task = self.folder, self.context.task
         if self.answers == 0 and not (goes_on and remembers):
             words = brief.Words(
-                ", ".join(task.editable), _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),
+                task.told, _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),
                 str(folder.scratch),
             )  # fmt: skip
             told = brief.first_prompt(self.context, words)
@@ -216,8 +216,9 @@ class _Attempt:
         """Return what lies in the tree. Raises BadReply where that is nothing new."""
         context = self.context
         try:
-            files = {**context.incumbent, **self.folder.proposed(context.task)}
-        except (OSError, OutsideFolder) as err:
+            kept = {path: data for path, data in context.incumbent.items() if not context.task.may_remove(path)}
+            files = {**kept, **self.folder.proposed(context.task)}
+        except (OSError, TaskError) as err:
             raise BadReply(f"what lies in the tree cannot be read: {err}") from err
         known = context.failure.files if context.failure and context.failure.files else context.incumbent
         if files == known:
@@ -225,7 +226,9 @@ class _Attempt:
             names = ", ".join(context.task.editable)
             raise BadReply(f"{names} is as it was when {TURN_ENDS[end]}: {last}")
         notes = brief.notes_of(said)
-        return Proposal(files, notes.memo, notes.expected, space.point_of(context.task, files), notes.aims)
+        tree = Proposal.of_tree(files, context.incumbent, notes.memo)
+        point = space.point_of(context.task, files)
+        return replace(tree, expected=notes.expected, point=point, aims=notes.aims)
 
     def _turned(self, before: Past, turn: int, result: TurnResult, seconds: float) -> None:
         foreign = self.folder.foreign(self.context.task)

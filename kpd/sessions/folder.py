@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kpd.knowledge.skills import load_skills
+from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.run_files import digest, read_plain, write_atomic
 from kpd.workspace.task import Task
@@ -60,14 +61,8 @@ class SessionFolder:
             write_atomic(self.root / "skills" / f"{skill.id}.md", f"# {skill.id}\n\n{skill.signal}\n\n{skill.body}\n")
 
     def proposed(self, task: Task) -> dict[str, bytes]:
-        """Read the editable files. A file that is missing is left out. Raises OSError, OutsideFolder."""
-        found = {}
-        for path in task.editable:
-            try:
-                found[path] = read_plain(inside(self.tree, path))
-            except FileNotFoundError:
-                continue
-        return found
+        """Read the files that a candidate may have. One that is missing is left out. Raises OSError, TaskError."""
+        return read_tree(self.tree, task)
 
     def foreign(self, task: Task) -> tuple[str, ...]:
         """Return the frozen files that were changed or removed."""
