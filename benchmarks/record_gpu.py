@@ -41,6 +41,7 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder, read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import Task, load_task
+from tests.places import OPEN
 from tests.support.cassette.calls import OUTSIDE
 from tests.support.cassette.cassette import Candidate, Cassette, finish, load
 from tests.support.cassette.proxies import Settings, lay
@@ -89,7 +90,7 @@ def main() -> None:
         os.environ["PATH"] = f"{proxies}{os.pathsep}{path}"
         workspace = Workspace(Path(scratch).resolve() / "workspace")
         shutil.copytree(source, workspace.tasks / task.name)
-        workspace.config.write_text(f'[run]\nhost = "local"\n[hosts.local]\ngpus = ["{gpu.uuid}"]\n')
+        workspace.config.write_text(f'[run]\nhost = "local"\n[hosts.local]\ngpus = ["{gpu.uuid}"]\n{OPEN}')
         if given:
             AGENTS.register(GIVEN, AgentKind(lambda config, of: Given(given)))
         budget = {"iterations": args.iterations or len(given) or None, "patience": len(given) or None}

@@ -23,6 +23,7 @@ from kpd.model import events as e
 from kpd.text import endings, verdicts, waits
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import load_task
+from tests.places import OPEN
 from tests.support.cassette import plug_in
 from tests.support.cassette.cassette import header
 
@@ -55,7 +56,7 @@ def replay(task: Path, cassette: Path) -> Gist:
         name = load_task(task).name
         shutil.copytree(task, workspace.tasks / name)
         folder = json.dumps(str(cassette.resolve()))
-        workspace.config.write_text(f'[hosts.player]\ntransport = "cassette"\ncassette = {folder}\n')
+        workspace.config.write_text(f'[hosts.player]\ntransport = "cassette"\ncassette = {folder}\n{OPEN}')
         facts = asyncio.run(_run(workspace, name, count))
     if paused := [waits.pause(fact.cause) for fact in facts if isinstance(fact, e.RunPaused)]:
         raise RuntimeError(paused[0])

@@ -10,4 +10,5 @@ DATA = TESTS / "data"
 SCRATCH = str(Path(tempfile.gettempdir()).resolve())
 # What the stand-in for nvcc, and tools that tests make, need inside a sandbox.
 READS = (str(ROOT), sys.prefix, sys.base_prefix, SCRATCH)
+OPEN = 'reads = ["/"]\nwrites = ["/"]\n'  # in the table of a host whose programs are scripts of the tests
 WRITES = (str(ROOT / ".pytest_cache"), SCRATCH)

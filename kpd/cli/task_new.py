@@ -12,7 +12,7 @@ from kpd.cli.parser import count
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.model.spending import Spend, dollars
 from kpd.text.foreign import visible
-from kpd.workspace.config import load_config
+from kpd.workspace.config import LOCAL, load_config
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ async def _make(ws: Workspace, args: Namespace, facts: "KernelFacts", purse: "Mo
     from kpd.onboarding.generate import GivenUp, HarnessMaker
     from kpd.text.waits import wait
 
-    config = load_config(ws).claude
+    settings = load_config(ws)
+    config, reads = settings.claude, settings.hosts[LOCAL].reads
     if not os.environ.get(config.api_key_env, "").strip():
         message = f"there is no API key: {config.api_key_env} is not set"
         raise CliError(message, "set it; --facts prints what can be told without a model", INFRA)
@@ -98,7 +99,7 @@ async def _make(ws: Workspace, args: Namespace, facts: "KernelFacts", purse: "Mo
         service = Service(config, os.environ)
         stack.push_async_callback(service.close)
         try:
-            here = await stack.enter_async_context(compiler(nvcc(), args.arch)) if nvcc() else None
+            here = await stack.enter_async_context(compiler(nvcc(), args.arch, reads)) if nvcc() else None
             maker = HarnessMaker(service, config, hooks, problems, here, lambda text: narrate(visible(text)))
             return await maker.make(ws.tasks, args.name, facts, args.tries)
         except GivenUp as err:

@@ -55,10 +55,10 @@ def nvcc() -> str:
 
 
 @asynccontextmanager
-async def compiler(path: str, arch: str = ARCH) -> AsyncIterator[Compiler]:
-    """Run the block with the compiler at `path`. Raises HostError."""
+async def compiler(path: str, arch: str = ARCH, reads: tuple[str, ...] = ()) -> AsyncIterator[Compiler]:
+    """Run the block with the compiler at `path`, which reads the folders `reads` besides. Raises HostError."""
     with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
-        host = Host("local", PurePosixPath(folder), Local())
+        host = Host("local", PurePosixPath(folder), Local(), reads=reads)
         await host.connect()
         try:
             yield Compiler(host, CudaToolchain(path, "", arch, ""))

@@ -41,7 +41,7 @@ async def harness(
         f'"$out/bench" describe || exit $?\n{seals.TAKE}'
     )
     id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or RunContext()).spec(id, script, COMPILED_S), say)
+    result = await jobs.run(host, (where or RunContext(reads=tools.folders(host))).spec(id, script, COMPILED_S), say)
     log = readable(result.stderr)
     if result.rc != 0 and not jobs.crash(result):
         await refuse_no_compiler(host, result, log)

@@ -17,6 +17,7 @@ from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 from kpd.workspace.task import load_task
+from tests.places import OPEN
 from tests.support.agents.asked import asked
 from tests.support.cassette import plug_in
 from tests.support.cassette.agent import Candidates
@@ -49,7 +50,7 @@ def _folder(tmp_path: Path) -> Path:
 def _workspace(folder: Path) -> Workspace:
     plug_in.register()
     workspace = Workspace(folder.parent)
-    workspace.config.write_text('[hosts.demo]\ntransport = "cassette"\ncassette = "cassette"\n')
+    workspace.config.write_text('[hosts.demo]\ntransport = "cassette"\ncassette = "cassette"\n' + OPEN)
     return workspace
 
 

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from kpd.workspace.paths import Workspace
+from tests.places import OPEN
 from tests.support.cassette import gpu_machine
 from tests.support.cassette.cassette import load
 from tests.support.cassette.plug_in import DAEMON
@@ -34,7 +35,7 @@ def test_a_run_on_a_gpu_with_all_kinds_of_answers(
 ) -> None:
     shutil.copytree(CASSETTES / "tasks" / TASK, workspace.tasks / TASK)
     cassette = json.dumps(str(CASSETTES / "transpose_h100"))
-    workspace.config.write_text(f'[hosts.h100]\ntransport = "cassette"\ncassette = {cassette}\n')
+    workspace.config.write_text(f'[hosts.h100]\ntransport = "cassette"\ncassette = {cassette}\n{OPEN}')
     left = [
         answer(PADDED), answer(BROKEN), answer(TILED), Reply("Use the tensor cores."), Reply("Then do not."),
         answer(WRONG), answer(SMALL, LIE),

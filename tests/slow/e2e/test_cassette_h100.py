@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kpd.workspace.paths import Workspace
+from tests.places import OPEN
 from tests.support.cassette import gpu_machine
 from tests.support.cassette.plug_in import DAEMON
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
@@ -27,7 +28,7 @@ def _replayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealDaemon]:
         (workspace.root / folder).mkdir(parents=True)
     shutil.copytree(CASSETTES / "tasks" / TASK, workspace.tasks / TASK)
     workspace.config.write_text(
-        f'[hosts.h100]\ntransport = "cassette"\ncassette = {json.dumps(str(CASSETTES / "transpose_h100"))}\n'
+        f'[hosts.h100]\ntransport = "cassette"\ncassette = {json.dumps(str(CASSETTES / "transpose_h100"))}\n{OPEN}'
     )
     daemon = RealDaemon(workspace)
     with pytest.MonkeyPatch.context() as patch:

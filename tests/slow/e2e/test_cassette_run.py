@@ -16,6 +16,7 @@ import pytest
 from kpd.daemon.store import EventStore
 from kpd.model.codec import event_to_json, fact_from
 from kpd.workspace.paths import Workspace
+from tests.places import OPEN
 from tests.support.cassette import gpu_machine
 from tests.support.cassette.plug_in import DAEMON
 from tests.support.cassette.scrub import REPLAYED_GPU
@@ -75,7 +76,7 @@ def _daemon(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         (workspace.root / folder).mkdir(parents=True)
     shutil.copytree(made.task, workspace.tasks / "blend")
     shutil.copytree(made.cassette, workspace.root / "cassette")
-    workspace.config.write_text('[hosts.demo]\ntransport = "cassette"\ncassette = "cassette"\n')
+    workspace.config.write_text('[hosts.demo]\ntransport = "cassette"\ncassette = "cassette"\n' + OPEN)
     running = RealDaemon(workspace)
     yield running
     running.stop()

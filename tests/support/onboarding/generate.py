@@ -14,6 +14,7 @@ from kpd.onboarding.compiled import compiler
 from kpd.onboarding.facts import KernelFacts, findings
 from kpd.onboarding.generate import HarnessMaker, ModelSpending
 from kpd.workspace.config import ClaudeConfig
+from tests.places import READS
 from tests.support.agents.asked import at_once
 from tests.support.claude.anthropic_server import Script, Server, serving
 from tests.support.claude.asking import service_at
@@ -56,7 +57,7 @@ async def workshop(
             facts = findings(found.kernel, found.wrapper, found.observed, 5)
             ready = Workshop(maker, server, folder / "tasks", facts, purse, told)
             if nvcc:
-                async with compiler(nvcc) as here:
+                async with compiler(nvcc, reads=READS) as here:
                     ready.maker = replace(maker, compiler=here)
                     yield ready
             else:
