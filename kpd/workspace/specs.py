@@ -273,6 +273,13 @@ def refuse(
         raise document.error(f"a task in {language} needs a 'command' in [bench]", remedy, "bench")
 
 
+def refuse_bench(document: Document, spec: BenchSpec) -> None:
+    """Check what the keys of [bench] say together. Raises ConfigError."""
+    if spec.cases is not None and "[*]" in spec.cases.at:
+        remedy = "name the one list or table that has all cases"
+        raise document.error("'at' of 'cases' in [bench] leads to several places", remedy, "bench", "cases")
+
+
 def refuse_check(document: Document, spec: CheckSpec) -> None:
     """Check what the keys of [check] say together. Raises ConfigError."""
     if not _COMPARE.fullmatch(spec.compare):

@@ -175,6 +175,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
 
     specs.refuse(document, file, bring, bool(language.runner), is_editable, protected)
     specs.refuse_check(document, file.check)
+    specs.refuse_bench(document, file.bench)
     if bring and file.cases and file.bench.direction == "higher":
         message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
         raise _error(document, message, "remove [cases], or let the benchmark print times", "bench", "direction")

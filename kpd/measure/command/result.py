@@ -13,7 +13,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from kpd.measure.command.correctness import ResultClaim, claims
-from kpd.measure.command.shape import EACH, MICROSECONDS, ResultShape, values_at, words
+from kpd.measure.command.shape import EACH, MICROSECONDS, NotEverywhere, ResultShape, values_at, words
 
 LEAST, MOST = 1e-15, 1e15
 """The limits of a score or a time; numbers beyond them come from a broken clock."""
@@ -24,7 +24,7 @@ LONGEST_NAME = 80
 MOST_REASONS = 5
 """The most entries of a list of errors that are told."""
 _OBJECT = re.compile(r"^\{", re.MULTILINE)
-_KK_TIMING = re.compile(r"^\s*KK_TIMING name=(.*\S) median_us=(\S+)\s*$", re.MULTILINE)
+_KK_TIMING = re.compile(r"^[ \t]*KK_TIMING name=(.*\S) median_us=(\S+)[ \t\r]*$", re.MULTILINE)
 
 
 class BadResult(ValueError):
@@ -74,9 +74,9 @@ def result(said: str, shape: ResultShape) -> Result:
         raise BadResult("it printed neither a JSON object nor KK_TIMING lines")
     table = found or {}
     claimed = approved(table, shape)
-    scores = [_number(repr(shape.score), value) for value in values_at(table, shape.score)]
+    scores = [_number(repr(shape.score), value) for value in _values(table, shape.score)]
     if scores:
-        cases, unread = _cases(values_at(table, shape.cases), shape)
+        cases, unread = _cases(_values(table, shape.cases), shape)
         if timings and cases.keys() != timings.keys():  # of two results, the candidate may have printed one
             raise BadResult(f"it printed KK_TIMING lines and a JSON object with {shape.score!r} that has other cases")
         return Result(geometric_mean(scores) if EACH in shape.score else scores[0], cases, claimed, unread)
@@ -84,6 +84,14 @@ def result(said: str, shape: ResultShape) -> Result:
         return Result(geometric_mean(case.us for case in timings.values()), timings, claimed)
     there = ", ".join(sorted(str(name)[:LONGEST_NAME] for name in table)[:10]) or "nothing"
     raise BadResult(f"its JSON object has no {shape.score!r}, but {there}; [bench] score in task.toml names the key")
+
+
+def _values(table: dict[str, Any], place: str) -> list[Any]:
+    """Return what the result has at a place. Raises BadResult where only a part of the entries has it."""
+    try:
+        return values_at(table, place)
+    except NotEverywhere as err:
+        raise BadResult(str(err)) from err
 
 
 def approved(table: dict[str, Any], shape: ResultShape) -> tuple[ResultClaim, ...]:
@@ -100,7 +108,7 @@ def approved(table: dict[str, Any], shape: ResultShape) -> tuple[ResultClaim, ..
 def _verdict(table: dict[str, Any], shape: ResultShape) -> Iterator[ResultClaim]:
     """Yield a claim for each value at the place of the verdict. Raises BadResult where there is none."""
     good = {words(text) for text in shape.verdict_good}
-    found = values_at(table, shape.verdict) if shape.verdict else []
+    found = _values(table, shape.verdict) if shape.verdict else []
     if shape.verdict and not found:
         raise BadResult(f"its JSON object has no {shape.verdict!r}, where [bench] verdict says that its verdict is")
     for value in found:

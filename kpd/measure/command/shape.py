@@ -55,19 +55,28 @@ def words(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+class NotEverywhere(ValueError):
+    """A place with `[*]` that not every entry has, or that leads to more than MOST_VALUES values."""
+
+
 def values_at(table: dict[str, Any], place: str) -> list[Any]:
     """Return what the result has at a place: several values with `[*]`, none where there is no such place.
 
-    A key of the result that is written just as the place comes first.
+    A key of the result that is written just as the place comes first. Raises NotEverywhere.
     """
     if place in table:
         return [table[place]]
     found: list[Any] = [table]
     for step in _STEP.findall(place):
         if step == EACH:
-            found = [inner for value in found for inner in _entries(value)][:MOST_VALUES]
-        else:
-            found = [value[step] for value in found if isinstance(value, dict) and step in value]
+            found = [inner for value in found for inner in _entries(value)]
+            if len(found) > MOST_VALUES:
+                raise NotEverywhere(f"{place!r} in its result are more than {MOST_VALUES} values")
+            continue
+        have = [value[step] for value in found if isinstance(value, dict) and step in value]
+        if have and len(have) < len(found):
+            raise NotEverywhere(f"{len(found) - len(have)} of {len(found)} entries of its result lack {place!r}")
+        found = have
     return found
 
 

@@ -122,12 +122,15 @@ class Place:
         self.task = load_task(DATA / "tasks" / "scale")
         self.attempt = Attempt(
             self.workspace, Config(), self.journal, Control(self.journal, "r1"), _host(root), cast(Bench, self.bench),
-            cast(Agent, None), self.task, self.task.folder, "r1", 2,
+            cast(Agent, None), self.task, self.task.folder, "r1", 2, prepare=self._prepared,
         )  # fmt: skip
         self.tree = root / "tree"
         self.tree.mkdir()
         (self.tree / "kernel.c").write_bytes(KERNEL)
         (self.tree / "build.json").write_text("{}")
+
+    async def _prepared(self) -> Bench:
+        return cast(Bench, self.bench)
 
     def write(self, repeat: object) -> None:
         self.tree.joinpath("kernel.c").write_bytes(KERNEL.replace(b"REPEAT 8", f"REPEAT {repeat}".encode()))

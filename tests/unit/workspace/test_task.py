@@ -408,6 +408,12 @@ def test_conditions_on_points(folder: Path, where: str, message: str) -> None:
     assert message in f"{caught.value}"
 
 
+def test_cases_are_in_one_place(folder: Path) -> None:
+    (folder / "task.toml").write_text(OWN.replace("score =", 'cases = {at = "runs[*].cases"}\nscore ='))
+    with pytest.raises(TaskError, match="leads to several places; name the one list or table"):
+        load_task(folder)
+
+
 def test_kpds_own_driver_takes_no_command(folder: Path) -> None:
     (folder / "task.toml").write_text(TOML + '[final]\ncommand = "make check"\n')
     with pytest.raises(

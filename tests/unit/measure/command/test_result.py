@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.measure.command.result import BadResult, CaseResult, approved, last_object, result
-from kpd.measure.command.shape import ResultShape, values_at
+from kpd.measure.command.shape import NotEverywhere, ResultShape, values_at
 
 LOGS = st.text(string.ascii_letters + string.digits + " .:=[]'\"\n", max_size=200)
 SCORES = st.floats(1e-9, 1e9)
@@ -200,8 +200,29 @@ def test_a_score_of_many_places_is_their_geometric_mean(times: list[float]) -> N
 
 @given(OBJECTS, st.text("ab.[*]0", max_size=8))
 def test_any_place_can_be_looked_up(table: dict[str, object], place: str) -> None:
-    found = values_at(table, place)
+    try:
+        found = values_at(table, place)
+    except NotEverywhere:
+        return
     assert place not in table or found == [table[place]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"us": 1}, {"failed": False}], r"1 of 2 entries of its result lack 'rows\[\*\]\.us'"),
+        ([{"us": 1}] * 10_001, "are more than 10000 values"),
+    ],
+)
+def test_a_place_has_to_be_in_every_entry(rows: list[object], message: str) -> None:
+    with pytest.raises(BadResult, match=message):
+        result(json.dumps({"ok": True, "rows": rows}), ResultShape("rows[*].us"))
+    assert result(json.dumps({"ok": True, "rows": [{"us": 1}] * 10_000}), ResultShape("rows[*].us")).score == 1
+
+
+def test_many_blank_lines_cost_no_time() -> None:
+    with pytest.raises(BadResult, match="neither"):
+        result("\n" * (256 << 10), ResultShape("us"))
 
 
 def test_a_score_below_a_word_on_correctness_claims_nothing() -> None:
