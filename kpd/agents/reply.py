@@ -99,13 +99,14 @@ def parse(
     known += guess_paths(unnamed, {path for path, _ in known}, task)
     start = failed or incumbent
     files, said = dict(_files(known, start)), read_notes(around)
-    removed = said.removed if task.areas else ()
-    if not files and not removed:
+    named = said.removed if task.areas else ()
+    if not files and not named:
         raise BadReply(_no_file(task))
-    for path in removed:
-        if path in files or path not in start:
+    for path in named:
+        if path in files or (path not in start and path not in incumbent):
             why = "is both given and removed" if path in files else "cannot be removed: there is no such file"
             raise BadReply(f"{plain(path, 80)} {why}")
+    removed = tuple(path for path in named if path in start)  # a repair may say again what its candidate lacks already
     whole = {path: data for path, data in {**start, **files}.items() if path not in removed}
     if failed and _unchanged(task, whole, start):
         raise BadReply("nothing is changed: the files are those of the candidate that failed")

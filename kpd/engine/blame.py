@@ -99,14 +99,16 @@ async def _suspected(
             raise Unconfirmed(ContestBroken(err.fact)) from err
         raise CandidateFailed(BreaksMeasurement(step.name, err.fact), final=True) from err
     set_waiting(attempt.journal, attempt.run, ForIncumbent(attempt.run_id, attempt.parent, step.name, err.fact))
+    in_place = replace(attempt, in_place=secrets.token_hex(4))
     try:
-        await _with_builds(replace(attempt, in_place=secrets.token_hex(4)), found, take)
+        await _with_builds(in_place, found, take)
     except (CandidateFailed, BuildError, HostError) as own:
         if isinstance(own, HostError) and (own.kind in LOST or _busy(own)):
             raise
         said = fault(own.what) if isinstance(own, CandidateFailed) else str(own)
         raise IncumbentHasIt(err, attempt.run_id, attempt.parent, said) from own
     finally:
+        attempt.bench = in_place.bench  # it may have been prepared again
         set_waiting(attempt.journal, attempt.run, None)
     return e.MeasurementBroken(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, err.fact)
 

@@ -38,10 +38,11 @@ async def handle_trouble(journal: Journal, control: Control, run_id: str, host: 
 
     A paused run goes on when a person says `resume`. Raises Interrupted.
     """
-    if isinstance(err, HostError) and err.kind in LOST:
+    passes = isinstance(err, HostError) and not isinstance(err, IncumbentHasIt)
+    if isinstance(err, HostError) and passes and err.kind in LOST:
         set_waiting(journal, run_of(journal, run_id), err.fact)
         return
-    if isinstance(err, HostError) and err.kind == "busy":
+    if isinstance(err, HostError) and passes and err.kind == "busy":
         set_waiting(journal, run_of(journal, run_id), DeviceBusy(err.fact, BUSY_S))
         await control.rest(BUSY_S)
         set_waiting(journal, run_of(journal, run_id), None)

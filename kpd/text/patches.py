@@ -1,4 +1,4 @@
-"""Writes the difference of two trees as a patch, which `git apply` understands."""
+"""Writes the difference of two trees as a patch, which `git apply` understands but for new and removed empty files."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -30,6 +30,12 @@ def _of_file(path: str, before: str | None, after: str | None, old: str, new: st
     if (before is None or after is None) and not before and not after:
         yield f"{path}: {'removed' if after is None else 'new'}, empty\n"
     from_, to = (NOTHING if text is None else f"{side}/{path}" for text, side in ((before, old), (after, new)))
-    was, now = ((text or "").splitlines(keepends=True) for text in (before, after))
+    was, now = (_lines(text or "") for text in (before, after))
     for line in difflib.unified_diff(was, now, from_, to):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(text: str) -> list[str]:
+    """Split at line feeds alone: git knows no other end of a line."""
+    *whole, rest = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([rest] if rest else [])

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from kpd.workspace.editable import DEEPEST, LONGEST_PATH, ignored, is_plain, leads_to
@@ -21,6 +22,8 @@ MOST_REFUSED = 100
 def read_tree(folder: Path, task: Task) -> dict[str, bytes]:
     """Read every file below `folder` that the task lets a candidate have, sorted by path; missing ones are left out.
 
+    So are those that somebody removes meanwhile.
+
     Hidden files and editors' backups do not count. No link is followed, and nothing opened that could block. Raises
     TaskError, which names the file and the remedy: for a link, a socket or another special file among the editable
     files, a name that tools trip over, too many or too large files. Raises OSError.
@@ -37,8 +40,9 @@ def read_tree(folder: Path, task: Task) -> dict[str, bytes]:
         if task.allows(path):
             if len(found) == MOST_FILES:
                 raise TaskError(folder, 0, f"more than {MOST_FILES} editable files", "keep data and builds elsewhere")
-            found[path] = _read(folder / path, name, within, left)
-            left -= len(found[path])
+            with suppress(FileNotFoundError):
+                found[path] = _read(folder / path, name, within, left)
+                left -= len(found[path])
         elif task.in_area(path) and not is_plain(path):
             what = f"a file named {ascii(path)[:LONGEST_PATH]} among the editable ones"
             raise TaskError(folder, 0, what, "use short names of letters, digits, . _ + and -")
@@ -69,7 +73,8 @@ def _walk(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, st
     """
 
     def trouble(err: OSError) -> None:
-        raise err
+        if not isinstance(err, FileNotFoundError):  # somebody has removed it meanwhile
+            raise err
 
     for count, (at, folders, names, within) in enumerate(os.fwalk(folder, onerror=trouble)):
         if count == MOST_FOLDERS:
@@ -77,13 +82,20 @@ def _walk(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, st
         here = "" if Path(at) == folder else f"{Path(at).relative_to(folder).as_posix()}/"
         entered, whole = [], list(names)
         for name in sorted(folders):
-            link = stat.S_ISLNK(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
-            if link or here.count("/") >= DEEPEST:
+            if _is_link(name, within) or here.count("/") >= DEEPEST:
                 whole.append(name)
             elif not ignored(name) and wanted(f"{here}{name}"):
                 entered.append(name)
         folders[:] = entered
         yield from ((f"{here}{name}", name, within) for name in sorted(whole) if not ignored(name))
+
+
+def _is_link(name: str, within: int) -> bool:
+    """Return whether this is a link; what somebody has removed meanwhile is none."""
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _read(path: Path, name: str, within: int, most: int) -> bytes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from kpd.text.patches import NOTHING
 from tui.format.text import LONGEST_LINE, clean
 
 MOST_LINES = 20_000
@@ -15,7 +16,6 @@ MOST_MATCHED = 1_000
 ALIKE = 0.4
 """The share of two lines that must be the same for one to have taken the place of the other."""
 
-NOTHING = "/dev/null"
 Sign = Literal[" ", "+", "-", "\\"]
 Pair = tuple[int | None, int | None]
 """The numbers of a hunk's lines that stand side by side, before and after."""

@@ -57,7 +57,8 @@ def opened(path: Path, make: bool = True) -> "list[Lock]":
     locks = [Lock(path)]
     if path.parent == SHARED:
         with contextlib.suppress(RuntimeError):  # a user without a home
-            locks.insert(0, Lock(own_folder() / path.name))
+            if Path("~").expanduser().is_dir():
+                locks.insert(0, Lock(own_folder() / path.name))
     found, spoilt = [], []  # type: tuple[list[Lock], list[Spoilt]]
     for lock in locks:
         try:
@@ -67,6 +68,10 @@ def opened(path: Path, make: bool = True) -> "list[Lock]":
         except Spoilt as err:
             lock.close()
             spoilt.append(err)
+        except RequestRefused:
+            for one in (*found, lock):
+                one.close()
+            raise
     if len(spoilt) == len(locks):
         raise spoilt[-1]
     return found
@@ -107,7 +112,8 @@ class Lock:
         for _ in range(TRIES):
             with contextlib.suppress(FileExistsError):
                 if self.path.parent.name.startswith(OWN):
-                    self.path.parent.mkdir(mode=0o700, parents=True)
+                    self.path.parent.parent.mkdir(mode=0o700, exist_ok=True)
+                    self.path.parent.mkdir(mode=0o700)
                 else:
                     self.path.parent.mkdir(mode=0o1777)
             self._check_folder()

@@ -181,7 +181,7 @@ static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
     f->seed = secret_draw();
     f->reps = reps_of(v, filling, budget_ns, f);
     f->dear_ns = budget_ns / (8 * DEAR);
-    for (uint64_t place = 0; place < PLACES && (!place || now_ns() < start + budget_ns * place / PLACES); place++) {
+    for (uint64_t place = 0; place < PLACES && (!place || now_ns() < start + budget_ns * (place + 1) / PLACES); place++) {
         int layout = (int)(secret_draw() % MAX_LAYOUTS);
         uint64_t from = now_ns(), until = start + budget_ns * (place + 1) / PLACES, time = until > from ? until - from : 0;
         if (!take_pairs(number, SWAPPED, layout, from + time / SWAPPED_SHARE, f, rng)) return 0;

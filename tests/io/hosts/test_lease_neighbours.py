@@ -106,6 +106,11 @@ def test_who_can_replace_a_lock_is_named_when_it_was_replaced(anyones: Path) -> 
     lock.close()
 
 
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
 def spoilt_by_a_file(shared: Path) -> None:
     shared.write_text("")
 
@@ -128,7 +133,7 @@ def test_a_spoilt_shared_folder_stops_nobodys_measurements(
 ) -> None:
     shared = tmp_path / "shared"
     monkeypatch.setattr(lock_module, "SHARED", shared)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(made(tmp_path / "home")))
     spoil(shared)
     before = len(list(Path("/dev/fd").iterdir()))
     (one,), (other,) = opened(shared / "cpu.lock"), opened(shared / "cpu.lock")
@@ -145,7 +150,7 @@ def test_a_hard_link_to_the_shared_lock_splits_nobodys_leases(tmp_path: Path, mo
     """The lock is good when the first job takes it, and spoilt when the second one comes."""
     shared = tmp_path / "shared"
     monkeypatch.setattr(lock_module, "SHARED", shared)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(made(tmp_path / "home")))
     first = opened(shared / "cpu.lock")
     assert [lock.path.parent.name for lock in first] == [f"kpd-leases-{os.uname().nodename}", "shared"]
     assert all(lock.try_take() for lock in first)
@@ -156,15 +161,34 @@ def test_a_hard_link_to_the_shared_lock_splits_nobodys_leases(tmp_path: Path, mo
         lock.close()
 
 
+def test_folders_on_the_way_to_ones_own_locks_are_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock_module, "SHARED", tmp_path / "shared")
+    monkeypatch.setenv("HOME", str(made(tmp_path / "home")))
+    for lock in opened(tmp_path / "shared" / "cpu.lock"):
+        lock.close()
+    cache = tmp_path / "home" / ".cache"
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (cache, *cache.iterdir())] == [0o700, 0o700]
+
+
+def test_a_user_whose_home_is_not_there_has_the_shared_lock_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "SHARED", tmp_path / "shared")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (lock,) = opened(tmp_path / "shared" / "cpu.lock")
+    lock.close()
+    assert not (tmp_path / "home").exists()
+
+
 def test_a_query_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = tmp_path / "shared"
     monkeypatch.setattr(lock_module, "SHARED", shared)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(made(tmp_path / "home")))
     nobody = {"holder": "", "pid": 0, "since": 0.0}
     assert Holders(shared).holder("cpu") == nobody
     spoilt_by_a_lock_that_is_a_folder(shared)
     assert Holders(shared).holder("cpu") == nobody
-    assert not (tmp_path / "home").exists()
+    assert not [*(tmp_path / "home").iterdir()]
     (own,) = opened(shared / "cpu.lock")
     own.try_take()
     own.sign("anna@box, r1.2")
@@ -175,7 +199,7 @@ def test_a_query_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_an_error_that_passes_is_told_and_leaves_no_lock_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = tmp_path / "shared"
     monkeypatch.setattr(lock_module, "SHARED", shared)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(made(tmp_path / "home")))
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     lowest = max(int(one.name) for one in Path("/dev/fd").iterdir() if one.name.isdigit()) + 2
     free = [os.open("/dev/null", os.O_RDONLY) for _ in range(lowest)]

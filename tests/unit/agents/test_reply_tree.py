@@ -7,6 +7,7 @@ import pytest
 
 from kpd.agents.agent import BadReply
 from kpd.agents.prompting import read_reply
+from kpd.agents.reply import parse
 from kpd.workspace.task import Task
 from tests.support.model.samples import task_of
 
@@ -29,6 +30,14 @@ def test_a_new_file_and_a_removed_one(task: Task) -> None:
     assert (reply.files, reply.removed) == ({"src/new/tile.h": b"int tile;\n"}, ("src/old.h",))
     assert read_reply("REMOVE: src/old.h\n", task, INCUMBENT).removed == ("src/old.h",)
     assert read_reply(f"REMOVE: none\n{block('kernel.c', 'int better;')}", task, INCUMBENT).removed == ()
+
+
+def test_a_repair_may_say_again_what_its_candidate_lacks_already(task: Task) -> None:
+    failed = {"kernel.c": b"int broken\n"}
+    text = f"REMOVE: src/old.h\n{block('kernel.c', 'int mended;')}"
+    assert parse(text, task, INCUMBENT, failed).files == {"kernel.c": b"int mended;\n"}
+    with pytest.raises(BadReply, match="there is no such file"):
+        parse(text.replace("old.h", "older.h"), task, INCUMBENT, failed)
 
 
 @pytest.mark.parametrize(

@@ -24,3 +24,9 @@ def test_two_copies_of_a_file_that_is_gone_are_one_move_and_one_new_file() -> No
     text = "".join(patch({"a": "x\n"}, {"b": "x\n", "c": "x\n"}))
     assert text.count("rename from a") == 1
     assert text.count("--- /dev/null") == 1
+
+
+def test_lines_end_where_git_ends_them() -> None:
+    old, new = "one\x0c\ntwo\u2028three\r\n", "one\x0c\ntwo\u2028four\r\n"
+    lines = "".join(patch({"a.c": old}, {"a.c": new})).split("\n")
+    assert lines[3:] == [" one\x0c", "-two\u2028three\r", "+two\u2028four\r", ""]

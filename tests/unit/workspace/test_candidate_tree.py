@@ -111,3 +111,18 @@ def test_the_list_of_refused_files_has_an_end(task: Task, tree: Path) -> None:
     put(tree, *(f"build/{number}.o" for number in range(MOST_REFUSED + 1)))
     assert len(refused(tree, task)) == MOST_REFUSED
     assert len(read_tree(tree, task)) == 3
+
+
+def test_a_file_that_is_removed_while_it_is_read_is_left_out(
+    task: Task, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tree, "src/4913")
+    real = candidate_tree.read_plain
+
+    def read(path: Path, *rest: int, **more: int) -> bytes:
+        if path.name == "4913":
+            (tree / "src" / "4913").unlink()
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(candidate_tree, "read_plain", read)
+    assert list(read_tree(tree, task)) == ["kernel.c", "src/inc/two.h", "src/one.c"]
