@@ -74,7 +74,7 @@ def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
     """Compare the folder with what kpd last knew of it, and with the protected files that the run began with.
 
     A file that has to be there and is missing, or that is empty where it was not, is a save in progress and not an
-    edit. Raises TaskError when the folder holds something that no task may hold.
+    edit. Raises TaskError when the folder holds something that no task may hold, or no editable file at all.
     """
     now = _there(folder, snapshot, run)
     before = snapshot.editable if not run.folder else tuple(run.folder)
@@ -82,6 +82,8 @@ def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
     may_be_empty |= {path for known in (run.folder, run.files) for path, it in known.items() if it == EMPTY}
     complete = all(path in now or snapshot.may_remove(path) for path in before)
     complete = complete and all(data or path in may_be_empty for path, data in now.items())
+    if complete and not now and run.folder:
+        raise TaskError(folder, 0, "no editable file is left", "put one back, or roll back")
     others = tuple(name for name in task_files(folder) if not snapshot.allows(name))
     protected = hashes(present(folder, others))
     changed = (name for name in protected.keys() | run.pinned.keys() if protected.get(name) != run.pinned.get(name))

@@ -13,7 +13,7 @@ from kpd.engine import edits
 from kpd.model.run import Run
 from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.editable import clash
-from kpd.workspace.task import Task
+from kpd.workspace.task import Task, TaskError
 from tests.support.model.samples import run_of, task_of
 
 Tree = dict[str, bytes]
@@ -157,3 +157,16 @@ def test_an_added_and_a_removed_file_are_an_edit() -> None:
         run: Run = it.run
         task: Task = it.task
         assert edits.edit_of(it.live, task, run) == edits.Edit({"kernel.c": b"0", "src/d/e/f.h": b"1"}, ())
+
+
+def test_a_folder_that_was_emptied_is_told(tmp_path: Path) -> None:
+    known = {"src/a.h": b"0"}
+    live, snapshot = tmp_path / "live", tmp_path / "snapshot"
+    for folder in (live, snapshot):
+        (folder / "src").mkdir(parents=True)
+        (folder / "src" / "a.h").write_bytes(b"0")
+    task = replace(task_of(snapshot, {}, tuple(known)), areas=("src/",))
+    run = replace(run_of(), files=edits.hashes(known), folder=edits.hashes(known))
+    (live / "src" / "a.h").unlink()
+    with pytest.raises(TaskError, match="no editable file is left"):
+        edits.edit_of(live, task, run)
