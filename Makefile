@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 TASK   ?= rmsnorm_silu_cpu
-# Two tests at a time: more would disturb what is measured. A worker that has none left takes over some of another's.
+# Two tests at a time where something is measured: more would disturb it. A worker that has none left takes over some of another's.
 PYTEST   := $(BIN)/python -m pytest --dist worksteal -n 2
 MEASURES := tests/slow/measure tests/slow/profile
 
@@ -23,8 +23,9 @@ demo: $(VENV)/.installed
 quick: $(VENV)/.installed-dev lint
 	$(PYTEST) --hypothesis-profile=quick tests/unit
 
+# Three at a time, as they wait for half of the time.
 test: $(VENV)/.installed-dev lint
-	$(PYTEST)
+	$(PYTEST) -n 3
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
