@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from kpd.workspace.task import load_task
+from tests.places import OPEN
 from tests.support.claude.anthropic_server import KEY, Reply, Script, serving
 from tests.support.onboarding.cli import _project, kpd, left
 from tests.support.onboarding.kernels import FLAT, GOOD, Sources, fenced
@@ -14,7 +15,7 @@ __all__ = ["_project"]
 
 async def answered(folder: Path, script: Script, *words: str) -> subprocess.CompletedProcess[str]:
     async with serving(script) as server:
-        (folder / "ws" / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n')
+        (folder / "ws" / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n[hosts.local]\n{OPEN}')
         return await asyncio.to_thread(kpd, folder, *words, ANTHROPIC_API_KEY=KEY)
 
 
@@ -48,7 +49,7 @@ async def test_markup_in_a_reply_does_not_reach_the_terminal(project: Sources, t
 
 async def test_a_wrong_key_is_said_so(project: Sources, tmp_path: Path) -> None:
     async with serving([], key="another") as server:
-        (tmp_path / "ws" / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n')
+        (tmp_path / "ws" / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n[hosts.local]\n{OPEN}')
         said = await asyncio.to_thread(kpd, tmp_path, "rows", *project.arguments, ANTHROPIC_API_KEY=KEY)
     assert said.returncode == 3
     assert KEY not in said.stderr

@@ -19,7 +19,7 @@ from kpd.workspace.paths import Workspace
 from tests.places import DATA
 
 TASKS = DATA / "tasks"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 class RealDaemon:
