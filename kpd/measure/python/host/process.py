@@ -29,7 +29,7 @@ CPU_TIME = 2  # of a process, as the clock of its number: see clock_getcpuclocki
 START_MS = 120_000  # for a worker to import torch on a busy machine
 STDERR = 40  # lines that are kept
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
-MOVED_NS = 200_000  # of CPU time that the system may book late for a process that it has stopped
+MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
 TOLD = 2000  # characters of an error
 FORGED = "it writes to the socket of its process"
 
