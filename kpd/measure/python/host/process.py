@@ -99,6 +99,8 @@ class Worker:
 
     def timed(self, limit_ms: float, **what: Any) -> tuple[dict[str, Any], int]:
         """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed."""
+        if self.ended is not None:
+            self._gone(limit_ms)
         self.asked = secrets.randbits(62)
         raw = json.dumps({**what, "id": self.asked}).encode()
         raw = HEADER.pack(len(raw)) + raw

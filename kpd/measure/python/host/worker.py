@@ -1,7 +1,8 @@
-"""The process that runs kernels. It knows neither seed nor truth, and nothing that it says decides anything.
+"""The process that runs kernels. It knows neither seed nor truth, and candidates can change all of its code.
 
 It is started by `process.Worker`, with a socket and a shared memory as its descriptors. Between two requests it is
-stopped. What is measured of it, its parent measures: time by the parent's clock, outputs out of this process's memory.
+stopped. What is measured of it, its parent measures: time by the parent's clock, outputs out of this process's memory,
+at addresses that the answer to a batch tells. On a GPU it copies inputs and outputs itself.
 """
 
 from __future__ import annotations

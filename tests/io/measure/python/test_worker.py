@@ -100,9 +100,10 @@ def test_a_process_that_was_ended_between_two_requests_has_crashed(start: Start)
     worker = start("")
     worker.ask(LIMIT_MS, what="idle")
     os.kill(worker.pid, signal.SIGKILL)
-    with pytest.raises(Failed) as caught:
-        worker.ask(LIMIT_MS, what="idle")
-    assert (caught.value.kind, caught.value.number) == ("crash", signal.SIGKILL)
+    for what in ("idle", "prepare"):
+        with pytest.raises(Failed) as caught:
+            worker.ask(LIMIT_MS, what=what)
+        assert (caught.value.kind, caught.value.number) == ("crash", signal.SIGKILL)
 
 
 def test_a_worker_that_cannot_start_is_no_kernels_fault() -> None:
