@@ -17,6 +17,11 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 GREATEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028234e38, "float64": 1.7976931348623157e308}
 ALIGNED = 64
+SIZES = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
+    "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,
+}  # fmt: skip
+"""The bytes of an element of each type that an output can have, beside those of eight bits that torch has."""
 
 
 class Layout(NamedTuple):
@@ -68,6 +73,19 @@ def layout_of(value: Any) -> Layout:
         return Layout(lib, str(value.dtype)[6:], tuple(value.shape), tuple(value.stride()), value.element_size())
     code = value.typecode if type(value) is array.array else value.format
     return Layout(lib, NAMES[code], (len(value),), (1,), value.itemsize)
+
+
+def described(said: Any) -> Layout:
+    """Return the layout that a worker gives of an output. Raises ValueError for one that no array has here."""
+    lib, dtype, shape, strides, itemsize, _ = said
+    numbers = [itemsize, *shape, *strides]
+    if type(lib) is not str or type(dtype) is not str or not all(type(one) is int for one in numbers):
+        raise ValueError("it is no layout")
+    if itemsize != (1 if dtype.startswith("float8") else SIZES.get(dtype)):
+        raise ValueError(f"elements of type {dtype} cannot be compared")
+    if min(numbers) < 0 or len(shape) != len(strides):
+        raise ValueError("it runs backwards through its memory")
+    return Layout(lib, dtype, tuple(shape), tuple(strides), itemsize)
 
 
 def address_of(value: Any) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host import arrays
@@ -17,6 +19,7 @@ GUARD = b"\xa5"
 CHANGES = 2  # elements of each input that change before a batch
 REFRESH_MS = 10_000.0
 COMPILE_MS = 240_000.0
+DESCRIBE_MS = 10_000.0
 
 
 class KernelProblem(Exception):
@@ -31,14 +34,13 @@ class KernelProblem(Exception):
 
 
 class CallOutput(NamedTuple):
-    """What came of one call: the layout and the bytes of an output, or its numbers where it is no array."""
+    """What came of one call: the layout and the bytes of an output."""
 
     layout: Layout
     data: bytes
-    numbers: Sequence[float] | None = None
 
     def read(self) -> Any:
-        return arrays.numbers(self.layout, self.data) if self.numbers is None else arrays.flat(list(self.numbers))
+        return arrays.numbers(self.layout, self.data)
 
 
 class CallSets:
@@ -79,10 +81,8 @@ class CallSets:
             at = number * self.drawn[0].size
             self.worker.memory[at : at + self.drawn[0].size] = self.private[number]
 
-    def restore(self) -> None:
-        """Write all sets anew, where a kernel overwrites its arguments."""
-        if not any(name in self.drawn[0].layouts for name in self.harness.outputs):
-            return
+    def write(self) -> None:
+        """Write all sets to the memory that the kernels read, as they are here."""
         self.share(len(self.drawn))
         size = self.drawn[0].size
         self.refresh([
@@ -92,15 +92,21 @@ class CallSets:
             for leaf in arrays.leaves(layout)
         ])  # fmt: skip
 
+    def restore(self) -> None:
+        """Write all sets anew, where a kernel overwrites its arguments."""
+        if any(name in self.drawn[0].layouts for name in self.harness.outputs):
+            self.write()
+
     def prepare(self, limit_ms: float) -> None:
-        """Have the worker make arguments of all sets."""
-        self.share(len(self.drawn))
+        """Have the worker make arguments of all sets, and write their content only then. Raises KernelProblem."""
         size = self.drawn[0].size
         sets = [
             [arrays.told(_moved(layout, number * size)) for layout in inputs.layouts.values()]
             for number, inputs in enumerate(self.drawn)
         ]
-        self.worker.ask(limit_ms, what="prepare", sets=sets)
+        with blamed("b"):
+            self.worker.ask(limit_ms, what="prepare", sets=sets)
+        self.write()
 
     def change(self, rng: random.Random) -> None:
         """Give some elements of each set the values of others, here and in the memory that the kernels read."""
@@ -119,71 +125,95 @@ class CallSets:
     def refresh(self, places: list[tuple[int, int, int]]) -> None:
         """Have a GPU's worker copy these parts of arrays: the array's offset there, the part's, its bytes."""
         if self.worker.gpu:
-            self.worker.ask(REFRESH_MS, what="refresh", places=places)
+            with blamed("b"):
+                self.worker.ask(REFRESH_MS, what="refresh", places=places)
 
     def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
         """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
         if self.worker.gpu and side not in self.called:  # it may compile
             limit_ms = max(limit_ms, COMPILE_MS)
             self.called.add(side)
-        try:
+        with blamed(side):
             return self.worker.timed(limit_ms, what="run", side=side, count=count, rounds=rounds)
-        except Failed as err:
-            raise problem_of(err, side) from err
+
+    def learn(self, side: str, limit_ms: float, rng: random.Random) -> None:
+        """Call a kernel once for the layouts of what it returns, and change the inputs. Raises KernelProblem.
+
+        Where the result of a later call lies, its answer tells, while the clock runs: without a GPU no more is asked.
+        """
+        self.restore()
+        self.run(side, 1, 1, limit_ms)
+        self.known[side] = [layout for layout, _ in self._described(side, 0)]
+        self.restore()
+        self.change(rng)
 
     def outputs(self, side: str, answer: dict[str, Any], number: int) -> list[CallOutput]:
         """Read the outputs of a call out of the worker's memory. Raises KernelProblem."""
-        at, names = answer.get("at"), [name for name in self.harness.outputs if name not in self.drawn[number].layouts]
-        here = at[number] if isinstance(at, list) and number < len(at) else None
-        here = here if isinstance(here, list) else [here] * len(names)
-        try:
-            # What is known of the outputs from an earlier call is read first: nothing of the worker has run since.
-            early = None
-            if side in self.known and len(here) == len(self.known[side]) == len(names) and all(here):
-                early = [
-                    self.worker.read(int(one), layout.span) for one, layout in zip(here, self.known[side], strict=False)
-                ]
-            said = self.worker.ask(10_000, what="describe", set=number)["outputs"]
-            found = self._described(side, said, names, here) if names else []
-        except Failed as err:
-            raise problem_of(err, side) from err
-        except (KeyError, TypeError, ValueError) as err:
-            raise KernelProblem("forged", side, f"its worker answers what cannot be read: {err}") from err
-        if early is not None and early != [one.data for one in found]:
-            raise KernelProblem("forged", side, "its result changed after it had returned")
-        if found and all(one.numbers is None for one in found):
-            self.known[side] = [one.layout for one in found]
-        filled = {name: self.drawn[number].layouts[name] for name in self.harness.outputs if name not in names}
-        base = number * self.drawn[0].size
-        placed: dict[str, CallOutput] = dict(zip(names, found, strict=False))
-        for name, layout in filled.items():
-            (leaf,) = arrays.leaves(layout)
-            start = base + leaf.offset
-            placed[name] = CallOutput(leaf, bytes(self.worker.memory[start : start + leaf.span]))
+        inputs, base, placed = self.drawn[number], number * self.drawn[0].size, {}
+        with blamed(side):
+            layouts = self.known[side]
+            if self.worker.gpu:
+                found = self._described(side, number)
+                if [layout for layout, _ in found] != layouts:
+                    raise KernelProblem("raised", side, "it does not return arrays of the same kind in each call")
+                data = [content for _, content in found]
+            else:
+                here = answer["at"][number] if layouts else []
+                here = here if type(here) is list else [here]
+                data = [self._read(place, layout) for place, layout in zip(here, layouts, strict=True)]
+            placed = dict(zip(self._returned(), map(CallOutput, layouts, data), strict=True))
+        for name in self.harness.outputs:
+            if name in inputs.layouts:
+                (leaf,) = arrays.leaves(inputs.layouts[name])
+                start = base + leaf.offset
+                placed[name] = CallOutput(leaf, bytes(self.worker.memory[start : start + leaf.span]))
         return [placed[name] for name in self.harness.outputs]
 
-    def _described(self, side: str, said: list[Any], names: list[str], here: list[Any]) -> list[CallOutput]:
-        if len(said) != len(names):
-            many = "nothing" if said and "none" in said[0] else f"{len(said)} values"
-            raise KernelProblem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
+    def _returned(self) -> list[str]:
+        return [name for name in self.harness.outputs if name not in self.drawn[0].layouts]
+
+    def _read(self, place: Any, layout: Layout) -> bytes:
+        if layout.span and (type(place) is not int or place <= 0):
+            raise Failed("forged", "its result is nowhere")
+        return self.worker.read(place, layout.span) if layout.span else b""
+
+    def _described(self, side: str, number: int) -> list[tuple[Layout, bytes]]:
+        """Ask the worker for the layouts of a result, and on a GPU for its content, too. Raises KernelProblem."""
+        names, counts = self._returned(), self.harness.count(self.case, self.values(0))
         found = []
-        for one, place, name in zip(said, here, names, strict=False):
-            if "none" in one:
-                raise KernelProblem("raised", side, f"{name} is of type {one['none']}, which is no array")
-            if "numbers" in one:
-                numbers = list(map(float, one["numbers"]))
-                found.append(CallOutput(Layout("list", "float64", (len(numbers),), (1,), 8), b"", numbers))
-                continue
-            lib, dtype, shape, strides, itemsize, _ = one["layout"]
-            layout = Layout(str(lib), str(dtype), tuple(map(int, shape)), tuple(map(int, strides)), int(itemsize))
-            if "shared" in one:  # on a GPU: its worker has copied it
-                at = int(one["shared"])
-                found.append(CallOutput(layout, bytes(self.worker.memory[at : at + layout.span])))
-                continue
-            if place and int(one["at"]) != place:
-                raise KernelProblem("forged", side, f"{name} is not where it was when the call returned")
-            found.append(CallOutput(layout, self.worker.read(int(one["at"]), layout.span)))
+        with blamed(side):
+            said = self.worker.ask(DESCRIBE_MS, what="describe", set=number)["outputs"]
+            if names and len(said) != len(names):
+                many = "nothing" if said and "none" in said[0] else f"{len(said)} values"
+                raise KernelProblem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
+            for one, name in zip(said, names, strict=False):
+                if "none" in one:
+                    raise KernelProblem("raised", side, f"{name} is of type {one['none']}, which is no array")
+                try:
+                    layout = arrays.described(one["layout"])
+                except ValueError as err:
+                    raise KernelProblem("raised", side, f"{name} cannot be read: {err}") from err
+                count = math.prod(layout.shape)
+                if count != counts[name]:
+                    message = f"{name} has {count} elements {list(layout.shape)}, but should have {counts[name]}"
+                    raise KernelProblem("raised", side, message)
+                found.append((layout, self._content(one, layout) if self.worker.gpu else b""))
         return found
+
+    def _content(self, said: dict[str, Any], layout: Layout) -> bytes:
+        if "shared" not in said:
+            return self._read(said["at"], layout)
+        at = said["shared"]
+        if type(at) is not int or not 0 <= at <= self.worker.size - layout.span:
+            raise Failed("forged", "its result is nowhere")
+        return bytes(self.worker.memory[at : at + layout.span])
+
+    def refuse_other_kind(self) -> None:
+        """Refuse outputs of the candidate that have not the incumbent's type and shape. Raises KernelProblem."""
+        for name, mine, own in zip(self._returned(), self.known["b"], self.known["a"], strict=True):
+            if (mine.dtype, mine.shape) != (own.dtype, own.shape):
+                message = f"{name} is {mine.dtype} {list(mine.shape)}, but should be {own.dtype} {list(own.shape)}"
+                raise KernelProblem("raised", "b", message)
 
     def unchanged(self, side: str, number: int) -> None:
         """Refuse a kernel that wrote into an input, or beside one. Raises KernelProblem."""
@@ -241,6 +271,18 @@ def wrong(side: str, output: str, found: Comparison) -> KernelProblem:
         "wrong", side, output=output, index=found.element, got=f"{found.got:.9g}", want=f"{found.want:.9g}",
         multiple=min(found.worst, HOPELESS), wrong=found.wrong, compared=found.compared,
     )  # fmt: skip
+
+
+@contextlib.contextmanager
+def blamed(side: str) -> Iterator[None]:
+    """Blame a kernel for all that can be wrong with its process and its answers. Raises KernelProblem."""
+    try:
+        yield
+    except Failed as err:
+        raise problem_of(err, side) from err
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as err:
+        message = f"its worker answers what cannot be read: {type(err).__name__}: {err}"
+        raise KernelProblem("forged", side, message) from err
 
 
 def problem_of(err: Failed, side: str) -> KernelProblem:

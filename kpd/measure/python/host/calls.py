@@ -1,6 +1,7 @@
 """Forbids the worker, for good, the system calls that no kernel needs: a filter as in native/calls.c, for Python.
 
-It starts no process, opens no connection, and cannot ask for another process's memory or files. Where the machine or
+It starts no process, opens no connection, sets no timer, changes neither a file's attributes nor how it is scheduled,
+and cannot ask for another process's memory or files. Where the machine or
 the system is another than the filter knows, nothing is forbidden.
 """
 
@@ -18,20 +19,41 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 LOAD, EQUAL, ANY_BIT, AT_LEAST, END = 0x20, 0x15, 0x45, 0x35, 0x06  # of BPF
 CLONE_THREAD = 0x00010000
 CLONE3 = 435
-# pidfd_send_signal, io_uring, open_tree and on to fspick, pidfd_open, pidfd_getfd, process_madvise, process_mrelease
-EVERYWHERE = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 448)
-# ptrace, process_vm_readv and _writev, kcmp, perf_event_open, bpf, userfaultfd, unshare, setns, mount, execve,
-# execveat, tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, setsid, socket, socketpair, connect, and on x86-64 fork and vfork
+# pidfd_send_signal, io_uring, open_tree and on to fspick, pidfd_open, pidfd_getfd, process_madvise, mount_setattr,
+# process_mrelease, fchmodat2, setxattrat, removexattrat, file_setattr
+EVERYWHERE = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442, 448, 452, 463, 466, 469)
+# In lines: ptrace, process_vm_readv and _writev, kcmp, perf_event_open, bpf, userfaultfd, unshare, setns, mount,
+# umount2, pivot_root, chroot, open_by_handle_at, execve, execveat, tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, setsid,
+# setpgid, personality, socket, socketpair, connect;
+# add_key, request_key, keyctl, shmget, shmat, msgget, semget, mq_open;
+# sched_setparam, _setscheduler, _setaffinity and _setattr, setpriority, ioprio_set, setitimer, timer_create,
+# timerfd_create;
+# fchmod, fchmodat, fchown, fchownat, utimensat, setxattr, lsetxattr and fsetxattr, removexattr and its two likes;
+# and on x86-64 fork, vfork, alarm, chmod, chown, lchown, utime, utimes, futimesat
 KNOWN = {
     "x86_64": (
-        0xC000003E, 56, 62, 234,
-        (101, 310, 311, 312, 298, 321, 323, 272, 308, 165, 59, 322, 200, 129, 297, 112, 41, 53, 42, 57, 58),
+        0xC000003E, {"clone": 56, "kill": 62, "tgkill": 234, "prlimit64": 302, "fcntl": 72},
+        (
+            101, 310, 311, 312, 298, 321, 323, 272, 308, 165,
+            166, 155, 161, 304, 59, 322, 200, 129, 297, 112, 109, 135, 41, 53, 42,
+            248, 249, 250, 29, 30, 68, 64, 240,
+            142, 144, 203, 314, 141, 251, 38, 222, 283,
+            91, 268, 93, 260, 280, 188, 189, 190, 197, 198, 199,
+            57, 58, 37, 90, 92, 94, 132, 235, 261,
+        ),
     ),
     "aarch64": (
-        0xC00000B7, 220, 129, 131,
-        (117, 270, 271, 272, 241, 280, 282, 97, 268, 40, 221, 281, 130, 138, 240, 157, 198, 199, 203),
+        0xC00000B7, {"clone": 220, "kill": 129, "tgkill": 131, "prlimit64": 261, "fcntl": 25},
+        (
+            117, 270, 271, 272, 241, 280, 282, 97, 268, 40,
+            39, 41, 51, 265, 221, 281, 130, 138, 240, 157, 154, 92, 198, 199, 203,
+            217, 218, 219, 194, 196, 186, 190, 180,
+            118, 119, 122, 274, 140, 30, 103, 107, 85,
+            52, 53, 55, 54, 88, 5, 6, 7, 14, 15, 16,
+        ),
     ),
 }  # fmt: skip
+SET_OWNER, SET_OWNER_EX = 8, 15  # of fcntl: who gets a file's signals
 
 
 def forbid() -> bool:
@@ -47,7 +69,7 @@ def forbid() -> bool:
     return bool(prctl(NO_NEW_PRIVS, 1)) and LIBC.prctl(SECCOMP, FILTER, head, 0, 0) == 0
 
 
-def steps(architecture: int, clone: int, kill: int, tgkill: int, forbidden: tuple[int, ...], pid: int) -> list[bytes]:
+def steps(architecture: int, some: dict[str, int], forbidden: tuple[int, ...], pid: int) -> list[bytes]:
     found = [
         step(LOAD, ARCHITECTURE), step(EQUAL, architecture, 1, 0), step(END, KILL), step(LOAD, NUMBER),
         step(AT_LEAST, 0x40000000, 0, 1), step(END, UNKNOWN),
@@ -55,7 +77,11 @@ def steps(architecture: int, clone: int, kill: int, tgkill: int, forbidden: tupl
     for number in (*forbidden, *EVERYWHERE):
         found += [step(EQUAL, number, 0, 1), step(END, DENY)]
     found += [step(EQUAL, CLONE3, 0, 1), step(END, UNKNOWN)]  # the C library then takes clone, whose flags can be seen
-    found += allowed_if(clone, ANY_BIT, CLONE_THREAD) + allowed_if(kill, EQUAL, pid) + allowed_if(tgkill, EQUAL, pid)
+    found += allowed_if(some["clone"], ANY_BIT, CLONE_THREAD)
+    found += allowed_if(some["kill"], EQUAL, pid) + allowed_if(some["tgkill"], EQUAL, pid)
+    found += allowed_if(some["prlimit64"], EQUAL, 0)  # its own limits
+    found += [step(EQUAL, some["fcntl"], 0, 4), step(LOAD, ARGUMENTS + 8)]
+    found += [step(EQUAL, SET_OWNER, 1, 0), step(EQUAL, SET_OWNER_EX, 0, 1), step(END, DENY)]
     return [*found, step(END, ALLOW)]
 
 

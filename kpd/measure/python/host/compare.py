@@ -51,10 +51,10 @@ def compare(
         return Comparison(0.0, 0, 0.0, 0.0, 0, 0)
     if "numpy" in sys.modules:
         index = int(sys.modules["numpy"].argmax(multiples))
-        wrong = int((multiples > 1.0).sum())
+        wrong = int((~(multiples <= 1.0)).sum())
     else:
         index = max(range(len(multiples)), key=multiples.__getitem__)
-        wrong = sum(one > 1.0 for one in multiples)
+        wrong = sum(not one <= 1.0 for one in multiples)
     return Comparison(float(multiples[index]), index, float(got[index]), float(want[index]), wrong, len(multiples))
 
 
@@ -77,7 +77,8 @@ def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[st
         error = abs(got - want)
         if rule.kind == "norm" and share:
             norm = math.sqrt(float((want[known] ** 2).mean())) if known.any() else 0.0
-            whole = math.sqrt(float((error[known] ** 2).mean())) if known.any() else 0.0
+            sound = known & numpy.isfinite(got)
+            whole = math.sqrt(float((error[sound] ** 2).mean())) if sound.any() else 0.0
             off = numpy.maximum(error / (CAP * share * (abs(want) + norm) + 1e-300), whole / (share * norm + 1e-300))
         elif rule.kind == "ulp":
             off = error / (rule.steps * numpy.maximum(abs(want), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
@@ -86,7 +87,7 @@ def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[st
             off = numpy.where(
                 error == 0.0, 0.0, numpy.where(tolerance > 0.0, error / numpy.maximum(tolerance, 1e-320), HOPELESS)
             )
-        off = numpy.where(numpy.isfinite(got), numpy.minimum(off, HOPELESS), HOPELESS)
+        off = numpy.where(numpy.isfinite(got) & (off <= HOPELESS), off, HOPELESS)  # NaN is as wrong as can be
         same = (numpy.isnan(got) & numpy.isnan(want)) | (got == want)
         return numpy.where(known, off, numpy.where(same | (not rule.propagates), 0.0, HOPELESS))
 
@@ -95,14 +96,16 @@ def _listed(
     rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
 ) -> list[float]:
     share, least, _ = _tolerances(rule, layout, at)
-    finite = [one for one in want if math.isfinite(one)]
-    norm = math.sqrt(sum(one * one for one in finite) / len(finite)) if finite else 0.0
-    whole = math.sqrt(
-        sum((a - b) ** 2 for a, b in zip(got, want, strict=False) if math.isfinite(b)) / max(len(finite), 1)
-    )
+    greatest = GREATEST.get(layout.dtype, math.inf)
+
+    def known(b: float) -> bool:
+        return math.isfinite(b) and abs(b) <= greatest
+
+    norm = _root([b for b in want if known(b)])
+    whole = _root([a - b for a, b in zip(got, want, strict=False) if known(b) and math.isfinite(a)])
 
     def off(a: float, b: float) -> float:
-        if not math.isfinite(b) or abs(b) > GREATEST.get(layout.dtype, math.inf):
+        if not known(b):
             return 0.0 if a == b or (a != a and b != b) or not rule.propagates else HOPELESS
         if not math.isfinite(a):
             return HOPELESS
@@ -110,13 +113,21 @@ def _listed(
         if error == 0.0:
             return 0.0
         if rule.kind == "norm" and share:
-            return max(error / (CAP * share * (abs(b) + norm) + 1e-300), whole / (share * norm + 1e-300))
+            return capped(max(error / (CAP * share * (abs(b) + norm) + 1e-300), whole / (share * norm + 1e-300)))
         if rule.kind == "ulp":
-            return error / (rule.steps * max(abs(b), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
+            return capped(error / (rule.steps * max(abs(b), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5)))
         tolerance = least + share * abs(b)
-        return min(error / tolerance, HOPELESS) if tolerance > 0.0 else HOPELESS
+        return capped(error / tolerance) if tolerance > 0.0 else HOPELESS
+
+    def capped(multiple: float) -> float:
+        return multiple if multiple <= HOPELESS else HOPELESS
 
     return [off(a, b) for a, b in zip(got, want, strict=False)]
+
+
+def _root(numbers: Sequence[float]) -> float:
+    """Return the root of the mean square."""
+    return math.hypot(*numbers) / math.sqrt(len(numbers)) if numbers else 0.0
 
 
 def errors(layout: Layout, got: Any, want: Any) -> tuple[float, float, float]:

@@ -44,7 +44,6 @@ class Gpu:
             kind = getattr(self.torch, value.dtype)
             flat = self.torch.empty(max(value.span // value.itemsize, 1), dtype=kind, device="cuda")
             self.flats[value.offset] = (flat, value)
-            self._upload(value.offset, value.offset, value.span)
             return self.torch.as_strided(flat, value.shape, value.strides)
         return type(value)(self.placed(one) for one in value) if type(value) in (list, tuple) else value
 
@@ -52,7 +51,7 @@ class Gpu:
         return self.torch.frombuffer(self.memory[at : at + size], dtype=self.torch.uint8)
 
     def _upload(self, leaf: int, at: int, size: int) -> None:
-        if size:
+        if size and leaf in self.flats:
             flat = self.flats[leaf][0].view(self.torch.uint8)
             flat[at - leaf : at - leaf + size].copy_(self._bytes(at, size))
 

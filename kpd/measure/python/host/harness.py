@@ -50,6 +50,7 @@ class PythonHarness:
             raise HarnessError("harness.py: OUTPUTS must name what the kernel returns, or which argument it fills")
         if not callable(getattr(self.module, "inputs", None)):
             raise HarnessError("harness.py has no function inputs(dims, draw)")
+        self.counts: dict[str, dict[str, int]] = {}
         self.oracle = callable(getattr(self.module, "truth", None))
 
     def _has(self, name: str, kind: Any, default: Any = None) -> Any:
@@ -84,6 +85,12 @@ class PythonHarness:
             return {name: arrays.flat(found[name]) for name in self.outputs}
         except Exception as err:
             raise HarnessError(f"harness.py: truth raised {type(err).__name__}: {err}") from err
+
+    def count(self, case: str, values: dict[str, Any]) -> dict[str, int]:
+        """Return how many elements each output of a case has. It may change `values`. Raises HarnessError."""
+        if case not in self.counts:
+            self.counts[case] = {name: len(found) for name, found in self.truth(values).items()}
+        return self.counts[case]
 
     @property
     def libraries(self) -> list[str]:

@@ -19,6 +19,7 @@ from kpd.hosts.helper.children import prctl
 from kpd.measure.python.host import checking, timing
 from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
+from kpd.measure.python.host.process import NotStarted
 from kpd.measure.python.host.session import RunnerCommand
 
 DUMPABLE = 4
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
             say(VERBS[verb](session, *rest))
         finally:
             session.end()
-    except HarnessError as err:
+    except (HarnessError, NotStarted) as err:
         sys.stderr.write(f"{err}\n")
         return 2
     except KernelProblem as err:

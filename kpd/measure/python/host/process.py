@@ -9,6 +9,7 @@ import contextlib
 import json
 import mmap
 import os
+import secrets
 import select
 import signal
 import socket
@@ -28,7 +29,9 @@ CPU_TIME = 2  # of a process, as the clock of its number: see clock_getcpuclocki
 START_MS = 120_000  # for a worker to import torch on a busy machine
 STDERR = 40  # lines that are kept
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
-LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
+MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
+TOLD = 2000  # characters of an error
+FORGED = "it writes to the socket of its process"
 
 
 class Failed(Exception):
@@ -38,6 +41,10 @@ class Failed(Exception):
         super().__init__(message)
         self.kind = kind
         self.number = number
+
+
+class NotStarted(Exception):
+    """A worker cannot start, before any kernel is loaded: the host's fault."""
 
 
 class Worker:
@@ -50,7 +57,7 @@ class Worker:
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
         mine, theirs = socket.socketpair()
         self.line = mine
-        self.threads = self.idle_ns = 0
+        self.threads = self.idle_ns = self.used_ns = self.asked = 0
         self.stopped = False
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
@@ -75,11 +82,15 @@ class Worker:
             self.said.append(line)
 
     def start(self) -> None:
-        """Wait until it has imported what it needs, and stop it. Raises Failed."""
-        self.answer(START_MS)
-        self.stop()
-        self.threads = self.count()
-        self.idle_ns = sorted(self.timed(START_MS, what="idle")[1] for _ in range(IDLE))[IDLE // 2]
+        """Wait until it has imported what it needs, and stop it. Raises NotStarted."""
+        try:
+            message = self._message(START_MS)
+            self.stop()
+            self._parsed(message)
+            self.threads = self.count()
+            self.idle_ns = sorted(self.timed(START_MS, what="idle")[1] for _ in range(IDLE))[IDLE // 2]
+        except Failed as err:
+            raise NotStarted(f"the process of kernels does not start: {err.kind} {err.number} {err}") from err
 
     def ask(self, limit_ms: float, **what: Any) -> dict[str, Any]:
         """Let it do one thing, and stop it again. Return its answer. Raises Failed."""
@@ -88,47 +99,69 @@ class Worker:
 
     def timed(self, limit_ms: float, **what: Any) -> tuple[dict[str, Any], int]:
         """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed."""
-        raw = json.dumps(what).encode()
+        if self.ended is not None:
+            self._gone(limit_ms)
+        self.asked = secrets.randbits(62)
+        raw = json.dumps({**what, "id": self.asked}).encode()
         raw = HEADER.pack(len(raw)) + raw
+        self._refuse_unasked()
+        counted = what["what"] in ("run", "idle")  # their requests fit into the socket: nobody has to read them yet
         begun = time.perf_counter_ns()
-        self.line.sendall(raw)
+        if counted:
+            self._send(raw, limit_ms)
         os.kill(self.pid, signal.SIGCONT)
         self.stopped = False
-        head = self.line.recv(1 << 16) if self._ready(limit_ms) else b""
+        if not counted:
+            self._send(raw, limit_ms)
+        message = self._message(limit_ms)
         ended = time.perf_counter_ns()
-        if not head:
-            self._gone(limit_ms)
-        os.kill(self.pid, signal.SIGSTOP)
-        found = self.answer(limit_ms, head)
         self.stop()
+        found = self._parsed(message)
         if not self.gpu and what["what"] == "run" and self.count() > self.threads:
             raise Failed("left", "", self.count() - self.threads)
         return found, ended - begun
 
-    def answer(self, limit_ms: float, head: bytes = b"") -> dict[str, Any]:
-        """Read the rest of an answer. Raises Failed."""
+    def _refuse_unasked(self) -> None:
+        """Raise Failed where it has done something since it was stopped."""
+        if self._ready(0) or (not self.gpu and self.cpu_ns() > self.used_ns + MOVED_NS):
+            raise Failed("forged", "its process ran while it was stopped")
+
+    def _send(self, raw: bytes, limit_ms: float) -> None:
+        self.line.settimeout(limit_ms / 1000)
+        try:
+            self.line.sendall(raw)
+        except TimeoutError as err:
+            raise Failed("timeout", f"it reads nothing within {limit_ms:g} ms") from err
+        except OSError:
+            self._gone(limit_ms)
+
+    def _message(self, limit_ms: float) -> bytes:
+        """Read one whole answer. Raises Failed."""
         deadline = time.monotonic() + limit_ms / 1000
-        while len(head) < HEADER.size or len(head) < HEADER.size + HEADER.unpack(head[: HEADER.size])[0]:
-            if len(head) >= HEADER.size and HEADER.unpack(head[: HEADER.size])[0] > LONGEST:
-                raise Failed("forged", "it writes to the socket of its process")
-            if not self._ready(0):
-                os.kill(self.pid, signal.SIGCONT)  # it may have been stopped while it wrote
-                self.stopped = False
-                if not self._ready(max(0.0, 1000 * (deadline - time.monotonic()))):
-                    self._gone(limit_ms)
-            piece = self.line.recv(1 << 16)
+        found, wanted = b"", HEADER.size
+        while len(found) < wanted:
+            piece = b""
+            if self._ready(max(0.0, 1000 * (deadline - time.monotonic()))):
+                with contextlib.suppress(ConnectionError):
+                    piece = self.line.recv(1 << 16)
             if not piece:
                 self._gone(limit_ms)
-            head += piece
+            found += piece
+            if len(found) >= HEADER.size:
+                wanted = HEADER.size + HEADER.unpack(found[: HEADER.size])[0]
+            if wanted > LONGEST or len(found) > wanted:
+                raise Failed("forged", FORGED)
+        return found[HEADER.size :]
+
+    def _parsed(self, message: bytes) -> dict[str, Any]:
         try:
-            found = json.loads(head[HEADER.size :].decode())
-        except ValueError as err:
-            raise Failed("forged", "it writes to the socket of its process") from err
-        if not isinstance(found, dict):
-            raise Failed("forged", "it writes to the socket of its process")
+            found = json.loads(message.decode())
+        except (ValueError, RecursionError, MemoryError) as err:
+            raise Failed("forged", FORGED) from err
+        if not isinstance(found, dict) or found.pop("id", None) != self.asked:
+            raise Failed("forged", FORGED)
         if "raised" in found:
-            self.stop()
-            raise Failed("raised", str(found["raised"])[:2000])
+            raise Failed("raised", str(found["raised"])[:TOLD])
         return found
 
     def _ready(self, limit_ms: float) -> bool:
@@ -163,6 +196,7 @@ class Worker:
             self._wait(os.WUNTRACED)
             if self.ended is not None:
                 self._gone(0)
+        self.used_ns = self.cpu_ns()
 
     def _wait(self, how: int) -> None:
         pid, status = os.waitpid(self.pid, how)
@@ -184,7 +218,7 @@ class Worker:
             with Path(f"/proc/{self.pid}/mem").open("rb", 0) as memory:
                 memory.seek(address)
                 found = memory.read(size)
-        except (OSError, ValueError, OverflowError) as err:
+        except (OSError, ValueError, OverflowError, MemoryError) as err:
             raise Failed("forged", f"its result cannot be read: {err}") from err
         if len(found) < size:
             raise Failed("forged", "its result is not where it says")
@@ -197,8 +231,14 @@ class Worker:
         """
         with contextlib.suppress(OSError, ValueError, IndexError):
             waited = [int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in (self.pid, "thread-self")]
-            return sum(waited), int(1e9 * time.clock_gettime(~self.pid << 3 | CPU_TIME))
+            return sum(waited), self.cpu_ns()
         return 0, 0
+
+    def cpu_ns(self) -> int:
+        """Return for how long its threads have had a CPU; 0 where nobody tells."""
+        with contextlib.suppress(OSError):
+            return time.clock_gettime_ns(~self.pid << 3 | CPU_TIME)
+        return 0
 
     def end(self) -> None:
         """Kill it, and all that it has started."""

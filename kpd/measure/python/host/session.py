@@ -46,7 +46,7 @@ class RunnerCommand:
         return int(sys.stdin.readline().strip() or "0", 16)
 
     def worker(self, kernels: dict[str, str]) -> Worker:
-        """Start a worker that has loaded these kernels, by side and in this order. Raises KernelProblem."""
+        """Start a worker that has loaded these kernels, by side and in this order. Raises KernelProblem, NotStarted."""
         sizes = [self.harness.draw(dims, 1, "normal").size for dims in self.harness.cases.values()]
         size = max(ON_GPU if self.gpu else SHARED, 4 * max(sizes))
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
@@ -54,9 +54,9 @@ class RunnerCommand:
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
         worker = Worker(size, libraries, self.confined, self.gpu, paths)
         self.workers.append(worker)
+        worker.start()
         side = folders[0][0]
         try:
-            worker.start()
             for side, folder in folders:
                 worker.ask(
                     LOAD_MS,

@@ -1,16 +1,20 @@
-"""The process that runs kernels. It knows neither seed nor truth, and nothing that it says decides anything.
+"""The process that runs kernels. It knows neither seed nor truth, and candidates can change all of its code.
 
 It is started by `process.Worker`, with a socket and a shared memory as its descriptors. Between two requests it is
-stopped. What is measured of it, its parent measures: time by the parent's clock, outputs out of this process's memory.
+stopped. What is measured of it, its parent measures: time by the parent's clock, outputs out of this process's memory,
+at addresses that the answer to a batch tells. On a GPU it copies inputs and outputs itself.
 """
 
 from __future__ import annotations
 
+import array
+import contextlib
 import gc
 import importlib.util
 import json
 import mmap
 import os
+import resource
 import socket
 import struct
 import sys
@@ -25,6 +29,7 @@ from kpd.measure.python.host import arrays, calls
 HEADER = struct.Struct("!I")
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TMPDIR")
 TOLD = 2000  # characters of an error
+LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
 
 
 class Kernels:
@@ -91,16 +96,18 @@ class Kernels:
         chosen = self.sets[:count]
         if self.gpu:
             self.use_cache(side)
-            return self.gpu.run(function, chosen, results, rounds)
+            answer = self.gpu.run(function, chosen, results, rounds)
+            results[:count] = map(readable, results[:count])
+            return answer
         for _ in range(rounds):
             for number, arguments in enumerate(chosen):
                 results[number] = function(*arguments)
-        return {"at": places(results[:count])}
+        return {"at": places(results, count)}
 
     def describe(self, number: int) -> dict[str, Any]:
-        """Describe the result of a set: the layout of each array, and the values of what is none."""
+        """Describe the result of a set: the layout of each array, and the type of what is none."""
         result = self.results[number]
-        parts = list(result) if type(result) in (tuple, list) and any(map(arrays.library, result)) else [result]
+        parts = result if type(result) is list else [result]
         self.end = len(self.memory)
         if self.gpu:
             self.gpu.back(arrays.leaves(self.layouts[number]))
@@ -112,23 +119,35 @@ class Kernels:
             return found
         if arrays.library(part):
             return {"layout": list(arrays.layout_of(part)), "at": arrays.address_of(part)}
-        if type(part) in (int, float, bool):
-            return {"numbers": [float(part)]}
-        if type(part) is list and all(type(one) in (int, float) for one in part):
-            return {"numbers": [float(one) for one in part]}
         return {"none": type(part).__name__}
 
 
-def places(results: list[Any]) -> list[Any]:
+def places(results: list[Any], count: int) -> list[Any]:
     """Return where the arrays of each result lie. Only what is quick to read: the clock runs."""
     first = results[0]
     if arrays.library(first) == "numpy":
-        return [one.__array_interface__["data"][0] for one in results]
+        return [one.__array_interface__["data"][0] for one in results[:count]]
     if arrays.library(first) == "torch":
-        return [one.data_ptr() for one in results]
-    if type(first) in (tuple, list):
-        return [[arrays.address_of(part) for part in one] for one in results]
-    return [arrays.address_of(one) for one in results]
+        return [one.data_ptr() for one in results[:count]]
+    results[:count] = map(readable, results[:count])
+    return [[arrays.address_of(part) for part in one] for one in results[:count]]
+
+
+def readable(result: Any) -> list[Any]:
+    """Return the parts of a result, with an array in place of each number, list of numbers and memoryview."""
+    several = type(result) is tuple or (type(result) is list and any(map(arrays.library, result)))
+    return [_as_array(part) for part in (result if several else [result])]
+
+
+def _as_array(part: Any) -> Any:
+    with contextlib.suppress(TypeError, ValueError):
+        if type(part) in (int, float, bool):
+            return array.array("d", [part])
+        if type(part) is list:
+            return array.array("d", part)
+        if type(part) is memoryview:
+            return array.array(part.format, part.tobytes())
+    return part
 
 
 def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
@@ -166,6 +185,8 @@ def main(line: int, memory: int, size: int, libraries: list[str], confined: bool
     for name in libraries:
         __import__(name)
     kernels = Kernels(shared, gpu)
+    if not gpu:
+        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_DATA, LIMIT_DATA))
     if confined:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
         confine(Sandbox(tuple(sorted(roots)), (str(Path.cwd() / "compiled"),) if gpu else (), gpu))
@@ -173,9 +194,10 @@ def main(line: int, memory: int, size: int, libraries: list[str], confined: bool
             calls.forbid()
     gc.disable()
     # The one function that may be called between two requests is this one's `recv`, in which the process is stopped.
-    answer: dict[str, Any] = {"started": os.getpid()}
+    answer: dict[str, Any] = {}
+    request: dict[str, Any] = {"id": 0}
     while True:
-        raw = json.dumps(answer).encode()
+        raw = json.dumps({**answer, "id": request["id"]}).encode()
         channel.sendall(HEADER.pack(len(raw)) + raw)
         asked = b""
         while len(asked) < HEADER.size or len(asked) < HEADER.size + HEADER.unpack(asked[: HEADER.size])[0]:
@@ -183,7 +205,8 @@ def main(line: int, memory: int, size: int, libraries: list[str], confined: bool
             if not piece:
                 os._exit(0)
             asked += piece
+        request = json.loads(asked[HEADER.size :])
         try:
-            answer = served(kernels, json.loads(asked[HEADER.size :]))
+            answer = served(kernels, request)
         except Exception as err:  # noqa: BLE001 - a kernel may raise anything
             answer = told(err)

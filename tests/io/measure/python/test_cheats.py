@@ -16,6 +16,7 @@ numbers = count()
 HEAD = (
     "import ctypes, gc, os, signal, socket, sys, threading, time\nimport numpy as np\nRIGHT = lambda a, b: 2 * a + b\n"
 )
+ARRAYS = "import kpd.measure.python.host.arrays as arrays\n"
 
 
 @pytest.fixture(scope="module", name="bench")
@@ -61,6 +62,26 @@ REFUSED = {
     "writes a file": ("open('left', 'w')\nkernel = RIGHT", "Permission denied"),
     "ends its process": ("def kernel(a, b):\n    os._exit(0)", "exit|ended"),
     "crashes": ("def kernel(a, b):\n    ctypes.string_at(0)", "SIGSEGV|crashed"),
+    "sets a timer": ("signal.setitimer(signal.ITIMER_REAL, 1)\nkernel = RIGHT", "Operation not permitted"),
+    "changes its own file": ("os.chmod(__file__, 0o600)\nkernel = RIGHT", "Operation not permitted"),
+    "takes memory": ("hoard = np.empty(9 << 30, 'uint8')\nkernel = RIGHT", "Unable to allocate"),
+    "returns what runs backwards": ("def kernel(a, b):\n    return RIGHT(a, b)[::-1]", "runs backwards"),
+    "returns far too many": (
+        "def kernel(a, b):\n    return np.broadcast_to(RIGHT(a, b)[0], (1 << 30, 1 << 30))",
+        "elements .* should have 4099",
+    ),
+    "returns NaN": ("def kernel(a, b):\n    return RIGHT(a, b) * np.nan", "should be"),
+    "computes when its result is looked at": (
+        f"{ARRAYS}pending, layout_of = [], arrays.layout_of\n"
+        "def late(value):\n    for out, a, b in pending: out[:] = RIGHT(a, b)\n    return layout_of(value)\n"
+        "arrays.layout_of = late\n"
+        "def kernel(a, b):\n    pending.append((np.zeros_like(a), a, b))\n    return pending[-1][0]",
+        "out.* should be",
+    ),
+    "ends its process while inputs are laid out": (
+        f"{ARRAYS}arrays.rebuilt = lambda *_: os._exit(0)\nkernel = RIGHT",
+        "exit|ended",
+    ),
     "raises": ("def kernel(a, b):\n    return a @ np.zeros((2, 2))", r"ValueError: .*kernel.py, line 5"),
     "answers in its worker's place": (
         "def kernel(a, b):\n    for fd in range(3, 64):\n        try: os.write(fd, b'\\0\\0\\0\\x0a{\"at\": []}')\n"
@@ -78,6 +99,25 @@ async def test_a_check_refuses(bench: DriverBench, what: str) -> None:
         await bench.check(job, f"check{next(numbers)}", print)
 
 
+async def test_inputs_that_a_check_compares_are_not_there_before_the_clock_runs(bench: DriverBench) -> None:
+    looks = f"""{ARRAYS}
+seen, view = [], arrays.view
+def look(layout, memory):
+    seen.append(view(layout, memory).copy())
+    return view(layout, memory)
+arrays.view = look
+def kernel(a, b): return a if any(np.array_equal(a, one) for one in seen) else RIGHT(a, b)
+"""
+    job = await built(bench, {"kernel.py": f"{HEAD}{looks}"})
+    assert (await bench.check(job, f"check{next(numbers)}", print)).worst <= 1
+
+
+@pytest.mark.parametrize("kind", ["astype('float64')", "reshape(-1, 1)"])
+async def test_the_type_and_shape_of_outputs_are_those_of_the_other_kernel(bench: DriverBench, kind: str) -> None:
+    with pytest.raises(CheckFailed, match=r"out is float.*, but should be float32 \[4099\]"):
+        await gains(bench, f"def kernel(a, b):\n    return RIGHT(a, b).{kind}\n")
+
+
 async def gains(bench: DriverBench, source: str) -> list[float]:
     """The gains in percent that a candidate shows in three processes."""
     incumbent, candidate = await built(bench), await built(bench, {"kernel.py": f"{HEAD}{source}\n"})
@@ -89,7 +129,6 @@ CLOCKS = """
 def zero(*_): return 0
 time.perf_counter_ns = time.perf_counter = time.monotonic = time.time = time.time_ns = zero
 gc.enable(); sys.setswitchinterval(1e-6)
-signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001); signal.signal(signal.SIGALRM, zero)
 def kernel(a, b): return RIGHT(a, b)
 """
 

@@ -1,0 +1,56 @@
+"""Comparison and layouts of outputs, without a process."""
+
+import sys
+
+import numpy
+import pytest
+
+from kpd.measure.python.host.arrays import Layout, described
+from kpd.measure.python.host.compare import HOPELESS, CompareRule, compare
+
+AT = ("case", "normal", "out")
+BOUNDS = {"case": {"normal": {"out": (1e-6, 1e-6, 1e-6)}}}
+WANT = [1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.fixture(params=[True, False], ids=["numpy", "plain"], autouse=True)
+def _library(request, monkeypatch) -> None:
+    if not request.param:
+        monkeypatch.delitem(sys.modules, "numpy")
+
+
+def worst(kind: str, got: list[float], want: list[float], dtype: str = "float32") -> tuple[float, int]:
+    make = numpy.array if "numpy" in sys.modules else list
+    layout = Layout("numpy", dtype, (len(got),), (1,), 4)
+    found = compare(CompareRule(kind, 1e-5, 1e-6, 4, False, BOUNDS), layout, make(got), make(want), AT)
+    return found.worst, found.wrong
+
+
+@pytest.mark.parametrize("kind", ["elementwise", "norm", "ulp", "exact"])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_not_finite_but_should_be_is_as_wrong_as_can_be(kind: str, bad: float) -> None:
+    assert worst(kind, WANT, WANT) == (0.0, 0)
+    assert worst(kind, [1.0, bad, 3.0, 4.0], WANT) == (HOPELESS, 1)
+
+
+def test_numbers_that_are_not_floating_point_are_compared_exactly() -> None:
+    assert worst("elementwise", [1, 2, 3, 4], WANT, "int32") == (0.0, 0)
+    assert worst("elementwise", [1, 2, 3, 5], [1, 2, 3, 4.999999], "int32") == (HOPELESS, 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (("numpy", "float32", (4,), (-1,), 4, 0), "backwards"),
+        (("numpy", "float32", (-4,), (1,), 4, 0), "backwards"),
+        (("numpy", "float32", (4, 4), (1,), 4, 0), "backwards"),
+        (("numpy", "float32", (4,), (1,), 8, 0), "float32 cannot be compared"),
+        (("numpy", "complex64", (4,), (1,), 8, 0), "complex64 cannot be compared"),
+        (("numpy", "float32", (4.0,), (1,), 4, 0), "no layout"),
+        (("numpy", ["float32"], (4,), (1,), 4, 0), "no layout"),
+    ],
+)
+def test_a_layout_that_no_array_has_is_refused(said: tuple[object, ...], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        described(said)
+    assert described(("torch", "float8_e4m3fn", (3, 0), (1, 1), 1, 0)).span == 0

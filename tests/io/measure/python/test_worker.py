@@ -1,0 +1,113 @@
+"""The process of kernels and its watcher: what a kernel that answers by itself, or not at all, comes to."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kpd.measure.python.host.process import Failed, NotStarted, Worker
+
+LIMIT_MS = 20_000.0
+ANSWERS = """
+import json, os, struct, sys, threading, time
+def reach():
+    frame = sys._getframe()
+    while "channel" not in frame.f_locals: frame = frame.f_back
+    return frame.f_locals["channel"], frame.f_locals["request"]["id"]
+def packed(body): return struct.pack("!I", len(body)) + body
+def kernel():
+    channel, id = reach()
+"""
+Start = Callable[[str], Worker]
+
+
+@pytest.fixture(name="start")
+def _start(tmp_path: Path) -> Iterator[Start]:
+    workers = []
+
+    def started(body: str) -> Worker:
+        (tmp_path / "kernel.py").write_text(ANSWERS + body)
+        workers.append(Worker(1 << 20, [], False, False, sys.path))
+        workers[0].start()
+        workers[0].ask(LIMIT_MS, what="load", side="b", folder=str(tmp_path), entry="kernel", compiled="")
+        workers[0].ask(LIMIT_MS, what="prepare", sets=[[]])
+        return workers[0]
+
+    yield started
+    for worker in workers:
+        worker.end()
+
+
+def run(worker: Worker) -> int:
+    return worker.timed(LIMIT_MS, what="run", side="b", count=1, rounds=1)[1]
+
+
+def test_the_clock_runs_until_the_last_byte_of_an_answer(start: Start) -> None:
+    sends = """
+    answer = packed(json.dumps({"id": id, "at": [1]}).encode())
+    channel.sendall(answer[:9])
+    time.sleep(0.2)
+    channel.sendall(answer[9:])
+    time.sleep(60)
+"""
+    assert run(start(sends)) > 2e8
+
+
+@pytest.mark.parametrize(
+    "sends",
+    [
+        "channel.sendall(packed(b'{}'))",
+        "channel.sendall(packed(json.dumps({'id': id - 1}).encode()))",
+        "channel.sendall(packed(b'[' * 200_000))",
+        "channel.sendall(packed(b'[]'))",
+        "channel.sendall(b'\\xff' * 9)",
+    ],
+)
+def test_an_answer_that_is_not_the_workers_own_is_forged(start: Start, sends: str) -> None:
+    worker = start(f"    {sends}")
+    with pytest.raises(Failed) as caught:
+        run(worker)
+    assert caught.value.kind == "forged"
+
+
+def test_an_answer_in_the_workers_place_does_not_go_on_with_the_call_for_free(start: Start) -> None:
+    worker = start('    channel.sendall(packed(json.dumps({"id": id}).encode()))\n    time.sleep(0.05)')
+    run(worker)
+    with pytest.raises(Failed) as caught:
+        worker.ask(LIMIT_MS, what="idle")
+    assert caught.value.kind == "forged"
+
+
+def test_a_process_that_runs_while_it_should_not_is_found_out(start: Start) -> None:
+    worker = start("threading.Thread(target=lambda: [sum(range(999)) for _ in iter(int, 1)], daemon=True).start()")
+    worker.ask(LIMIT_MS, what="idle")
+    os.kill(worker.pid, signal.SIGCONT)
+    time.sleep(0.1)
+    os.kill(worker.pid, signal.SIGSTOP)
+    with pytest.raises(Failed, match="ran while it was stopped"):
+        worker.ask(LIMIT_MS, what="idle")
+
+
+def test_a_request_that_no_socket_holds_is_read_before_it_is_sent_to_the_end(start: Start) -> None:
+    assert start("").ask(LIMIT_MS, what="prepare", sets=[[{"value": "x" * 3_000_000}]]) == {}
+
+
+def test_a_process_that_was_ended_between_two_requests_has_crashed(start: Start) -> None:
+    worker = start("")
+    worker.ask(LIMIT_MS, what="idle")
+    os.kill(worker.pid, signal.SIGKILL)
+    for what in ("idle", "prepare"):
+        with pytest.raises(Failed) as caught:
+            worker.ask(LIMIT_MS, what=what)
+        assert (caught.value.kind, caught.value.number) == ("crash", signal.SIGKILL)
+
+
+def test_a_worker_that_cannot_start_is_no_kernels_fault() -> None:
+    worker = Worker(1 << 20, ["no_library_is_called_so"], False, False, sys.path)
+    with pytest.raises(NotStarted, match="no_library_is_called_so"):
+        worker.start()
+    worker.end()
