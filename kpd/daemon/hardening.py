@@ -45,6 +45,21 @@ def is_of_a_job(pid: int) -> bool:
     return True
 
 
+def is_confined(pid: int) -> bool:
+    """Return whether a process is in a sandbox, and this one is not: it may get no new rights. Linux only.
+
+    This finds what has left its job: nothing takes that mark back, and every child inherits it.
+    """
+    return _no_new_rights(str(pid)) and not _no_new_rights("self")
+
+
+def _no_new_rights(pid: str) -> bool:
+    try:
+        return b"\nNoNewPrivs:\t1\n" in Path(f"/proc/{pid}/status").read_bytes()
+    except OSError:  # it has ended, is hidden, or there is no /proc
+        return False
+
+
 def _parent(pid: int) -> int | None:
     """Return the parent of a process; None if it has ended, or is hidden."""
     try:

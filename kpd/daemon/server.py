@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kpd import __version__, messages as m
-from kpd.daemon.hardening import is_of_a_job
+from kpd.daemon.hardening import is_confined, is_of_a_job
 from kpd.daemon.journal import EventJournal, Message
 from kpd.daemon.outbox import GRACE_S, LiveSummary, Outbox
 from kpd.daemon.store import StoreError
@@ -231,6 +231,9 @@ def _check_peer(connection: socket.socket) -> None:
     if is_of_a_job(pid):
         log.warning("process %d belongs to a job, so it is not served", pid)
         raise DaemonError("refused", "this daemon serves no process of a job", "ask from a terminal of your own")
+    if is_confined(pid):
+        log.warning("process %d is in a sandbox, so it is not served", pid)
+        raise DaemonError("refused", "this daemon serves no process in a sandbox", "ask from a terminal of your own")
 
 
 def _bind(path: Path) -> socket.socket:

@@ -7,9 +7,11 @@ ids of their own, so one that a crash of the daemon has cut is taken up where it
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from kpd.engine import builds
 from kpd.engine.attempt import Attempt
@@ -26,6 +28,7 @@ from kpd.model.profiles import CaseTime, Finding
 from kpd.model.trials import TrialBudget, TrialEnd, TrialStarted, Tried
 from kpd.model.waits import HostTrouble
 from kpd.profile.catalogue import profiler_of
+from kpd.workspace.paths import OutsideFolder
 from kpd.workspace.run_files import digest
 
 PROCESSES = 3
@@ -37,6 +40,10 @@ MOST_JOBS = 10
 """A trial that is cut again and again is not gone on with for ever."""
 MOST_FEEDBACK = 4000
 """The most characters of a compiler's output that a trial keeps."""
+
+
+HELD = "device_s.json"
+"""The file of a trial with the seconds for which it had the device so far, for the case that it is cut off."""
 
 
 class Spent(Exception):
@@ -104,7 +111,7 @@ def refuse_spent(attempt: Attempt, budget: TrialBudget) -> None:
 def close_cut(attempt: Attempt) -> None:
     """Record that the trial under way, if there is one, was cut off."""
     if (begun := trials_of(attempt).open) is not None:
-        attempt.journal.emit(_blank(attempt, begun.trial, "cut"))
+        attempt.journal.emit(_blank(attempt, begun.trial, "cut", device_s=_held_s(attempt, begun.trial)))
 
 
 async def measure_trial(
@@ -133,6 +140,18 @@ def _last(attempt: Attempt) -> int:
     return max((one.trial for one in trials_of(attempt).ended), default=0)
 
 
+def _held_s(attempt: Attempt, trial: int) -> float:
+    """Return the seconds for which an open trial has had the device; 0 where nothing is kept of it."""
+    try:
+        return max(0.0, msgspec.json.decode(attempt.folder.read(_path(trial, HELD)), type=float))
+    except (OSError, OutsideFolder, msgspec.MsgspecError):
+        return 0.0
+
+
+def _path(trial: int, name: str) -> str:
+    return f"trials/{trial:03d}/{name}"
+
+
 def _blank(attempt: Attempt, trial: int, end: TrialEnd, **found: Any) -> Tried:
     return Tried(attempt.run_id, attempt.number, trial, end, attempt.parent, **found)
 
@@ -147,7 +166,7 @@ class _Trial:
         self.number = number
         self.profiled: TrialProfile | None = None
         self._most_s = most_s
-        self._device_s = 0.0
+        self._device_s = _held_s(attempt, number)
 
     async def measured(self) -> Tried:
         attempt = self.attempt
@@ -237,12 +256,14 @@ class _Trial:
                     yield
             finally:
                 self._device_s += time.monotonic() - begun
+                with suppress(OSError):  # it matters only where the trial is cut off
+                    self._keep(HELD, self._device_s)
 
     def _job(self, step: str) -> str:
         return self.attempt.job(f"trial{self.number}-{step}")
 
     def _keep(self, name: str, content: object) -> None:
-        self.attempt.keep(f"trials/{self.number:03d}/{name}", content)
+        self.attempt.keep(_path(self.number, name), content)
 
     def _ended(self, end: TrialEnd, **found: Any) -> Tried:
         return _blank(self.attempt, self.number, end, **found)

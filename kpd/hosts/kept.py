@@ -17,6 +17,9 @@ from kpd.hosts.keeper import Ending, Order
 CHUNK = 64 << 10
 STUCK_S = 10.0
 """Seconds beyond its grace that a keeper gets to end everything."""
+LOOK_S = 0.1
+PIPES_S = 1.0
+"""Seconds between two looks whether the keeper has ended, and for its pipes to end after it."""
 
 
 def can_confine() -> bool:
@@ -67,13 +70,19 @@ class KeptProcess:
 
     async def wait(self) -> Ending:
         """Wait until the command and all that it started have ended."""
-        await self._process.wait()
-        if self._ending is None:
-            self._ending = self._told()
-            end_marked(self._folder)  # only where the keeper itself was killed there can be any
-            await asyncio.wait([self._listening], timeout=1.0)
-            self._listening.cancel()
-            self._line.close()
+        whole = asyncio.create_task(self._process.wait())  # asyncio waits for the ends of all pipes, too
+        try:
+            while self._process.returncode is None:
+                await asyncio.wait([whole], timeout=LOOK_S)
+            if self._ending is None:
+                end_marked(self._folder)  # only where the keeper itself was killed there can be any
+                await asyncio.wait([whole, self._listening], timeout=PIPES_S)
+                self._ending = self._ending or self._told()
+                self._listening.cancel()
+                self._line.close()
+                self._process._transport.close()  # type: ignore[attr-defined]  # the pipes, which a process may hold that nobody can find
+        finally:
+            whole.cancel()
         return self._ending
 
     async def end(self) -> Ending:
@@ -100,6 +109,7 @@ class KeptProcess:
     def _told(self) -> Ending:
         """Return what the keeper says of the end; if it was killed, its own status."""
         said = b""
+        self._line.settimeout(PIPES_S)
         with contextlib.suppress(OSError):
             while data := self._line.recv(4096):
                 said += data

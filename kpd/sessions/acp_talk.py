@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
 from kpd.model.session import TurnEnd
 from kpd.sessions.conversation import Conversation, usage_of
-from kpd.sessions.permissions import AgentWish, Answer, wish_of
+from kpd.sessions.permissions import MOST_REQUESTS, AgentWish, Answer, wish_of
 from kpd.sessions.turn import TurnResult, Watch, failed, started
 from kpd.sessions.wire import AgentWire
 
@@ -57,8 +58,11 @@ class AcpTalk:
         self._process = process
         self._conversation = conversation
         self._watch = Watch(process, folder)
-        self._wire = AgentWire(process, self._hear, lambda said: self._watch.end("flood", said))
-        self._agent = acp.connect_to_agent(Permissions(ask), self._wire)  # type: ignore[arg-type]
+        self._ask = ask
+        self._requests = 0
+        flooded = partial(self._watch.end, "flood")
+        self._wire = AgentWire(process, self._hear, flooded, conversation.cleaner)
+        self._agent = acp.connect_to_agent(Permissions(self._answered), self._wire)  # type: ignore[arg-type]
         self._most_usd = float("inf")
         self.own = self.agent = ""
         self.loads = False
@@ -98,7 +102,7 @@ class AcpTalk:
                 end, said = (end, said) if end != "done" else ("crash", self._refusal(err))
             except (ValidationError, ConnectionError) as err:
                 if end == "done":
-                    end, said = failed(await self._process.end(), self._process.said or str(err))
+                    end, said = failed(await self._process.end(), self._said or str(err))
             else:
                 if answer is not None:
                     usage = usage_of(answer.usage)
@@ -124,6 +128,18 @@ class AcpTalk:
                     await self._agent.cancel(session_id=self.own)
                     await asyncio.wait({asking}, timeout=CANCEL_S)
         return found
+
+    @property
+    def _said(self) -> str:
+        return self._conversation.cleaner.text(self._process.said)
+
+    async def _answered(self, wish: AgentWish) -> Answer:
+        """Pass on what the agent asks for; too many requests end the turn."""
+        self._requests += 1
+        if self._requests > MOST_REQUESTS:
+            self._watch.end("flood", f"more than {MOST_REQUESTS:,} requests")
+            return Answer(False, "the turn is over")
+        return await self._ask(wish)
 
     def _hear(self, params: Any) -> None:
         self._conversation.hear(params)
@@ -168,7 +184,7 @@ class AcpTalk:
     async def _unavailable(self, program: str, err: Exception) -> Unavailable:
         """Close, and return what is wrong with an agent that did not begin a session."""
         await self.close()
-        words = self._process.said.splitlines()[-1] if self._process.said else self._wire.first_garbage
+        words = self._said.splitlines()[-1] if self._said else self._wire.first_garbage
         if self._watch.over.done():
             return Unavailable(f"{program} floods: {self._watch.over.result()[1]}", "replace it by one that does not")
         match err:

@@ -1,6 +1,7 @@
 """Proposes what a coding agent leaves in a copy of the task, after a session of minutes."""
 
 import asyncio
+import glob
 import os
 import shutil
 import sys
@@ -17,11 +18,13 @@ from kpd.model.session import TurnEnd
 from kpd.model.spending import Purpose
 from kpd.model.trials import TrialBudget
 from kpd.sessions import brief
+from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.exec_talk import ExecTalk
 from kpd.sessions.folder import SessionFolder, shown
 from kpd.sessions.past import Past, past
 from kpd.sessions.permissions import AgentWish, Answer, Place, decide
+from kpd.sessions.place import installed
 from kpd.sessions.terms import COMMANDS, argv, limit_s, settings_of, why_not
 from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
@@ -40,8 +43,6 @@ SECRET = ("_KEY", "_TOKEN")
 """Ends of the names of variables that no other child process of the daemon may get."""
 SOCKET = "KPD_SESSION"
 """The environment variable by which `kpd mcp` finds the socket of its session."""
-UNSEEN: tuple[TurnEnd | None, ...] = (None, "cut", "lost")
-"""Ends of a turn after which the agent is asked to go on."""
 
 
 class SessionAgent(Agent):
@@ -87,15 +88,22 @@ class _Attempt:
         """The number of the fault that this turn answers; 0 for the first question."""
         return self.context.failure.number if self.context.failure is not None else 0
 
+    @property
+    def keys(self) -> dict[str, str]:
+        return {name: value for name in self.settings.keys if (value := keys().get(name))}
+
+    @property
+    def cleaner(self) -> TextCleaner:
+        return TextCleaner.of(self.keys)
+
     async def proposal(self) -> Proposal:
         before = past(self.context.events)
         if before is None or not self.folder.tree.is_dir():
             before = await self._opened()
         self.requests = before.requests
-        asked = before.prompted is not None and before.prompted.answers == self.answers
         said, end = "", before.ended
-        if not asked or (before.ended in UNSEEN and (before.loads or before.own == "")):
-            result = await self._turn(before, goes_on=asked)
+        if before.needs_turn(self.answers):
+            result = await self._turn(before, goes_on=before.asked(self.answers))
             said, end = result.said, result.end
         elif before.ended is None:
             said, end = "", "lost"
@@ -115,17 +123,14 @@ class _Attempt:
     async def _turn(self, before: Past, goes_on: bool) -> TurnResult:
         """Start the agent, send it one prompt, and wait for the end of its turn."""
         context = self.context
-        left = before.limit_s - before.spent_s
-        if goes_on:
-            left -= max(0.0, _last_word(self.folder.log) - before.begun)
-        left = max(left, min(LEAST_S, before.limit_s))
+        left = max(before.left_s(_last_word(self.folder.log)), min(LEAST_S, before.limit_s))
         await context.ready()
-        conversation = Conversation(context.say, self.folder.log, before.usd)
+        conversation = Conversation(context.say, self.folder.log, before.usd, self.cleaner)
         budget = TrialBudget(self.settings.trials, self.settings.device_s)
         async with context.serve(self.folder.root, self.folder.tree, budget) as socket:
             result = await self._talked(conversation, before, goes_on, left, socket)
         conversation.note("kpd", TURN_ENDS[result.end])
-        context.keep("session.md", await asyncio.to_thread(transcript, self.folder.log))
+        context.keep("session.md", self.cleaner.text(await asyncio.to_thread(transcript, self.folder.log)))
         return result
 
     async def _talked(
@@ -139,12 +144,12 @@ class _Attempt:
             self._record(e.SessionKnown(*self._at, before.session, talk.own, talk.agent, talk.loads))
             prompt = await asyncio.to_thread(self._prompt, before, goes_on, remembers)
             turn = before.turns + 1
-            call = context.ledger.begin(self._purpose(goes_on), self.name, self._most_usd())
+            call = context.ledger.begin(self._purpose(goes_on), self.name, self._most_usd(before))
             self._record(e.SessionPrompted(*self._at, before.session, turn, self.answers, goes_on))
             conversation.note("kpd", prompt)
             begun, result = asyncio.get_running_loop().time(), TurnResult("cut")
             try:
-                result = await talk.ask(prompt, left, self._most_usd())
+                result = await talk.ask(prompt, left, self._most_usd(before))
             finally:
                 seconds = asyncio.get_running_loop().time() - begun
                 usd = None if conversation.usd is None else conversation.usd - (before.usd or 0.0)
@@ -172,11 +177,14 @@ class _Attempt:
         env = {
             "PATH": path, "HOME": str(folder.state), "TMPDIR": str(folder.scratch), "LANG": "C.UTF-8",
             "TERM": "dumb", "USER": os.environ.get("USER", "kpd"), SOCKET: str(socket), **settings.env,
-            **{name: value for name in settings.keys if (value := keys().get(name))},
+            **self.keys,
         }  # fmt: skip
         own = (str(Path(kpd.__file__).parent.parent), sys.prefix, sys.base_prefix)  # of `kpd mcp`
-        reads = (str(folder.root), *READS, *installed(Path(program)), *own, *settings.reads)
-        writes = (str(folder.tree), str(folder.state), str(folder.scratch))
+        root = self.context.workspace.root
+        beside = () if folder.root in socket.parents else (str(socket),)  # where the folder's path is too long for it
+        opened = (str(folder.root), *beside, *installed(Path(program), root), *own)
+        reads = (*map(glob.escape, opened), *READS, *settings.reads)
+        writes = tuple(glob.escape(str(path)) for path in (folder.tree, folder.state, folder.scratch))
         return Order((program, *argv(settings)[1:]), str(folder.tree), env, reads, writes, settings.confined)
 
     async def _answered(self, wish: AgentWish) -> Answer:
@@ -184,9 +192,9 @@ class _Attempt:
         folder, task = self.folder, self.context.task
         self.requests += 1
         session = f"{self.context.run.id}.{self.context.number}"
-        self._record(
-            e.PermissionAsked(*self._at, session, self.requests, wish.tool, wish.command or wish.what, wish.paths)
-        )
+        kept = wish.short
+        asked = e.PermissionAsked(*self._at, session, self.requests, kept.tool, kept.command or kept.what, kept.paths)
+        self._record(asked)
         place = Place(
             folder.tree.resolve(), (folder.tree.resolve(), folder.scratch.resolve(), folder.state.resolve()),
             (folder.root.resolve(), Path("/usr"), Path("/opt"), *map(Path, self.settings.reads)), shown(task),
@@ -219,7 +227,7 @@ class _Attempt:
             kept = {path: data for path, data in context.incumbent.items() if not context.task.may_remove(path)}
             files = {**kept, **self.folder.proposed(context.task)}
         except (OSError, TaskError) as err:
-            raise BadReply(f"what lies in the tree cannot be read: {err}") from err
+            raise BadReply(self.cleaner.text(f"what lies in the tree cannot be read: {err}")) from err
         known = context.failure.files if context.failure and context.failure.files else context.incumbent
         if files == known:
             last = said.strip().splitlines()[-1][:200] if said.strip() else "without a word"
@@ -238,11 +246,11 @@ class _Attempt:
             e.SessionTurned(*self._at, before.session, turn, result.end, round(seconds, 3), said, claimed, foreign)
         )
 
-    def _most_usd(self) -> float:
-        """Return the dollars that this turn may cost: those of a session, or what is left of the run's."""
+    def _most_usd(self, before: Past) -> float:
+        """Return the dollars that this turn may cost: what is left of the session's and of the run's."""
         run = self.context.run
         left = run.budget.usd - run.spend.usd if run.budget.usd else self.settings.usd
-        return max(0.0, min(self.settings.usd, left)) or 1e-9
+        return max(0.0, min(before.left_usd(self.settings.usd), left)) or 1e-9
 
     def _purpose(self, goes_on: bool) -> Purpose:
         failure = self.context.failure
@@ -256,17 +264,6 @@ class _Attempt:
 
     def _record(self, fact: e.IterationFact) -> None:
         self.context.record(fact)
-
-
-def installed(program: Path) -> tuple[str, ...]:
-    """Return the folders that belong to a program: those on the PATH have their libraries beside them."""
-    real = program.resolve()
-    modules = [folder for folder in real.parents if folder.name == "node_modules"]
-    found = [str(modules[-1].parent if modules else real.parent), str(program.parent)]
-    for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if entry.startswith("/"):
-            found += [entry, *(str(Path(entry).parent / name) for name in ("lib", "lib64", "include", "share"))]
-    return tuple(dict.fromkeys(found))
 
 
 def _last_word(log: Path) -> float:

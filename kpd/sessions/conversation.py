@@ -3,13 +3,17 @@
 All of it was written by the agent: whatever has another form than the protocol's is passed over.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import time
 from typing import Any
 
+import msgspec
+
 from kpd.model.spending import Usage
+from kpd.sessions.cleaning import TextCleaner
 
 LONGEST_LINE = 400
 MOST_SAID = 64 << 10
@@ -24,16 +28,24 @@ class Conversation:
     counts.
     """
 
-    def __init__(self, say: Callable[[str], None], log: Path, usd: float | None = None) -> None:
+    def __init__(
+        self, say: Callable[[str], None], log: Path, usd: float | None = None, cleaner: TextCleaner | None = None
+    ) -> None:
         """Begin a turn; `usd` is what the turns before it have cost."""
+        self.cleaner = cleaner or TextCleaner()
         self._say = say
         self._log = log
         self._room = MOST_LOG - (log.stat().st_size if log.exists() else 0)
         self._midline = False
-        self.message = ""
+        self._torn = True
+        self._message = ""
         self.usd = usd
         self._earlier = 0.0
         self.replayed = False
+
+    @property
+    def message(self) -> str:
+        return self.cleaner.text(self._message)  # a key may come in pieces
 
     def note(self, who: str, text: str) -> None:
         """Add a line of kpd's own, or what kpd tells the agent."""
@@ -57,13 +69,13 @@ class Conversation:
 
     def hear_text(self, text: str) -> None:
         """Take in the output of a program that does not speak the protocol."""
-        self._spoken("agent_message_chunk", text)
+        self._spoken("agent_message_chunk", self.cleaner.text(text))
 
     def _spoken(self, kind: str, text: str) -> None:
         if not text:
             return
         if kind == "agent_message_chunk":
-            self.message = (self.message + text)[-MOST_SAID:]
+            self._message = (self._message + text)[-MOST_SAID:]
         self._say(text)
         self._midline = not text.endswith("\n")
         self._keep("agent" if kind == "agent_message_chunk" else "thought", text)
@@ -75,7 +87,7 @@ class Conversation:
             if isinstance(part, Mapping) and part.get("type") == "diff" and isinstance(part.get("path"), str):
                 parts.append(f"{Path(part['path']).name} {_size(part)}")
         if kind == "tool_call" or status in ("completed", "failed"):
-            self.message = ""
+            self._message = ""
             told = f"[{update.get('kind') or 'tool'}] " if kind == "tool_call" else f"[{status}] "
             self._line(told + ", ".join(parts))
         self._keep(kind, ", ".join(parts) or str(status))
@@ -96,19 +108,28 @@ class Conversation:
         line = json.dumps({"at": round(time(), 3), "who": who, "text": text}) + "\n"
         if len(line) <= self._room:
             self._room -= len(line)
-            with self._log.open("a") as log:
-                log.write(line)
+            with contextlib.suppress(OSError), self._log.open("a") as log:  # on a full disk the turn goes on without it
+                log.write("\n" + line if self._torn else line)  # a crash may have left half a line
+                self._torn = False
+
+
+class _Entry(msgspec.Struct):
+    who: str
+    text: str
 
 
 def transcript(log: Path) -> str:
-    """Return the log of a session as text. Raises OSError."""
+    """Return the log of a session as text; what is no whole line is passed over. Raises OSError."""
     told, last = [], ""
-    for line in log.read_text(errors="replace").splitlines():
-        entry = json.loads(line)
-        if entry["who"] != last or entry["who"] not in ("agent", "thought"):
-            told.append(f"\n## {entry['who']}\n\n" if entry["who"] != last else "\n")
-        told.append(entry["text"])
-        last = entry["who"]
+    for line in log.read_bytes().splitlines():
+        try:
+            entry = msgspec.json.decode(line, type=_Entry)
+        except msgspec.MsgspecError:
+            continue
+        if entry.who != last or entry.who not in ("agent", "thought"):
+            told.append(f"\n## {entry.who}\n\n" if entry.who != last else "\n")
+        told.append(entry.text)
+        last = entry.who
     return "".join(told).lstrip() + "\n"
 
 

@@ -45,7 +45,7 @@ class ExecTalk:
                 return TurnResult("time", self._conversation.message)
             ending = await process.wait()
             if ending.rc or ending.why:
-                return TurnResult(*failed(ending, process.said))
+                return TurnResult(*failed(ending, self._conversation.cleaner.text(process.said)))
             return TurnResult("done", self._conversation.message)
         finally:
             talking.cancel()

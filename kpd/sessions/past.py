@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from kpd.model import events as e
 from kpd.model.session import TurnEnd
 
+UNSEEN: tuple[TurnEnd | None, ...] = (None, "cut", "lost")
+"""Ends of a turn after which the agent is asked to go on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Past:
@@ -29,6 +32,26 @@ class Past:
     @property
     def turns(self) -> int:
         return self.prompted.turn if self.prompted is not None else 0
+
+    def asked(self, answers: int) -> bool:
+        """Return whether the prompt that answers this fault was sent already."""
+        return self.prompted is not None and self.prompted.answers == answers
+
+    def needs_turn(self, answers: int) -> bool:
+        """Return whether the agent is to be started: for a new prompt, or to go on with a turn that was cut.
+
+        From any other agent the tree is taken as it is: no prompt is sent twice.
+        """
+        return not self.asked(answers) or (self.loads and self.ended in UNSEEN)
+
+    def left_s(self, last_word: float) -> float:
+        """Return what is left of the limit; a turn whose end nobody saw lasted until the `last_word`, in Unix time."""
+        unseen = max(0.0, last_word - self.begun) if self.prompted is not None and self.ended is None else 0.0
+        return self.limit_s - self.spent_s - unseen
+
+    def left_usd(self, most: float) -> float:
+        """Return what is left of the dollars of a session."""
+        return most - (self.usd or 0.0)
 
 
 def past(events: Iterable[e.Event]) -> Past | None:

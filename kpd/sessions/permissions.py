@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MOST_PATHS = 20
+MOST_REQUESTS = 2000
+"""Requests of a turn: each is recorded, so a flood of them would fill the log."""
+MOST_PATHS = 200
+LONGEST_PATH = 4096
+LONGEST_COMMAND = 64 << 10
+"""Paths of one wish, and characters of each and of a command: a wish beyond that is refused unread."""
+MOST_KEPT = 20
 LONGEST = 300
+"""Paths and characters of a text that are recorded."""
 PATHS = ("file_path", "path", "notebook_path", "abs_path", "filePath")
 WRITES = ("edit", "delete", "move")
 OPERATORS = re.compile(r"[;&|()<>\n]+")
@@ -25,6 +32,17 @@ class AgentWish:
     what: str
     paths: tuple[str, ...] = ()
     command: str = ""
+
+    @property
+    def short(self) -> "AgentWish":
+        """The wish as it is recorded: with the beginning of each text."""
+        paths = tuple(path[:LONGEST] for path in self.paths[:MOST_KEPT])
+        return AgentWish(self.tool[:LONGEST], self.what[:LONGEST], paths, self.command[:LONGEST])
+
+    @property
+    def readable(self) -> bool:
+        longest = max(map(len, self.paths), default=0)
+        return len(self.paths) <= MOST_PATHS and longest <= LONGEST_PATH and len(self.command) <= LONGEST_COMMAND
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +73,17 @@ def wish_of(call: Mapping[str, Any]) -> AgentWish:
     if isinstance(command, list | tuple):
         words = [_text(word) for word in command]
         command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)
-    paths = tuple(dict.fromkeys(path for path in found if path))[:MOST_PATHS]
-    return AgentWish(_text(call.get("kind")) or "other", _text(call.get("title"))[:LONGEST], paths, _text(command))
+    paths = tuple(dict.fromkeys(path for path in found if path))
+    return AgentWish(_text(call.get("kind")) or "other", _text(call.get("title")), paths, _text(command))
 
 
 def decide(wish: AgentWish, place: Place) -> Answer:
-    """Answer a wish: inside the tree yes, elsewhere no, commands by the list."""
+    """Answer a wish: inside the tree yes, elsewhere no, commands by the list. The reason is short."""
+    answer = _decided(wish, place) if wish.readable else Answer(False, "ask for less at a time")
+    return Answer(answer.allowed, answer.why[:LONGEST])
+
+
+def _decided(wish: AgentWish, place: Place) -> Answer:
     match wish.tool:
         case "think":
             return Answer(True)
@@ -139,7 +162,7 @@ def _resolved(path: str, tree: Path) -> Path:
 
 
 def _mappings(found: object) -> list[Mapping[str, Any]]:
-    return [each for each in found if isinstance(each, Mapping)][:MOST_PATHS] if isinstance(found, list) else []
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
 def _text(found: object) -> str:

@@ -1,6 +1,9 @@
 """Defines a turn of a session: one prompt, and all that the agent does about it."""
 
 import asyncio
+import contextlib
+import errno
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -79,16 +82,25 @@ class Watch:
 
 
 def used(folder: Path) -> tuple[int, int]:
-    """Return the bytes on disk and the number of files below a folder; links are not followed."""
+    """Return the bytes on disk and the number of files below a folder; links are not followed.
+
+    Folders so deep that they cannot be named count as too many files. This raises nothing.
+    """
     size = files = 0
-    for path in folder.rglob("*"):
+    left = [str(folder)]
+    while left and files <= MOST_FILES and size <= MOST_DISK:
         try:
-            size += path.lstat().st_blocks * 512
-        except OSError:  # it has just been removed
-            continue
-        files += 1
-        if files > MOST_FILES or size > MOST_DISK:
-            break
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    files += 1
+                    if files > MOST_FILES or size > MOST_DISK:
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+                    with contextlib.suppress(FileNotFoundError):  # it has just been removed
+                        size += entry.stat(follow_symlinks=False).st_blocks * 512
+        except OSError as err:  # it has just been removed, or is closed
+            files = MOST_FILES + 1 if err.errno == errno.ENAMETOOLONG else files
     return size, files
 
 

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from kpd.hosts.kept import KeptProcess
+from kpd.sessions.cleaning import TextCleaner
 
 MOST_MESSAGE = 16 << 20
 MOST_BYTES = 512 << 20
 MOST_MESSAGES = 500_000
 """Bytes of one message and of all messages of a turn, and their number."""
 CHUNK = 1 << 20
+INTERNAL = -32603
+"""The code of an error that has none."""
+LONGEST_ERROR = 300
 
 
 class Flood(Exception):
@@ -26,8 +30,11 @@ class AgentWire:
     of them is kept.
     """
 
-    def __init__(self, process: KeptProcess, hear: Callable[[Any], None], flooded: Callable[[str], None]) -> None:
+    def __init__(
+        self, process: KeptProcess, hear: Callable[[Any], None], flooded: Callable[[str], None], cleaner: TextCleaner
+    ) -> None:
         self._process = process
+        self._cleaner = cleaner
         self._hear = hear
         self._flooded = flooded
         self._buffer = bytearray()
@@ -49,8 +56,8 @@ class AgentWire:
                     continue
                 if message.get("method") == "session/update" and "id" not in message:
                     self._hear(message.get("params"))
-                    continue
-                return message
+                elif "method" in message or is_response(message):
+                    return message
         except Flood as err:
             self._flooded(str(err))
         return None
@@ -82,11 +89,20 @@ class AgentWire:
 
     def _parsed(self, line: bytes) -> dict[str, Any] | None:
         try:
-            found = json.loads(line)
+            found = self._cleaner.message(line)
         except (ValueError, RecursionError):
             found = None
         if isinstance(found, dict):
             return found
         if line.strip():
-            self.first_garbage = self.first_garbage or line[:200].decode(errors="replace")
+            self.first_garbage = self.first_garbage or self._cleaner.text(line.decode(errors="replace"))[:200]
         return None
+
+
+def is_response(message: dict[str, Any]) -> bool:
+    """Return whether the library can take a message as a response; an error of another form becomes one of its own."""
+    if type(message.get("id")) is not int:
+        return False
+    if "error" in message and not isinstance(message["error"], dict) and "result" not in message:
+        message["error"] = {"code": INTERNAL, "message": str(message["error"])[:LONGEST_ERROR]}
+    return True

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kpd.daemon.hardening import is_of_a_job
+from kpd.daemon.hardening import is_confined, is_of_a_job
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
+from kpd.hosts.helper.sandbox import NO_NEW_PRIVS
 from kpd.hosts.keeper import Order
 from kpd.hosts.kept import KeptProcess
 from kpd.wire import PROTOCOL
@@ -102,6 +103,22 @@ def test_a_key_leaves_the_environment_once_it_is_read(monkeypatch: pytest.Monkey
     assert "SOME_KEY" not in subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
     monkeypatch.setenv("SOME_KEY", "two")
     assert keys["SOME_KEY"] == "two"
+
+
+@linux_only
+def test_a_process_in_a_sandbox_is_known_when_nothing_else_says_whose_it_is() -> None:
+    limited = (
+        f"import ctypes, time; ctypes.CDLL(None).prctl({NO_NEW_PRIVS}, 1, 0, 0, 0); print(flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", limited], stdout=subprocess.PIPE, env={}) as child:
+        try:
+            assert child.stdout is not None and child.stdout.readline() == b"\n"
+            assert not is_of_a_job(child.pid)
+            assert is_confined(child.pid)
+        finally:
+            child.kill()
+    assert not is_confined(os.getpid()), "where the daemon is in one too, that says nothing"
+    assert not is_confined(0), "a client in another container"
 
 
 async def test_a_coding_agent_may_not_speak_to_the_daemon(tmp_path: Path) -> None:

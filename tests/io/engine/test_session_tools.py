@@ -135,6 +135,19 @@ async def test_a_trial_under_way_when_the_session_ends_is_cut_off_and_costs_none
     assert trials_of(place.attempt).spent == TrialBudget(0, 0.0)
 
 
+async def test_a_trial_that_is_cut_off_counts_for_its_seconds_on_the_device(place: Place) -> None:
+    place.bench.process_s = 60.0
+    async with called(place) as call:
+        trial = asyncio.create_task(call("try"))
+        await place.bench.asking.wait()
+        await asyncio.sleep(0.2)
+    with pytest.raises(DaemonError):
+        await trial
+    (tried,) = place.facts(e.Tried)
+    assert isinstance(tried, e.Tried) and (tried.end, tried.device_s >= 0.2) == ("cut", True)
+    assert trials_of(place.attempt).spent == TrialBudget(0, tried.device_s)
+
+
 async def test_a_trial_that_takes_longer_than_what_is_left_is_cut_off_and_was_the_last(place: Place) -> None:
     place.bench.process_s = 60.0
     async with called(place, device_s=0.2) as call:

@@ -79,6 +79,9 @@ async def test_a_write_elsewhere_fails(start: Start, tmp_path: Path) -> None:
         ([["cost", 3.0], ["cost", 9.5], ["sleep", 60]], "money", "$9.50"),
         ([["exit", 3]], "crash", "exit status 3"),
         ([["exit", 0]], "crash", "exit status 0"),
+        ([["raw", '{"id": 2, "error": "no model"}'], ["sleep", 60]], "crash", "no model"),
+        ([["raw", '{"id": [], "result": 1}'], ["raw", '{"id": 2, "result": []}'], ["sleep", 60]], "crash", ""),
+        ([["ask", "read", "a", {}]] * 9, "flood", "requests"),
         ([["huge", (1 << 20) + 1], ["sleep", 60]], "flood", "1 MiB"),
         ([["many", 5000], ["sleep", 60]], "flood", "messages"),
         ([["fork", 450], ["sleep", 60]], "processes", "too many"),
@@ -91,12 +94,18 @@ async def test_each_bad_turn_has_its_end_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(wire, "MOST_MESSAGE", 1 << 20)
     monkeypatch.setattr(wire, "MOST_MESSAGES", 2000)
+    monkeypatch.setattr(acp_talk, "MOST_REQUESTS", 8)
     monkeypatch.setattr(turn, "MOST_DISK", 4 << 20)
     monkeypatch.setattr(turn, "LOOK_S", 0.2)
     found = await turned(start, ["say", "x"], *steps, limit_s=2.0 if end == "time" else 30.0)
     assert found.end == end
     assert said in found.said
     assert found.cut
+
+
+async def test_half_a_character_ends_nothing(start: Start) -> None:
+    found = await turned(start, ["say", "\ud83d"], ["ask", "read", "\ud83d", {"file_path": "\ude00"}], ["say", "end"])
+    assert (found.end, found.said) == ("done", "?read allowed\nend")
 
 
 async def test_ten_megabytes_and_garbage_are_taken_in(start: Start) -> None:

@@ -1,11 +1,17 @@
 """Talks with plain programs: a prompt in, and files out."""
 
+import asyncio
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kpd.hosts import kept
 from kpd.hosts.keeper import Order
+from kpd.hosts.kept import KeptProcess
+from kpd.hosts.processes import exists
 from kpd.sessions import exec_talk
 from kpd.sessions.conversation import Conversation
 from kpd.sessions.exec_talk import ExecTalk
@@ -25,6 +31,23 @@ def make(tmp_path: Path) -> Make:
         return ExecTalk(order, folder, folder / "prompt.md", said)
 
     return made
+
+
+async def test_what_outlives_a_killed_keeper_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one has the mark of the session, and is ended; the other cannot be found, and holds the pipes."""
+    monkeypatch.setattr(kept, "PIPES_S", 0.2)
+    script = "setsid env -i sleep 5 & sleep 60 & echo $PPID $!; wait"
+    process = await KeptProcess.start(
+        Order(("sh", "-c", script), "/", {"PATH": "/usr/bin:/bin"}, confined=False), tmp_path
+    )
+    keeper, marked = map(int, (await process.stdout.readline()).split())
+    os.kill(keeper, signal.SIGKILL)
+    async with asyncio.timeout(4.0):
+        ending = await process.end()
+    assert (ending.rc, ending.why) == (-signal.SIGKILL, "keeper")
+    assert not exists(marked)
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ class TrialBench(Canned):
     device: Device = CPU
     checks_alone: bool = False
     process_s: float = 0.0
+    asking: asyncio.Event = field(default_factory=asyncio.Event)
     peaks: tuple[float | None, float | None] = (12.0, 90.0)
     work: Mapping[str, CaseWork] = field(default_factory=dict)
 
@@ -91,6 +92,7 @@ class TrialBench(Canned):
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
+        self.asking.set()
         async for sample in super().time(incumbent, candidate, job, first, processes, say):
             await asyncio.sleep(self.process_s)
             yield sample

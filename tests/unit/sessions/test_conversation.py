@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kpd.sessions.brief import claimed_us, notes_of
+from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
 from tests.support.sessions.json_values import JSON
 
@@ -42,6 +43,30 @@ def test_no_update_raises(tmp_path: Path, whole: object, kind: str, content: obj
     conversation = Conversation(lambda text: None, tmp_path / "log")
     conversation.hear(whole)
     told(conversation, kind, content=content, cost=cost, title=content, status=cost)
+
+
+def test_a_torn_line_of_the_log_costs_that_line_alone(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    told(Conversation(lambda text: None, log), "agent_message_chunk", content={"text": "before "})
+    log.write_bytes(log.read_bytes() + b'{"at": 1.0, "who": "agent", "te\xff')
+    told(Conversation(lambda text: None, log), "agent_message_chunk", content={"text": "after"})
+    log.write_bytes(log.read_bytes() + b'[1]\n{"who": 7}\n')
+    assert transcript(log) == "## agent\n\nbefore after\n"
+
+
+def test_a_log_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
+    conversation = Conversation(lambda text: None, tmp_path / "missing" / "log")
+    told(conversation, "agent_message_chunk", content={"text": "MEMO: x"})
+    assert conversation.message == "MEMO: x"
+
+
+def test_a_key_that_comes_in_pieces_is_not_in_the_last_words(tmp_path: Path) -> None:
+    conversation = Conversation(lambda text: None, tmp_path / "log", cleaner=TextCleaner.of({"A_KEY": "secret"}))
+    for part in ("it is sec", "ret"):
+        told(conversation, "agent_message_chunk", content={"text": part})
+    assert conversation.message == "it is (A_KEY)"
+    conversation.hear_text(" secret")
+    assert conversation.message == "it is (A_KEY) (A_KEY)"
 
 
 def test_a_claim_is_a_line_of_its_own_and_the_last_one_counts() -> None:

@@ -1,10 +1,12 @@
 """What a daemon that starts again knows of a session."""
 
+from dataclasses import replace
+
 from kpd.model import events as e
 from kpd.model.fold import fold_all
 from kpd.model.run import Budget
 from kpd.model.spending import Usage
-from kpd.sessions.past import past
+from kpd.sessions.past import Past, past
 
 AT = ("r1", 1)
 OPENED = e.SessionOpened(*AT, "r1.1", ("agent",), 60.0)
@@ -41,3 +43,34 @@ def test_an_iteration_has_its_session_in_brief() -> None:
     assert found is not None
     assert (found.id, found.own, found.agent, found.turns, found.end) == ("r1.1", "own", "agent 1", 1, "done")
     assert (found.seconds, found.claimed_us, found.foreign, found.refused) == (12.0, 3.5, ("harness.c",), 1)
+
+
+def known(*facts: e.Fact) -> Past:
+    found = past(log(OPENED, *facts))
+    assert found is not None
+    return found
+
+
+def test_no_prompt_is_sent_twice_and_only_an_agent_that_loads_goes_on() -> None:
+    unable, cut = replace(KNOWN, loads=False), replace(TURNED, end="cut")
+    plain = replace(unable, own="")
+    assert known().needs_turn(0) and known(KNOWN).needs_turn(0)
+    assert known(KNOWN, PROMPTED).needs_turn(0) and known(KNOWN, PROMPTED, cut).needs_turn(0)
+    assert not known(KNOWN, PROMPTED, TURNED).needs_turn(0)
+    assert known(KNOWN, PROMPTED, TURNED).needs_turn(1), "a repair"
+    for agent in (unable, plain):
+        assert not known(agent, PROMPTED).needs_turn(0)
+        assert not known(agent, PROMPTED, cut).needs_turn(0)
+
+
+def test_the_seconds_of_a_turn_count_once() -> None:
+    assert known(KNOWN).left_s(200.0) == 60.0
+    assert known(KNOWN, PROMPTED).left_s(last_word=113.0) == 50.0
+    assert known(KNOWN, PROMPTED).left_s(last_word=0.0) == 60.0
+    assert known(KNOWN, PROMPTED, replace(TURNED, end="cut")).left_s(last_word=115.0) == 48.0
+
+
+def test_the_dollars_are_those_of_the_session() -> None:
+    bill = e.Billed(*AT, "propose", "mine", Usage(), 0.5)
+    assert known(KNOWN).left_usd(2.0) == 2.0
+    assert known(KNOWN, PROMPTED, bill, TURNED).left_usd(2.0) == 1.5

@@ -5,7 +5,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.sessions.permissions import AgentWish, Place, decide, programs_of, wish_of
+from kpd.sessions.permissions import (
+    LONGEST,
+    LONGEST_COMMAND,
+    LONGEST_PATH,
+    MOST_KEPT,
+    MOST_PATHS,
+    AgentWish,
+    Place,
+    decide,
+    programs_of,
+    wish_of,
+)
 from tests.support.sessions.json_values import JSON
 
 PLACE = Place(
@@ -78,6 +89,34 @@ def test_a_wish_is_read_from_wherever_agents_say_it() -> None:
         "content": [{"type": "diff", "path": "b"}], "rawInput": {"file_path": "c", "command": ["sh", "-c", "ls"]},
     }  # fmt: skip
     assert wish_of(call) == AgentWish("edit", "Edit", ("a", "b", "c"), "ls")
+
+
+def test_the_whole_wish_decides_and_its_beginning_is_recorded() -> None:
+    inside = [{"path": f"a{number}"} for number in range(MOST_PATHS - 1)]
+    wish = wish_of({"kind": "edit", "title": "t" * 500, "locations": [*inside, {"path": "/etc/passwd"}]})
+    assert decide(wish_of({"kind": "edit", "locations": inside}), PLACE).allowed
+    assert "/etc/passwd is outside" in decide(wish, PLACE).why
+    assert (len(wish.short.paths), len(wish.short.what)) == (MOST_KEPT, LONGEST)
+    command = f"ls {'x' * LONGEST}; curl http://x"
+    assert "curl" in decide(AgentWish("execute", "", (), command), PLACE).why
+    assert len(AgentWish("execute", "", (), command).short.command) == LONGEST
+    assert len(decide(AgentWish("edit", "", ("/" + "x" * 4000,)), PLACE).why) == LONGEST
+
+
+@pytest.mark.parametrize(
+    ("wish", "more"),
+    [
+        (AgentWish("read", "", ("a",) * MOST_PATHS), AgentWish("read", "", ("a",) * (MOST_PATHS + 1))),
+        (AgentWish("read", "", ("a" * LONGEST_PATH,)), AgentWish("read", "", ("a" * (LONGEST_PATH + 1),))),
+        (
+            AgentWish("execute", "", (), "ls" + " " * (LONGEST_COMMAND - 2)),
+            AgentWish("execute", "", (), "ls" + " " * (LONGEST_COMMAND - 1)),
+        ),
+    ],
+)
+def test_a_wish_beyond_the_limits_is_refused_unread(wish: AgentWish, more: AgentWish) -> None:
+    assert "ask for less" not in decide(wish, PLACE).why
+    assert "ask for less" in decide(more, PLACE).why
 
 
 @given(st.dictionaries(st.sampled_from(("kind", "title", "locations", "content", "rawInput")), JSON))
