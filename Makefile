@@ -23,9 +23,8 @@ demo: $(VENV)/.installed
 quick: $(VENV)/.installed-dev lint
 	$(PYTEST) --hypothesis-profile=quick tests/unit
 
-# Three at a time, as they wait for half of the time.
 test: $(VENV)/.installed-dev lint
-	$(PYTEST) -n 3
+	$(PYTEST)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
