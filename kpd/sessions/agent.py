@@ -144,12 +144,12 @@ class _Attempt:
             self._record(e.SessionKnown(*self._at, before.session, talk.own, talk.agent, talk.loads))
             prompt = await asyncio.to_thread(self._prompt, before, goes_on, remembers)
             turn = before.turns + 1
-            call = context.ledger.begin(self._purpose(goes_on), self.name, self._most_usd(before))
+            call = context.ledger.begin(self._purpose(goes_on), self.name, self._most_usd())
             self._record(e.SessionPrompted(*self._at, before.session, turn, self.answers, goes_on))
             conversation.note("kpd", prompt)
             begun, result = asyncio.get_running_loop().time(), TurnResult("cut")
             try:
-                result = await talk.ask(prompt, left, self._most_usd(before))
+                result = await talk.ask(prompt, left, self._most_usd())
             finally:
                 seconds = asyncio.get_running_loop().time() - begun
                 usd = None if conversation.usd is None else conversation.usd - (before.usd or 0.0)
@@ -246,11 +246,11 @@ class _Attempt:
             e.SessionTurned(*self._at, before.session, turn, result.end, round(seconds, 3), said, claimed, foreign)
         )
 
-    def _most_usd(self, before: Past) -> float:
-        """Return the dollars that this turn may cost: what is left of the session's and of the run's."""
+    def _most_usd(self) -> float:
+        """Return the dollars that this turn may cost: those of a turn, or what is left of the run's."""
         run = self.context.run
         left = run.budget.usd - run.spend.usd if run.budget.usd else self.settings.usd
-        return max(0.0, min(before.left_usd(self.settings.usd), left)) or 1e-9
+        return max(0.0, min(self.settings.usd, left)) or 1e-9
 
     def _purpose(self, goes_on: bool) -> Purpose:
         failure = self.context.failure

@@ -49,10 +49,6 @@ class Past:
         unseen = max(0.0, last_word - self.begun) if self.prompted is not None and self.ended is None else 0.0
         return self.limit_s - self.spent_s - unseen
 
-    def left_usd(self, most: float) -> float:
-        """Return what is left of the dollars of a session."""
-        return most - (self.usd or 0.0)
-
 
 def past(events: Iterable[e.Event]) -> Past | None:
     """Fold the events of an iteration; None where it has no session yet."""

@@ -68,9 +68,3 @@ def test_the_seconds_of_a_turn_count_once() -> None:
     assert known(KNOWN, PROMPTED).left_s(last_word=113.0) == 50.0
     assert known(KNOWN, PROMPTED).left_s(last_word=0.0) == 60.0
     assert known(KNOWN, PROMPTED, replace(TURNED, end="cut")).left_s(last_word=115.0) == 48.0
-
-
-def test_the_dollars_are_those_of_the_session() -> None:
-    bill = e.Billed(*AT, "propose", "mine", Usage(), 0.5)
-    assert known(KNOWN).left_usd(2.0) == 2.0
-    assert known(KNOWN, PROMPTED, bill, TURNED).left_usd(2.0) == 1.5
