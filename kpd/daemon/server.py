@@ -5,7 +5,6 @@ import contextlib
 import logging
 import os
 import socket
-import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +15,7 @@ from kpd.daemon.journal import EventJournal, Message
 from kpd.daemon.outbox import GRACE_S, LiveSummary, Outbox
 from kpd.daemon.store import StoreError
 from kpd.daemon.system import peer
-from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, clean_name
+from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, bound, clean_name
 
 CATCH_UP = 2000  # events; a subscriber further behind gets a snapshot
 MAX_OPEN = 32  # requests of one client under way; further ones wait unread
@@ -46,7 +45,7 @@ class Server:
 
         The folder is private to the user: see Workspace.make_socket_folder. Raises OSError.
         """
-        listener = _bind(self._path)
+        listener = bound(self._path)
         self._inode = self._path.lstat().st_ino
         self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=MAX_REQUEST)
         self._unsubscribe = self._journal.subscribe(self._publish)
@@ -234,18 +233,3 @@ def _check_peer(connection: socket.socket) -> None:
     if is_confined(pid):
         log.warning("process %d is in a sandbox, so it is not served", pid)
         raise DaemonError("refused", "this daemon serves no process in a sandbox", "ask from a terminal of your own")
-
-
-def _bind(path: Path) -> socket.socket:
-    if path.exists() or path.is_symlink():
-        if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(f"{path} is in the way and is not a socket: move it away")
-        path.unlink()
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(os.fspath(path))
-        path.chmod(0o600)
-    except OSError:
-        listener.close()
-        raise
-    return listener

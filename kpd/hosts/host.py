@@ -317,7 +317,7 @@ class Host:
             "device": spec.lease.device, "gpu": spec.lease.gpu, "tolerate": self.tolerate,
             "holder": f"{self.holder}, {spec.id}",
         }  # fmt: skip
-        reads = (*self.reads, *spec.reads, *([self.cuda_home] if self.cuda_home else []))
+        reads = (*self.reads, self.cuda_home) if self.cuda_home else self.reads
         script = spec.script.encode()
         return link.follow(
             "job", script + spec.stdin, job=spec.id, script=len(script), limit_s=spec.limit_s, env=spec.env,

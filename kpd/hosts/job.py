@@ -33,10 +33,10 @@ class JobSpec:
     macOS, which cannot pin). `nice` is how much of a busy CPU it leaves to others, as in nice(1).
 
     A job that is `confined` runs in a sandbox, where the host's kernel has Landlock: it reads the system's programs and
-    libraries, the content that its script names (trees, and the `out/` of jobs), `reads` and the host's own `reads`; it
-    writes in its own folder and the host's `writes`. It opens no TCP connection, and can neither signal nor look into a
-    process outside. Of root it keeps no capability. A job that is `capable`, as profilers and sanitizers must be, keeps
-    them, and may open TCP connections and shared memory.
+    libraries, the content that its script names (trees, and the `out/` of jobs) and the host's `reads`; it writes in
+    its own folder and the host's `writes`. It opens no TCP connection, and can neither signal nor look into a process
+    outside. Of root it keeps no capability. A job that is `capable`, as profilers and sanitizers must be, keeps them,
+    and may open TCP connections and shared memory.
     """
 
     id: str
@@ -49,7 +49,6 @@ class JobSpec:
     nice: int = 0
     confined: bool = False
     capable: bool = False
-    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

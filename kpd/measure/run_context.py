@@ -18,8 +18,7 @@ class RunContext:
     """The conditions in which a program runs: its CPUs (empty: any), lease, environment variables and niceness.
 
     It is `confined` to a sandbox unless it needs what only the user knows; `capable` is for profilers (see `JobSpec`).
-    There it reads the folders `reads` besides. It ends with an error before it begins where the files of `seals` are
-    not as they were built.
+    It ends with an error before it begins where the files of `seals` are not as they were built.
     """
 
     cpus: tuple[int, ...] = ()
@@ -28,16 +27,14 @@ class RunContext:
     nice: int = 0
     confined: bool = True
     capable: bool = False
-    reads: tuple[str, ...] = ()
     seals: Seals = field(default_factory=dict)
 
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
         """Return the job that runs `script` in this context, for at most `limit_s` seconds."""
         script = guard(self.seals, GONE) + script
         return JobSpec(
-            job, script, limit_s, stdin, dict(self.env), self.cpus, self.lease, self.nice, self.confined, self.capable,
-            self.reads,
-        )  # fmt: skip
+            job, script, limit_s, stdin, dict(self.env), self.cpus, self.lease, self.nice, self.confined, self.capable
+        )
 
 
 def command_context(facts: HostFacts, device: Device, cpus: Cpus, env: Mapping[str, str] = {}) -> RunContext:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -27,6 +28,7 @@ CANCEL_S = 3.0
 """Seconds for an agent to start, and to settle a turn after it was told to end it."""
 AUTHENTICATION = -32000
 TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
+log = logging.getLogger(__name__)
 TOOLS_ENV = ("KPD_SESSION", "HOME", "PATH", "LANG")
 """The server of kpd's tools, which the agent starts in its own sandbox, and what it gets of the agent's environment."""
 Asks = Callable[[AgentWish], Awaitable[Answer]]
@@ -113,8 +115,10 @@ class AcpTalk:
 
     async def close(self) -> None:
         self._watch.close()
-        with contextlib.suppress(Exception):
+        try:
             await self._agent.close()
+        except Exception as err:  # noqa: BLE001 - of the library, whose agent may have sent anything
+            log.info("the connection to an agent was not closed in order: %s", err)
         await self._process.end()
 
     async def _outside(self, asking: "asyncio.Task[schema.PromptResponse]") -> tuple[TurnEnd, str]:

@@ -171,7 +171,8 @@ def test_the_reader_of_source_knows_nothing_of_kpd_and_one_module_its_grammars()
 
 
 def test_agents_are_known_by_what_they_are_and_not_by_name() -> None:
-    """But where facts older than that are read, and for the agent of a run that names none; one tool is a `sweep`."""
+    """But where facts older than that are read, and for the agent of a run that names none. A tool of sessions and a
+    table of task.toml only share the name of one."""
     names = {"claude", "sweep", "mailbox", "script"}
     users = {
         module

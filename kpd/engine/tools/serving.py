@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 import logging
 import os
-import socket
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -27,7 +26,7 @@ from kpd.model.events import Event
 from kpd.model.trials import ToolCalled, TrialBudget
 from kpd.operations.calling import arguments_of
 from kpd.operations.operation import Refused
-from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError
+from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, bound
 from kpd.workspace.paths import SOCKET_PATH_BYTES, Workspace
 
 NAME = "kpd.sock"
@@ -49,7 +48,8 @@ async def serve_session(attempt: Attempt, folder: Path, tree: Path, budget: Tria
     """
     path = _socket_path(attempt.workspace, folder)
     server = _SessionServer(attempt, Workplace(attempt, tree, budget))
-    listener = await asyncio.start_unix_server(server.accept, sock=_bound(path), limit=MAX_REQUEST)
+    path.unlink(missing_ok=True)  # whatever an agent has put there
+    listener = await asyncio.start_unix_server(server.accept, sock=bound(path), limit=MAX_REQUEST)
     over = True
     try:
         yield path
@@ -182,16 +182,3 @@ def _socket_path(workspace: Workspace, folder: Path) -> Path:
         return path
     mark = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
     return workspace.make_socket_folder().with_name(f"{mark}.sock")
-
-
-def _bound(path: Path) -> socket.socket:
-    """Bind a socket for this user alone; what is left of a crash is replaced. Raises OSError."""
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(os.fspath(path))
-        path.chmod(0o600)
-    except OSError:
-        listener.close()
-        raise
-    return listener

@@ -1,7 +1,6 @@
 """Prepares a CUDA task on a GPU: builds its harness, measures the device's roofline."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host, LeaseRequest
@@ -41,7 +40,7 @@ async def harness(
         f'"$out/bench" describe || exit $?\n{seals.TAKE}'
     )
     id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or RunContext(reads=tools.folders(host))).spec(id, script, COMPILED_S), say)
+    result = await jobs.run(host, (where or RunContext()).spec(id, script, COMPILED_S), say)
     log = readable(result.stderr)
     if result.rc != 0 and not jobs.crash(result):
         await refuse_no_compiler(host, result, log)
@@ -84,8 +83,6 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     # A check need not wait until no other process uses the GPU. It takes the lock: it would disturb others' timing.
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)
-    reads = tools.folders(host)
-    checking, measuring, building = (replace(each, reads=reads) for each in (checking, measuring, building))
     program = await harness(host, tools, task, say, building)
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()

@@ -41,11 +41,6 @@ class CudaToolchain:
         """All that the outcome of a build may depend on."""
         return "\n".join((self.nvcc, self.version, self.arch, self.compiler))
 
-    def folders(self, host: Host) -> tuple[str, ...]:
-        """Return the folder of the toolkit, which its programs read, or nothing where kpd's own files lie below it."""
-        folder = PurePosixPath(self.nvcc).parent.parent
-        return () if host.root.is_relative_to(folder) else (str(folder),)
-
     def beside(self, tool: str) -> str:
         """Return the path that another program of the toolkit has if it is installed."""
         return str(PurePosixPath(self.nvcc).with_name(tool))
@@ -75,7 +70,7 @@ async def refuse_no_compiler(host: Host, result: JobResult, log: str) -> None:
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}", "install a gcc that this CUDA works with")
     if result.rc == NOT_ALLOWED:
         await host.forget(result.id)
-        remedy = f"name the folders that it needs as `reads` in [hosts.{host.name}] of config.toml"
+        remedy = f"name its folder as `cuda_home`, or what it needs as `reads`, in [hosts.{host.name}] of config.toml"
         raise HostError("no_compiler", f"{host.name}: nvcc cannot be run in kpd's sandbox: {first_error(log)}", remedy)
 
 

@@ -1,8 +1,8 @@
 """Forbids the worker, for good, the system calls that no kernel needs: a filter as in native/calls.c, for Python.
 
 It starts no process, opens no connection, sets no timer, changes neither a file's attributes nor how it is scheduled,
-and cannot ask for another process's memory or files. Where the machine or
-the system is another than the filter knows, nothing is forbidden.
+and cannot ask for another process's memory or files. Where the machine or the system is another than the filter knows,
+nothing is forbidden.
 """
 
 from __future__ import annotations
