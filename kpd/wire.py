@@ -26,10 +26,6 @@ The daemon's lines are written without blanks and begin with the key that says w
 This module imports next to nothing, so that a command-line verb can ask the daemon a question at little cost.
 """
 
-import os
-import socket
-import stat
-from pathlib import Path
 from typing import Literal
 
 PROTOCOL = 1
@@ -78,22 +74,3 @@ class NoDaemon(DaemonError):
 
     def __init__(self, message: str = "no daemon runs for this workspace") -> None:
         super().__init__("no_daemon", message, "kpd start, or kpd daemon to keep it in the foreground")
-
-
-def bound(path: Path) -> socket.socket:
-    """Bind a socket at `path` for this user alone; one that a crash has left there is replaced.
-
-    Raises FileExistsError where anything but a socket is in the way, and OSError.
-    """
-    if path.exists() or path.is_symlink():
-        if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(f"{path} is in the way and is not a socket: move it away")
-        path.unlink()
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(os.fspath(path))
-        path.chmod(0o600)
-    except OSError:
-        listener.close()
-        raise
-    return listener

@@ -15,7 +15,8 @@ from kpd.daemon.journal import EventJournal, Message
 from kpd.daemon.outbox import GRACE_S, LiveSummary, Outbox
 from kpd.daemon.store import StoreError
 from kpd.daemon.system import peer
-from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, bound, clean_name
+from kpd.wire import HEARTBEAT_S, MAX_REQUEST, PROTOCOL, DaemonError, LiveOutput, clean_name
+from kpd.workspace.listener import bind_private
 
 CATCH_UP = 2000  # events; a subscriber further behind gets a snapshot
 MAX_OPEN = 32  # requests of one client under way; further ones wait unread
@@ -45,7 +46,7 @@ class Server:
 
         The folder is private to the user: see Workspace.make_socket_folder. Raises OSError.
         """
-        listener = bound(self._path)
+        listener = bind_private(self._path)
         self._inode = self._path.lstat().st_ino
         self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=MAX_REQUEST)
         self._unsubscribe = self._journal.subscribe(self._publish)

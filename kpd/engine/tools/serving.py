@@ -26,7 +26,8 @@ from kpd.model.events import Event
 from kpd.model.trials import ToolCalled, TrialBudget
 from kpd.operations.calling import arguments_of
 from kpd.operations.operation import Refused
-from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, bound
+from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError
+from kpd.workspace.listener import bind_private
 from kpd.workspace.paths import SOCKET_PATH_BYTES, Workspace
 
 NAME = "kpd.sock"
@@ -49,7 +50,7 @@ async def serve_session(attempt: Attempt, folder: Path, tree: Path, budget: Tria
     path = _socket_path(attempt.workspace, folder)
     server = _SessionServer(attempt, Workplace(attempt, tree, budget))
     path.unlink(missing_ok=True)  # whatever an agent has put there
-    listener = await asyncio.start_unix_server(server.accept, sock=bound(path), limit=MAX_REQUEST)
+    listener = await asyncio.start_unix_server(server.accept, sock=bind_private(path), limit=MAX_REQUEST)
     over = True
     try:
         yield path
