@@ -84,7 +84,7 @@ def edit_of(folder: Path, snapshot: Task, run: Run) -> Edit:
     complete = complete and all(data or path in may_be_empty for path, data in now.items())
     if complete and not now and run.folder:
         raise TaskError(folder, 0, "no editable file is left", "put one back, or roll back")
-    others = tuple(name for name in task_files(folder) if not snapshot.allows(name))
+    others = tuple(name for name in task_files(folder, snapshot.records) if not snapshot.allows(name))
     protected = hashes(present(folder, others))
     changed = (name for name in protected.keys() | run.pinned.keys() if protected.get(name) != run.pinned.get(name))
     return Edit(now if complete and hashes(now) != run.folder else {}, tuple(sorted(changed)))

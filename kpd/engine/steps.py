@@ -14,6 +14,7 @@ from kpd.engine.patches import unified
 from kpd.engine.profiling import explain, is_counted, profile
 from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
 from kpd.engine.record import record
+from kpd.engine.records import keeping_records
 from kpd.engine.tools.serving import serve_session
 from kpd.engine.waiting import set_waiting
 from kpd.measure import bench, judge as verdicts, score
@@ -104,7 +105,8 @@ async def build(attempt: Attempt, found: Detail) -> e.Built:
 async def check(attempt: Attempt, found: Detail) -> e.Checked:
     built = await builds.candidate(attempt, found)
     try:
-        checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
+        async with keeping_records(attempt, lambda: attempt.job("check")):
+            checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
     except bench.CheckFailed as err:
         attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
         raise CandidateFailed(Incorrect(err.wrong)) from err
@@ -120,17 +122,24 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
 async def time(attempt: Attempt, found: Detail) -> e.Timed:
     """Time the candidate against the incumbent in fresh processes until the verdict is clear."""
     candidate, incumbent = await builds.both(attempt, found)
+    jobs: list[str] = []
+
+    def job(step: str) -> str:
+        jobs.append(attempt.job(step))
+        return jobs[-1]
+
     try:
-        samples = await contest(
-            attempt.bench,
-            incumbent.job,
-            candidate.job,
-            attempt.job,
-            attempt.run.budget.min_gain_pct,
-            attempt.say("job"),
-            lambda taken: attempt.keep(TIMING, samples_to_json(taken)),
-            attempt.iteration.thorough,
-        )
+        async with keeping_records(attempt, lambda: jobs[-1]):
+            samples = await contest(
+                attempt.bench,
+                incumbent.job,
+                candidate.job,
+                job,
+                attempt.run.budget.min_gain_pct,
+                attempt.say("job"),
+                lambda taken: attempt.keep(TIMING, samples_to_json(taken)),
+                attempt.iteration.thorough,
+            )
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
     cases = score.case_times(samples, attempt.bench.work)

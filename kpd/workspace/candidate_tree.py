@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kpd.workspace.editable import DEEPEST, LONGEST_PATH, ignored, is_plain, leads_to
+from kpd.workspace.records import is_record
 from kpd.workspace.run_files import NotRegularFile, read_plain
 from kpd.workspace.task import MOST_FILES, Task, TaskError
 
@@ -52,12 +53,15 @@ def read_tree(folder: Path, task: Task) -> dict[str, bytes]:
 def refused(folder: Path, task: Task) -> tuple[str, ...]:
     """List what was changed, added or removed below `folder`, a copy of the task's, outside of its editable files.
 
-    At most MOST_REFUSED paths, sorted. A link counts as its target's name. Raises OSError.
+    Records do not count: nobody reads them. At most MOST_REFUSED paths, sorted. A link counts as its target's name.
+    Raises OSError.
     """
     found: list[str] = []
     there = set()
     for path, name, within in _walk(folder, lambda at: True):
         there.add(path)
+        if is_record(task.records, path):
+            continue
         if not task.allows(path) and not (path in task.protected and _same(task.folder / path, name, within)):
             found.append(path)
         if len(found) == MOST_REFUSED:

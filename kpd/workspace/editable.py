@@ -45,12 +45,12 @@ def is_area(entry: str) -> bool:
 
 def covers(area: str, path: str) -> bool:
     """Return whether the file `path` lies in the area."""
-    return _fits(_parts(area), path.split("/"))
+    return _fits(area_pattern(area), path.split("/"))
 
 
 def leads_to(area: str, folder: str) -> bool:
     """Return whether a file of the area may lie below `folder`, a path within the task, or "." for the task itself."""
-    pattern = _parts(area)
+    pattern = area_pattern(area)
     for name in folder.split("/") if folder != "." else ():
         if not pattern or pattern[0] == "**":
             return bool(pattern)
@@ -137,7 +137,8 @@ def _of_area(folder: Path, area: str, files: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _parts(area: str) -> list[str]:
+def area_pattern(area: str) -> list[str]:
+    """Return an entry as a list of names, each perhaps a glob; `**` is any number of folders."""
     parts = area.rstrip("/").split("/")
     return [*parts, "**", "*"] if area.endswith("/") else [*parts, "*"] if parts[-1] == "**" else parts
 

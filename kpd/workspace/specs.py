@@ -1,8 +1,5 @@
-"""Defines the tables of task.toml, with defaults, and checks its commands."""
+"""Defines the tables of task.toml, with defaults."""
 
-import re
-import shlex
-from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
@@ -10,18 +7,22 @@ from kpd.model.hosts import Need
 from kpd.model.run import Budget
 from kpd.model.scores import Direction
 from kpd.workspace import expr
-from kpd.workspace.strict import Count, Document, Few, Filled, NotNegative, Percent, Positive, Seconds, Share, Text
+from kpd.workspace.strict import Count, Few, Filled, NotNegative, Percent, Positive, Seconds, Share, Text
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSection:
-    """The [task] table. `context` are further protected files that an agent is shown; None: chosen by their names."""
+    """The [task] table. `context` are further protected files that an agent is shown; None: chosen by their names.
+
+    `records` are what the task's own tools write: neither protected nor editable.
+    """
 
     name: Text
     language: Text
     editable: Filled
     summary: str = ""
     context: tuple[str, ...] | None = None
+    records: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,6 @@ class BuildSpec:
 Distribution = Literal["normal", "constant", "heavy_tail", "denormal", "large"]
 """A kind of input values, see kpd_fill in kpd_task.h."""
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
-_COMPARE = re.compile(r"elementwise|scaled|norm|exact|ulp:[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,116 +223,3 @@ class TaskFile:
     tune: dict[str, tuple[bool | int | float | str, ...]] = field(default_factory=dict)
     sweep: SweepSpec = field(default_factory=SweepSpec)
     roofline: RooflineSection = field(default_factory=RooflineSection)
-
-
-HAVE = "triton, python, command"
-"""kpd's own languages whose tasks have commands."""
-
-
-def refuse(
-    document: Document, file: TaskFile, bring: bool, runner: bool, is_editable: Callable[[str], bool],
-    protected: Collection[str],
-) -> None:  # fmt: skip
-    """Check the commands of task.toml, and the keys that only a task with commands has.
-
-    `bring` says whether the task brings its own benchmark, `runner` whether kpd can run tasks in its language. Raises
-    ConfigError where a command is missing, out of place, or runs an editable file or folder.
-    """
-    language, check = file.task.language, file.check
-    only: dict[str, tuple[str, object]] = {
-        "device": ("need", "" if runner else file.need.device),
-        "good": ("check", check.good),
-        "unchecked": ("check", check.unchecked),
-    }
-    for key, (table, value) in only.items():
-        if value and not bring:
-            message = f"'{key}' in [{table}], but kpd's own driver measures a task in {language}"
-            raise document.error(message, "remove it", table, key)
-    if not bring and file.need.cpus not in ("", 1):
-        message = f"'cpus' in [need] is {file.need.cpus}, but kpd's own driver times a task in {language} on one CPU"
-        raise document.error(message, "remove it, or write cpus = 1", "need", "cpus")
-    if isinstance(file.need.cpus, int) and file.need.cpus < 1:
-        raise document.error("'cpus' in [need] must be at least 1", 'for example 4, or "all"', "need", "cpus")
-    if check.unchecked and check.command is not None:
-        message = "'unchecked' in [check], where 'command' checks the results"
-        raise document.error(message, "remove one of them", "check", "unchecked")
-    commands = {
-        "check": check.command, "bench": file.bench.command, "final": file.final.command,
-        "profile": file.profile.command,
-    }  # fmt: skip
-    for table, command in commands.items():
-        if command is not None:
-            if not bring:
-                message = f"'command' in [{table}], but kpd's own driver measures a task in {language}"
-                remedy = f"remove it; languages with commands are {HAVE}"
-                raise document.error(message, remedy, table, "command")
-            _refuse_one(document, table, command, is_editable, protected)
-    if bring and commands["bench"] is None:
-        remedy = 'for example command = "python3 benchmark.py --json"'
-        remedy += ", or write a harness.py for kpd's own runner" if runner else ""
-        raise document.error(f"a task in {language} needs a 'command' in [bench]", remedy, "bench")
-
-
-def refuse_bench(document: Document, spec: BenchSpec) -> None:
-    """Check what the keys of [bench] say together. Raises ConfigError."""
-    if spec.cases is not None and "[*]" in spec.cases.at:
-        remedy = "name the one list or table that has all cases"
-        raise document.error("'at' of 'cases' in [bench] leads to several places", remedy, "bench", "cases")
-
-
-def refuse_check(document: Document, spec: CheckSpec) -> None:
-    """Check what the keys of [check] say together. Raises ConfigError."""
-    if not _COMPARE.fullmatch(spec.compare):
-        remedy = 'write "elementwise", "scaled", "norm", "exact" or "ulp:N", for example "ulp:4"'
-        raise document.error(f"'compare' in [check] cannot be {spec.compare[:40]!r}", remedy, "check", "compare")
-    for key in ("rtol", "atol"):
-        if spec.is_bitwise and getattr(spec, key) is not None:
-            message = f'{key!r} in [check], but compare = "{spec.compare}" has no tolerance'
-            raise document.error(message, "remove one of them", "check", key)
-    if spec.sizes == "any" and spec.truth == "baseline":
-        message = (
-            'sizes = "any" in [check], but truth = "baseline" cannot say at which other sizes that kernel is right'
-        )
-        raise document.error(message, 'write sizes = "listed"', "check", "sizes")
-    if spec.nonfinite != "any" and spec.fast_math:
-        message = (
-            f'nonfinite = "{spec.nonfinite}" in [check], but fast_math allows flags that take all values to be finite'
-        )
-        raise document.error(message, "remove one of them", "check", "nonfinite")
-    if not spec.distributions or len(set(spec.distributions)) < len(spec.distributions):
-        remedy = "name each kind of inputs that a kernel must be right for once"
-        raise document.error("'distributions' in [check] is empty, or has one twice", remedy, "check", "distributions")
-
-
-def _refuse_one(
-    document: Document, table: str, command: str, is_editable: Callable[[str], bool], protected: Collection[str]
-) -> None:
-    what = f"'command' in [{table}]"
-    if not command.isprintable():
-        raise document.error(f"{what} has a control character", "write it on one line", table, "command")
-    try:
-        words = shlex.split(command)
-    except ValueError as err:
-        raise document.error(f"{what} cannot be read: {err}", "write it as for a shell", table, "command") from err
-    if not words:
-        raise document.error(f"{what} is blank", "name a program, or remove it", table, "command")
-    judge = next((word for word in _programs(command, protected) if is_editable(word.removeprefix("./"))), None)
-    if judge is not None and table != "profile":
-        remedy = "what judges a candidate must be protected; after a protected program it may be an argument"
-        raise document.error(f"{what} runs {judge!r}, which an agent may edit", remedy, table, "command")
-
-
-def _programs(command: str, protected: Collection[str]) -> Iterator[str]:
-    """Yield the words of a command that may be run; those after a protected file, which is the program, are arguments.
-
-    Each command of a list (`a && b`) is looked at by itself.
-    """
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    is_argument = False
-    for word in lexer:
-        if set(word) <= set(lexer.punctuation_chars):
-            is_argument = False
-        elif not is_argument:
-            yield word
-            is_argument = word.removeprefix("./") in protected

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from kpd.model.hosts import Need
 from kpd.model.state import TaskCard
-from kpd.workspace import expr, sections, specs
+from kpd.workspace import expr, sections, spec_rules
 from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain, leads_to
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
 from kpd.workspace.paths import Workspace
+from kpd.workspace.records import BadRecords, is_record, refuse_records
 from kpd.workspace.shipped import shipped
 from kpd.workspace.specs import (
     AcceptSpec,
@@ -26,6 +27,7 @@ from kpd.workspace.specs import (
     ProfileSpec,
     RooflineSpec,
     TaskFile,
+    TaskSection,
 )
 from kpd.workspace.strict import ConfigError, Document
 
@@ -46,7 +48,8 @@ class Task:
     """A task folder that passed every check.
 
     `editable` are the files that an agent may change, those of them that exist. In the `areas`, folders and globs, it
-    may also add files and remove them, but the files in `kept`. `protected` is every other file in the folder, sorted.
+    may also add files and remove them, but the files in `kept`. `records` are the files and places that the task's own
+    tools write: what is there is no part of the task. `protected` is every other file in the folder, sorted.
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
     `context` are the protected files that an agent is shown. `weights` are those of the cases that task.toml names.
     `where` are the conditions on points of [tune], see `kpd.workspace.expr.condition`.
@@ -74,13 +77,15 @@ class Task:
     where: tuple[str, ...] = ()
     areas: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
 
     def allows(self, path: str) -> bool:
         """Return whether a candidate may have a file with this path: one that exists or a new one."""
         if path in self.editable:
             return True
         reserved = (*self.protected, *JUDGES, *C.files, *CUDA.files)
-        return is_plain(path) and self.in_area(path) and path not in reserved and clash((path,), reserved) is None
+        plain = is_plain(path) and self.in_area(path) and not is_record(self.records, path)
+        return plain and path not in reserved and clash((path,), reserved) is None
 
     def may_remove(self, path: str) -> bool:
         """Return whether a candidate may lack this file of the incumbent."""
@@ -159,8 +164,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     run_by_kpd = language.runner and file.bench.command is None and (folder / language.files[1]).exists()
     bring = language.commands and not run_by_kpd
     needed = () if bring else language.files
-    editable = _editable(folder, document, section.editable, (*JUDGES, *needed[1:]))
-    files = tuple(task_files(folder))
+    editable = _editable(folder, document, section, (*JUDGES, *needed[1:]))
+    files = tuple(task_files(folder, section.records))
     sectioned = _sectioned(folder, files, editable, language) if language.sectioned else ""
     for name in () if sectioned else needed:
         if name not in files:
@@ -173,9 +178,10 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         is_folder = bool(inner) and not inner.startswith("/") and (folder / inner).is_dir()
         return word in editable or any(covers(area, word) or (is_folder and leads_to(area, inner)) for area in areas)
 
-    specs.refuse(document, file, bring, bool(language.runner), is_editable, protected)
-    specs.refuse_check(document, file.check)
-    specs.refuse_bench(document, file.bench)
+    _refuse_records(folder, document, section.records, (*editable, *areas), (*JUDGES, *needed[1:]))
+    spec_rules.refuse(document, file, bring, bool(language.runner), is_editable, protected)
+    spec_rules.refuse_check(document, file.check)
+    spec_rules.refuse_bench(document, file.bench)
     if bring and file.cases and file.bench.direction == "higher":
         message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
         raise _error(document, message, "remove [cases], or let the benchmark print times", "bench", "direction")
@@ -204,6 +210,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         accept=file.accept,
         weights={name: case.weight for name, case in file.cases.items()},
         areas=areas,
+        records=section.records,
         kept=(*(entry for entry in section.editable if not is_area(entry)), *needed[:1]),
     )
 
@@ -218,11 +225,20 @@ def _language(document: Document, name: str) -> Language:
     raise _error(document, f"unknown language {name!r}", f"known are {known}", "task", "language")
 
 
-def _editable(folder: Path, document: Document, entries: tuple[str, ...], judges: Collection[str]) -> tuple[str, ...]:
+def _editable(folder: Path, document: Document, section: TaskSection, judges: Collection[str]) -> tuple[str, ...]:
     try:
-        return chosen(folder, entries, task_files(folder), judges)
+        return chosen(folder, section.editable, task_files(folder, section.records), judges)
     except BadEditable as err:
         raise _error(document, str(err), err.remedy, "task", "editable") from err
+
+
+def _refuse_records(
+    folder: Path, document: Document, records: tuple[str, ...], editable: tuple[str, ...], judges: tuple[str, ...]
+) -> None:
+    try:
+        refuse_records(folder, records, editable, judges)
+    except BadRecords as err:
+        raise _error(document, str(err), err.remedy, "task", "records") from err
 
 
 def _context(document: Document, given: tuple[str, ...] | None, protected: tuple[str, ...]) -> tuple[str, ...]:
@@ -267,8 +283,8 @@ def _profile(document: Document, spec: ProfileSpec) -> ProfileSpec:
     return spec
 
 
-def task_files(folder: Path) -> Iterator[str]:
-    """Yield the path of every file of the task, sorted within each folder.
+def task_files(folder: Path, records: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the path of every file of the task, sorted within each folder; those in `records` are none.
 
     Raises TaskError where there are too many files, or where a link leads to anything but a file of the same task.
     """
@@ -278,14 +294,15 @@ def task_files(folder: Path) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if not ignored(name))
         for name in sorted(names + [name for name in folders if (Path(where) / name).is_symlink()]):
             path = Path(where) / name
-            if ignored(name) or not (path.is_symlink() or path.is_file()):
+            within = path.relative_to(folder).as_posix()
+            if ignored(name) or not (path.is_symlink() or path.is_file()) or is_record(records, within):
                 continue
             if path.is_symlink() and not (path.is_file() and path.resolve().is_relative_to(home)):
                 raise TaskError(path, 0, "a link that leads out of the task's folder", "put the file itself here")
             count += 1
             if count > MOST_FILES:
                 raise TaskError(folder, 0, f"more than {MOST_FILES} files", "keep data and builds elsewhere")
-            yield path.relative_to(folder).as_posix()
+            yield within
 
 
 def _tune(document: Document, tune: dict[str, tuple[bool | int | float | str, ...]]) -> dict[str, tuple[str, ...]]:

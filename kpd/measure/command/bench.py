@@ -224,7 +224,7 @@ class CommandBench:
         return await self.host.read(jobs.out(self.host, job, name), limit)
 
     def _command(self, program: str, limit_s: float) -> TaskCommand:
-        return TaskCommand(program, limit_s, self.task.protected, self._shape, self._judges)
+        return TaskCommand(program, limit_s, self.task.protected, self._shape, self._judges, self.task.records)
 
     async def _runs(
         self, command: TaskCommand, sides: str, built: Mapping[str, str], job: str, where: RunContext, say: Say

@@ -2,14 +2,17 @@
 
 It is staged beside the module of the helper that ends all processes of a command, and started by `runs.script`. Its
 only argument is an order as JSON: the `command`, its `limit_s`, the `sides` to run in turn ("abba"), each side's tree
-and folder of compiled code (`trees`, `caches`), the `protected` files that must not change, and the exit status for a
-tree whose content does not match its name (`gone`). It stops after a run that fails.
+and folder of compiled code (`trees`, `caches`), the `protected` files that must not change, the exit status for a
+tree whose content does not match its name (`gone`), and what the task's own tools write: `records`, as regular
+expressions for paths, and the `folders` that they need. It stops after a run that fails.
 """
 
+import base64
 import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import sys
 import time
@@ -25,6 +28,8 @@ KEPT = 1 << 20  # bytes of each log that stay on the host, from its end
 CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 PYCACHE = "PYTHONPYCACHEPREFIX"
 SHOWN = 10  # names of touched files that are reported
+RECORDS = "records.json"  # what the last run of side B has written, in the job's `out/`
+MOST_RECORDS, RECORD_BYTES = 100, 1 << 20  # files, and bytes of all of them, that are kept
 LOOK_S = 0.05  # between two readings of the GPU's telemetry
 
 
@@ -38,6 +43,8 @@ class RunOrder(NamedTuple):
     caches: "dict[str, str]"
     protected: "list[str]"
     gone: int
+    records: "list[str]"
+    folders: "list[str]"
 
 
 class DaemonGone(Exception):
@@ -75,6 +82,8 @@ def run(order: RunOrder, side: str, number: int, children: Children) -> "dict[st
     before = hashes(home)
     if digest(before) != Path(order.trees[side]).name:
         raise DaemonGone(f"the tree {order.trees[side]} was changed")
+    for name in order.folders:
+        (home / name).mkdir(parents=True, exist_ok=True)
     (place / "tmp").mkdir()
     logs = [Path("out", f"{number}{side}.{stream}").resolve() for stream in ("stdout", "stderr")]
     gpu = NvmlGpu(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
@@ -83,6 +92,8 @@ def run(order: RunOrder, side: str, number: int, children: Children) -> "dict[st
         rc, timeout = execute(order, side, place, logs, children, gpu)
     seconds = time.monotonic() - started
     touched = [name for name in order.protected if sha256(home / name) != before[name]]
+    if side == "b" and order.records and not children.asked:
+        keep_records(home, order.records)
     remove(place)
     return {
         "side": side, "rc": rc, "timeout": timeout, "seconds": round(seconds, 6), "touched": touched[:SHOWN],
@@ -166,6 +177,40 @@ def execute(
     if status is None:
         return -1, True
     return (-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)), False
+
+
+def keep_records(home: Path, records: "list[str]") -> None:
+    """Put what the run has written into the job's RECORDS: the `files` by path, and the paths that are `left_out`.
+
+    The smallest files come first: a table of results is smaller than a profile.
+    """
+    wanted = re.compile("|".join(records))
+    names = (str(path.relative_to(home)) for path in files(home))
+    found = [(name, home / name) for name in names if wanted.fullmatch(name)]
+    kept: dict[str, str] = {}
+    left_out, room = [], RECORD_BYTES
+    for name, path in sorted(found, key=lambda one: one[1].lstat().st_size):
+        data = plain(path, room) if len(kept) < MOST_RECORDS else None
+        if data is None:
+            left_out.append(name)
+        else:
+            kept[name] = base64.b64encode(data).decode()
+            room -= len(data)
+    said = json.dumps({"files": kept, "left_out": sorted(left_out)[:MOST_RECORDS]})
+    partial = Path("out", f".{RECORDS}")
+    partial.write_text(said)
+    partial.replace(Path("out", RECORDS))
+
+
+def plain(path: Path, most: int) -> "bytes | None":
+    """Read a regular file of at most `most` bytes; return None for anything else that lies there."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(str(path), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                data = file.read(most + 1)
+                return data if len(data) <= most else None
+    return None
 
 
 def copy(tree: Path, home: Path, protected: "set[str]") -> None:

@@ -14,6 +14,7 @@ from kpd.measure.samples import ClockReadings
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import Complaint, Defect, Unjudged, UnknownWord, WrongResult
 from kpd.text.faults import wrong
+from kpd.workspace.records import expression, folders
 
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/command")
 MODULES = (
@@ -56,7 +57,8 @@ class CommandRun:
 class TaskCommand:
     """A command of the task: its words for a shell, the time limit of one run, and the files it must not change.
 
-    `shape` says where its result has what. A command that `judges` has to say that its result is right.
+    `shape` says where its result has what. A command that `judges` has to say that its result is right. `records` are
+    the files that it may write.
     """
 
     words: str
@@ -64,6 +66,7 @@ class TaskCommand:
     protected: tuple[str, ...]
     shape: ResultShape
     judges: bool = False
+    records: tuple[str, ...] = ()
 
     def limit(self, runs: int) -> float:
         """Return the time limit in seconds for a job of `runs` runs."""
@@ -111,6 +114,8 @@ def script(host: Host, runner: str, command: TaskCommand, sides: str, built: Map
         "caches": {side: jobs.out(host, job, "cache") for side, job in built.items()},
         "protected": command.protected,
         "gone": jobs.GONE,
+        "records": [expression(entry) for entry in command.records],
+        "folders": folders(command.records),
     }
     return (
         f"exec {jobs.words(['python3', '-I', '-B', '-c', START, f'{host.root}/trees/{runner}', json.dumps(order)])}\n"

@@ -1,6 +1,7 @@
 """The program that runs a task's command on a host: under any Python there, and by itself."""
 
 import ast
+import base64
 import hashlib
 import json
 import shlex
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from kpd.measure import jobs
+from kpd.measure.command.runner import MOST_RECORDS, RECORD_BYTES
 from kpd.measure.command.runs import START, sources
 from kpd.measure.screen import suspicious
 from kpd.model.flags import InSource
@@ -42,7 +44,8 @@ def ran(
     (job / "out").mkdir(parents=True)
     order = {
         "command": command, "limit_s": 20, "sides": sides, "trees": dict.fromkeys("ab", str(tree)),
-        "caches": {side: str(folder / side) for side in "ab"}, "protected": ["judge.txt"], "gone": GONE, **changes,
+        "caches": {side: str(folder / side) for side in "ab"}, "protected": ["judge.txt"], "gone": GONE,
+        "records": [], "folders": [], **changes,
     }  # fmt: skip
     runner = staged(folder / "trees", sources())
     ended = subprocess.run([python, "-I", "-c", START, runner, json.dumps(order)], cwd=job, capture_output=True)
@@ -190,3 +193,31 @@ def test_a_gpu_says_how_it_was_while_a_command_ran(tmp_path: Path, monkeypatch: 
 def test_without_nvml_nothing_is_said_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-1")
     assert ran(tmp_path, "true")[0]["telemetry"] is None
+
+
+def test_what_the_last_run_of_side_b_wrote_is_kept_and_no_run_finds_it(tmp_path: Path) -> None:
+    link = "ln -s /etc/passwd profile/link; ln -s /etc profile/etc; mkfifo profile/fifo"
+    written = "echo $TRITON_CACHE_DIR | tail -c 19 >> runs.csv; head -c 2000000 /dev/zero > profile/big"
+    command = f"ls profile; {link}; {written}"
+    records = {"records": ["runs.csv", "profile/(?:[^/]+/)*[^/]*"], "folders": ["profile"]}
+    *runs, rc = ran(tmp_path, command, "baba", **records)
+    assert ([run["stdout"] for run in runs], [run["touched"] for run in runs], rc) == ([""] * 4, [[]] * 4, 0)
+    kept = json.loads((tmp_path / "job" / "out" / "records.json").read_text())
+    files = {name: base64.b64decode(data) for name, data in kept["files"].items()}
+    assert files == {"runs.csv": b"b/triton_cache_dir\n"}
+    assert kept["left_out"] == ["profile/big", "profile/fifo", "profile/link"]
+
+
+@pytest.mark.parametrize(("more", "kept"), [(0, True), (1, False)])
+def test_records_are_bounded_in_bytes(tmp_path: Path, more: int, kept: bool) -> None:
+    command = f"head -c {RECORD_BYTES - 1 + more} /dev/zero > large; echo -n x > small"
+    ran(tmp_path, command, "b", records=["large|small"])
+    found = json.loads((tmp_path / "job" / "out" / "records.json").read_text())
+    assert ("large" in found["files"], found["left_out"]) == (kept, [] if kept else ["large"])
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_records_are_bounded_in_number(tmp_path: Path, more: int) -> None:
+    ran(tmp_path, f"for i in $(seq {MOST_RECORDS + more}); do echo > r$i; done", "b", records=["r.*"])
+    found = json.loads((tmp_path / "job" / "out" / "records.json").read_text())
+    assert (len(found["files"]), len(found["left_out"])) == (MOST_RECORDS, more)

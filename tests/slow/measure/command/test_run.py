@@ -20,6 +20,7 @@ TOML = """
 name = "rate"
 language = "python"
 editable = ["kernel.py"]
+records = ["runs.csv", "profile/"]
 [bench]
 command = "python3 benchmark.py"
 score = "rate"
@@ -34,9 +35,13 @@ iterations = 3
 STEP = [1, 2, 3]
 """
 # A step of 2 is twice as quick, and a step of 3 three times, but that is slow on the case that is held out.
+# It appends to a ledger of its own, and believes a result that it finds in its cache: the kernel leaves one there.
 BENCHMARK = """
-import json, random, sys, kernel
-rate = 100.0 * kernel.STEP
+import json, os, random, sys
+known = os.path.exists("profile/best")
+import kernel
+open("runs.csv", "a").write(f"{kernel.STEP}\\n")
+rate = 1e9 if known else 100.0 * kernel.STEP
 if "final" not in sys.argv:
     rate *= random.uniform(0.999, 1.001)
 elif kernel.STEP == 3:
@@ -45,6 +50,7 @@ print("warming up")
 print(json.dumps({"rate": rate, "cases": [{"name": "all", "us": 1e6 / rate}]}))
 """
 
+KERNEL = "STEP = 1\nopen('profile/best', 'w').write('1e9')\n"
 JUDGED = ("baseline", "accepted", "rejected")
 
 
@@ -52,7 +58,8 @@ def make(workspace: Workspace, benchmark: str = BENCHMARK) -> Path:
     folder = workspace.tasks / "rate"
     folder.mkdir()
     (folder / "task.toml").write_text(TOML)
-    (folder / "kernel.py").write_text("STEP = 1\n")
+    (folder / "kernel.py").write_text(KERNEL)
+    (folder / "runs.csv").write_text("of another time\n")
     (folder / "benchmark.py").write_text(benchmark)
     return folder
 
@@ -67,7 +74,7 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
     daemon.start()
     daemon.command("run", task="rate")
     assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
-    assert (folder / "kernel.py").read_text() == "STEP = 2\n"
+    assert (folder / "kernel.py").read_text() == KERNEL.replace("1\n", "2\n", 1)
     shown = {
         event["body"]["iteration"]: daemon.query("show", iteration=f"r1.{event['body']['iteration']}")
         for event in daemon.events("iteration_ended")
@@ -79,8 +86,12 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
     assert "; held out: rate 100" in by_step["1"]["verdict"]["reason"]
     assert "; held out: rate 200 against 100" in by_step["2"]["verdict"]["reason"]
     assert by_step["3"]["reason"].startswith("slower on the held-out cases: rate 30")
+    assert (folder / "runs.csv").read_text() == "of another time\n"
     for number, one in shown.items():
         kept = workspace.iteration_folder("rate", "r1", number)
+        step = one["iteration"]["point"].get("STEP", "1")
+        assert (kept / "records/runs.csv").read_text() == f"{step}\n"
+        assert json.loads((kept / "records.json").read_text())["files"] == {"runs.csv": 2, "profile/best": 3}
         assert json.loads((kept / "final.json").read_text())["name"] == "rate"
         assert one["detail"]["timed"]["cases"][0]["case"] == "all"
         found = daemon.query("rederive", iteration=f"r1.{number}")
@@ -113,7 +124,7 @@ def test_a_held_out_case_that_cannot_be_run_is_known_before_anything_is_tried(
 
 
 def test_what_nothing_compares_is_not_believed_beyond_a_limit(daemon: RealDaemon, workspace: Workspace) -> None:
-    folder = make(workspace, BENCHMARK.replace("rate = 100.0 * kernel.STEP", "rate = 100.0 * kernel.STEP**10"))
+    folder = make(workspace, BENCHMARK.replace("100.0 * kernel.STEP", "100.0 * kernel.STEP**10"))
     daemon.start()
     daemon.command("run", task="rate")
     assert daemon.until_event("run_ended")["body"]["outcome"] == "no_gain"
@@ -123,7 +134,7 @@ def test_what_nothing_compares_is_not_believed_beyond_a_limit(daemon: RealDaemon
     reasons = [event["body"]["reason"] for event in daemon.events("iteration_ended")]
     doubt = re.search(r"implausible: (\d+) times as good in one step, and nothing compares its results", reasons[1])
     assert doubt is not None and abs(int(doubt[1]) - 1024) < 32
-    assert (folder / "kernel.py").read_text() == "STEP = 1\n"
+    assert (folder / "kernel.py").read_text() == KERNEL
 
 
 @pytest.mark.parametrize(
