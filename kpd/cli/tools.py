@@ -1,21 +1,38 @@
-"""kpd tools: prints which tools agents called in their sessions, how that went, and their trials."""
+"""kpd tools: prints which tools agents called; lists, checks and moves the tools that agents have built."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from typing import Any
 
+from kpd.cli import toolbox
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
+from kpd.workspace.paths import Workspace
+
+VERBS: dict[str, Callable[[Workspace, Namespace], int]] = {
+    "list": toolbox.list_tools, "show": toolbox.show, "qualify": toolbox.qualify, "quarantine": toolbox.quarantine,
+    "restore": toolbox.restore, "retire": toolbox.retire, "export": toolbox.export, "import": toolbox.bring_in,
+}  # fmt: skip
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", nargs="?", metavar="RUN", help="of one run (default: all runs)")
+    parser.usage = f"kpd tools [RUN] [--json]\n       kpd tools {{{','.join(VERBS)}}} …"
+    parser.epilog = toolbox.HELP
+    parser.add_argument("what", nargs="?", metavar="RUN", help="the calls of one run (default: of all runs)")
+    parser.add_argument("names", nargs="*", metavar="TOOL", help="what one of the words above works on")
+    parser.add_argument("--task", metavar="TASK", help="import: the task whose runs may use the tool")
+    parser.add_argument("--why", metavar="WHY", help="quarantine: the reason")
     add_json(parser)
 
 
 def execute(args: Namespace) -> int:
-    answer = query(workspace(args), "tool_calls", run=args.run)
+    ws = workspace(args)
+    if args.what in VERBS:
+        return VERBS[args.what](ws, args)
+    toolbox.refuse_names(args)
+    answer = query(ws, "tool_calls", run=args.what)
     if args.json:
         out_json(answer)
         return OK

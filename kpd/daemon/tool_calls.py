@@ -1,4 +1,4 @@
-"""Sums up what agents did with tools: their calls by tool, and their trials by iteration."""
+"""Sums up what agents did with tools: their calls by tool, their trials by iteration, and the tools that they built."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -6,7 +6,9 @@ from statistics import median
 from typing import Any
 
 from kpd.daemon.store import EventStore
-from kpd.model.events import ToolCalled, Tried
+from kpd.model.codec import jsonable
+from kpd.model.events import ToolCalled, ToolsGiven, Tried
+from kpd.model.toolbox import ToolVersion
 
 
 def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:
@@ -23,6 +25,27 @@ def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:
         "calls": [_calls(*of, facts) for of, facts in called.items()],
         "trials": [_trials(*of, facts) for of, facts in tried.items()],
     }
+
+
+def toolbox(log: EventStore, versions: Iterable[ToolVersion]) -> list[dict[str, Any]]:
+    """Return the tools that agents built, each with its calls and the sessions that had it. Raises StoreError."""
+    called: defaultdict[tuple[str, int, str], list[ToolCalled]] = defaultdict(list)
+    given: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
+    for event in log.read(kind=ToolCalled.kind()):
+        if isinstance(fact := event.fact, ToolCalled):
+            called[fact.run, fact.iteration, fact.server].append(fact)
+    for event in log.read(kind=ToolsGiven.kind()):
+        if isinstance(had := event.fact, ToolsGiven):
+            for ref in had.tools:
+                given[ref].add((had.run, had.iteration))
+    return [_version(one, [called[*at, one.tool] for at in sorted(given[one.ref])]) for one in versions]
+
+
+def _version(found: ToolVersion, sessions: list[list[ToolCalled]]) -> dict[str, Any]:
+    calls = [one for facts in sessions for one in facts]
+    counts = {"calls": len(calls), "failed": sum(not one.ok for one in calls)}
+    used = {"sessions": len(sessions), "used": sum(bool(facts) for facts in sessions)}
+    return {"ref": found.ref, "state": found.state, **jsonable(found), **counts, **used}
 
 
 def _calls(run: str, server: str, tool: str, facts: list[ToolCalled]) -> dict[str, Any]:

@@ -35,6 +35,8 @@ The environment is that of the process that answers.
     tool      {text, …}                                name, args: a call of one of them; args may name the `run`
     tool_calls {calls: [{run, server, tool, calls, failed, median_ms, longest_ms, arguments, answer_bytes}],
                trials: [{run, iteration, ends: {end: count}, device_s}]}     run: of agents in sessions
+    toolbox   [{ref, state, …ToolVersion, calls, failed, sessions, used}]   tools that agents have built, oldest first;
+                                                       calls of their servers, sessions that had them and that used them
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
@@ -182,6 +184,11 @@ def _tool_calls(sources: Sources, run: str | None = None) -> Any:
         return {"calls": [], "trials": []} if log is None else tool_calls.summary(log, run)
 
 
+def _toolbox(sources: Sources) -> Any:
+    with sources.log() as log:
+        return [] if log is None else tool_calls.toolbox(log, sources.state.tools.values())
+
+
 def _tools(sources: Sources) -> Any:
     from kpd.engine.tools.catalogue import ANYBODY
 
@@ -221,5 +228,6 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "tools": _tools,
     "tool": _tool,
     "tool_calls": _tool_calls,
+    "toolbox": _toolbox,
     "model_key": lambda sources: knowledge_views.model_key(sources.workspace, keys()),
 }

@@ -1,8 +1,9 @@
 """Defines every fact that kpd records. An `Event` is a fact with its place in the log.
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
-What steps find is in `steps`, what operators do in `acts`, what coding agents do in `sessions` and with kpd's tools in
-`trials`, what the watchdog reports in `watchdog`; all of them can be imported from here, too.
+What steps find is in `steps`, what operators do in `acts`, what coding agents do in `sessions`, with kpd's tools in
+`trials` and with their own in `tools`, what the watchdog reports in `watchdog`; all of them can be imported from here,
+too.
 """
 
 from dataclasses import dataclass, field
@@ -56,6 +57,16 @@ from kpd.model.steps import (
     Screened as Screened,
     Staged as Staged,
     Timed as Timed,
+)
+from kpd.model.tools import (
+    SmithEnded as SmithEnded,
+    SmithTurned as SmithTurned,
+    ToolBuilt as ToolBuilt,
+    ToolChecked as ToolChecked,
+    ToolQuarantined as ToolQuarantined,
+    ToolRestored as ToolRestored,
+    ToolRetired as ToolRetired,
+    ToolsGiven as ToolsGiven,
 )
 from kpd.model.trials import ToolCalled as ToolCalled, TrialStarted as TrialStarted, Tried as Tried
 from kpd.model.waits import EditedDuring, Hold, HostTrouble, Pause, Wait

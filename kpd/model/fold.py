@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
-from kpd.model import acts, events as e, sessions
+from kpd.model import acts, events as e, sessions, tools
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
@@ -17,7 +17,7 @@ from kpd.model.status import DeviceUse, Done, Ended, Paused, Running, Stepping
 from kpd.model.waits import Wait
 
 NOTICES_KEPT = 50
-_BESIDES = (acts, sessions)
+_BESIDES = (acts, sessions, tools)
 """Modules that register their reducers when they are imported."""
 
 

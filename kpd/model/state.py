@@ -12,6 +12,7 @@ from kpd.model.run import Run
 from kpd.model.scores import Direction
 from kpd.model.spending import NOTHING, Spend, day_of
 from kpd.model.status import Queued
+from kpd.model.toolbox import ToolVersion
 from kpd.model.waits import Hold
 
 
@@ -41,7 +42,7 @@ class State:
     """The fold of every event up to `seq`: all that a client sees.
 
     `days` is what was spent on each day (2026-11-21, UTC). `playback` is set where a recorded run is being played, so
-    that none of it happens now.
+    that none of it happens now. `tools` are those that agents have built, by `name@version`.
     """
 
     seq: int = 0
@@ -56,6 +57,7 @@ class State:
     notices: tuple[Notice, ...] = ()
     days: dict[str, Spend] = field(default_factory=dict)
     playback: Playback | None = None
+    tools: dict[str, ToolVersion] = field(default_factory=dict)
 
     def spent_on(self, at: float) -> Spend:
         """Return what was spent on the day of the Unix time `at`."""

@@ -21,7 +21,7 @@ from kpd.sessions import brief
 from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.exec_talk import ExecTalk
-from kpd.sessions.folder import SessionFolder, shown
+from kpd.sessions.folder import SessionFolder
 from kpd.sessions.past import Past, past
 from kpd.sessions.permissions import AgentWish, Answer, Place, decide
 from kpd.sessions.place import installed
@@ -31,6 +31,7 @@ from kpd.text.endings import TURN_ENDS
 from kpd.workspace.config import AgentConfig, Config
 from kpd.workspace.environment import keys, take_key
 from kpd.workspace.task import TaskError
+from kpd.workspace.task_copy import shown
 
 LEAST_S = 60.0
 """Seconds that a repair gets at least, or the whole limit if that is shorter."""

@@ -1,8 +1,6 @@
 """Prepares the folder of a session, and reads what the agent leaves in it."""
 
-import shlex
 import shutil
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +9,7 @@ from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.run_files import digest, read_plain, write_atomic
 from kpd.workspace.task import Task
-
-FROZEN = 0o444
+from kpd.workspace.task_copy import lay_task, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +45,9 @@ class SessionFolder:
         The files that only the task's held-out benchmark needs are left out. Raises OSError.
         """
         shutil.rmtree(self.root, ignore_errors=True)
-        for folder in (self.tree, self.state, self.scratch, self.root / "skills"):
+        for folder in (self.state, self.scratch, self.root / "skills"):
             folder.mkdir(parents=True)
-        for path in shown(task):
-            copy = self.tree / path
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(read_plain(task.folder / path))
-            copy.chmod(FROZEN | stat.S_IXUSR if (task.folder / path).stat().st_mode & stat.S_IXUSR else FROZEN)
-        for path, data in incumbent.items():
-            write_atomic(self.tree / path, data)
+        lay_task(self.tree, task, incumbent)
         for skill in load_skills(workspace).by_id.values():
             write_atomic(self.root / "skills" / f"{skill.id}.md", f"# {skill.id}\n\n{skill.signal}\n\n{skill.body}\n")
 
@@ -73,9 +64,3 @@ class SessionFolder:
             return digest(read_plain(inside(self.tree, path)))
         except (OSError, OutsideFolder):  # removed, or replaced by something else
             return ""
-
-
-def shown(task: Task) -> tuple[str, ...]:
-    """Return the protected files that an agent may read: all but those that the held-out benchmark names."""
-    held_out = shlex.split(task.final.command or "")
-    return tuple(path for path in task.protected if path not in held_out)

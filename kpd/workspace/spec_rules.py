@@ -105,9 +105,7 @@ def _refuse_one(
     for word in _programs(command, protected) if table != "profile" else ():
         path = word.removeprefix("./")
         if is_editable(path) or is_record(records, path):
-            why = (
-                "an agent may edit" if is_editable(path) else "is a record: a candidate may have written it"
-            )
+            why = "an agent may edit" if is_editable(path) else "is a record: a candidate may have written it"
             remedy = "what judges a candidate must be protected; after a protected program it may be an argument"
             raise document.error(f"{what} runs {word!r}, which {why}", remedy, table, "command")
 

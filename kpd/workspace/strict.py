@@ -62,7 +62,11 @@ class Document:
     @classmethod
     def read(cls, path: Path) -> "Document":
         """Read and parse a TOML file. Raises ConfigError where it is missing, unreadable, too large or malformed."""
-        raw = _bytes(path)
+        return cls.parse(path, _bytes(path))
+
+    @classmethod
+    def parse(cls, path: Path, raw: bytes) -> "Document":
+        """Parse what a TOML file holds. Raises ConfigError, which names `path`."""
         try:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError as err:

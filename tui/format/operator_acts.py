@@ -8,6 +8,7 @@ from kpd.model.fact import Fact
 from kpd.model.iteration import Override
 from kpd.model.run import Budget
 from kpd.model.spending import dollars
+from kpd.model.tools import ToolFact
 from tui.format.numbers import count, figure
 from tui.format.text import clean, clip
 
@@ -102,7 +103,21 @@ def _does(fact: Fact) -> tuple[str, str]:
             return f"has {fact.agent} propose in {fact.run}{f', with {fact.model}' if fact.model else ''}", ""
         case e.RuleSet():
             return f"{_STANDS[fact.stand]} {fact.rule} in {fact.run}", ""
+        case ToolFact():
+            return _to_tool(fact)
     return "", ""
+
+
+def _to_tool(fact: ToolFact) -> tuple[str, str]:
+    of = f"{fact.tool}@{fact.version}"
+    match fact:
+        case e.ToolBuilt():
+            return f"brings in {of} for {fact.task}", ""
+        case e.ToolChecked():
+            return f"has {of} checked", ""
+        case e.ToolQuarantined():
+            return f"quarantines {of}", fact.why
+    return f"{'retires' if isinstance(fact, e.ToolRetired) else 'restores'} {of}", ""
 
 
 def _place(fact: e.IterationFact) -> str:

@@ -45,4 +45,9 @@ SENTENCES = [
     (e.RuleSet("r3", "poor_coalescing", "pinned", ADA), "pins poor_coalescing in r3"),
     (e.RuleSet("r3", "poor_coalescing", "banned", ADA), "bans poor_coalescing in r3"),
     (e.RuleSet("r3", "poor_coalescing", "plain", ADA), "no longer pins or bans poor_coalescing in r3"),
+    (e.ToolBuilt("lint", "12ab", "scale", {}, by=ADA), "brings in lint@12ab for scale"),
+    (e.ToolChecked("lint", "12ab", (), by=ADA), "has lint@12ab checked"),
+    (e.ToolQuarantined("lint", "12ab", "it hangs", ADA), "quarantines lint@12ab: it hangs"),
+    (e.ToolRetired("lint", "12ab", ADA), "retires lint@12ab"),
+    (e.ToolRestored("lint", "12ab", ADA), "restores lint@12ab"),
 ]

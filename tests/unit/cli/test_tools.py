@@ -7,7 +7,10 @@ import pytest
 
 from kpd.cli.main import main
 from kpd.model import events as e
+from kpd.model.toolbox import OF_EVERY, ToolCheck
+from kpd.tools.files import keep, read_tool
 from tests.support.e2e.desk_place import Place
+from tests.support.tools.built import SKILL, as_bytes
 
 CALLS = (
     e.ToolCalled("r1", 2, "kpd", "try", True, 4000.0, {"processes": 1}, 2048),
@@ -35,4 +38,34 @@ def test_calls_are_summed_by_tool_and_trials_by_iteration(tmp_path: Path, capsys
     told = json.loads(capsys.readouterr().out)
     assert told["calls"][0]["arguments"] == {"processes": 3}
     assert main([*own, "r7"]) == 64
+    place.store.close()
+
+
+def test_built_tools_are_listed_with_the_sessions_that_had_and_used_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Place(tmp_path / "w")
+    (place.workspace.root / "tasks").mkdir()
+    own = ["-w", str(place.workspace.root), "tools"]
+    assert main([*own, "list"]) == 0
+    assert "--evolve" in capsys.readouterr().err
+    files = as_bytes(SKILL)
+    version = keep(place.workspace, "loop-notes", files)
+    checks = tuple(ToolCheck(name, True) for name in sorted({*OF_EVERY, "skill"}))
+    for fact in (
+        e.ToolBuilt("loop-notes", version, "scale", {}, "loops", skill=True, run="r1", iteration=1),
+        e.ToolChecked("loop-notes", version, checks),
+        e.ToolsGiven("r1", 1, "r1.1", (f"loop-notes@{version}",)),
+        e.ToolsGiven("r1", 2, "r1.2", (f"loop-notes@{version}",)),
+        e.ToolCalled("r1", 2, "loop-notes", "count", False, 5.0),
+    ):
+        place.journal.emit(fact)
+    assert main([*own, "list"]) == 0
+    row = [f"loop-notes@{version}", "qualified", "scale", "r1.1", "1", "1", "2", "1", "loops"]
+    assert row in [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert main([*own, "show", "loop-notes"]) == 0
+    assert "2, of which 1 used it: 1 calls, 1 failed" in capsys.readouterr().out
+    assert main([*own, "export", str(tmp_path / "out")]) == 0
+    assert read_tool(tmp_path / "out" / "loop-notes") == dict(sorted(files.items()))
+    assert main([*own, "show", "lint"]) == 64
     place.store.close()

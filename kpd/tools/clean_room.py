@@ -1,0 +1,144 @@
+"""A clean copy of a task in which a tool that an agent has built is tried, inside the sandbox of agents."""
+
+import asyncio
+import glob
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpd.hosts.keeper import Ending, Order
+from kpd.hosts.kept import KeptProcess
+from kpd.tools.files import lay
+from kpd.workspace.run_files import digest, read_plain
+
+MOST_PROCESSES = 64
+MOST_FILE = 64 << 20
+MOST_OUTPUT = 4 << 20
+MOST_SEEN = 2000
+"""Processes, bytes of a file and of what a program prints; files of the task's copy that are compared."""
+CHUNK = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """How a program of a tool ended: `ok` with exit status 0 in its time; `said` is why not, or its last words."""
+
+    ok: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRoom:
+    """A folder with `tree`, the copy of the task; `tool`, the tool's files, read-only; and the tool's own `home`."""
+
+    root: Path
+    confined: bool = True
+
+    @property
+    def tree(self) -> Path:
+        return self.root / "tree"
+
+    @property
+    def tool(self) -> Path:
+        return self.root / "tool"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    def prepare(self, files: Mapping[str, bytes], lay_task: Callable[[Path], None]) -> None:
+        """Make the room anew; `lay_task` makes the copy of the task. Raises OSError."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.home.mkdir(parents=True)
+        lay_task(self.tree)
+        lay(self.tool, files)
+
+    def order(self, argv: tuple[str, ...]) -> Order:
+        """Return how a program of the tool is started: in the tree, with nothing of the daemon's environment."""
+        path = os.environ.get("PATH", os.defpath)
+        env = {
+            "PATH": path, "HOME": str(self.home), "TMPDIR": str(self.home), "LANG": "C.UTF-8", "TERM": "dumb",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+        reads = (str(self.tool), str(self.tree), sys.prefix, sys.base_prefix)
+        writes = (str(self.tree), str(self.home))
+        return Order(
+            argv, str(self.tree), env, tuple(map(glob.escape, reads)), tuple(map(glob.escape, writes)), self.confined,
+            most_processes=MOST_PROCESSES, most_bytes=MOST_FILE,
+        )  # fmt: skip
+
+    async def start(self, argv: tuple[str, ...]) -> KeptProcess:
+        """Start a program of the tool. Raises OSError."""
+        return await KeptProcess.start(self.order(argv), self.root)
+
+    async def run(self, argv: tuple[str, ...], limit_s: float) -> ProgramEnd:
+        """Run a program of the tool to its end, for `limit_s` seconds at most. Raises OSError."""
+        process = await self.start(argv)
+        tail = bytearray()
+        try:
+            process.stdin.close()
+            async with asyncio.timeout(limit_s):
+                flooded = await _listen(process, tail)
+                ending = await process.wait() if not flooded else None
+        except TimeoutError:
+            return ProgramEnd(False, f"it has not ended within {limit_s:g} s")
+        finally:
+            with suppress(asyncio.CancelledError):
+                await process.end()
+        if ending is None:
+            return ProgramEnd(False, f"it printed more than {MOST_OUTPUT >> 20} MiB")
+        words = f"{tail.decode(errors='replace')}\n{process.said}".strip()
+        return ProgramEnd(ending.rc == 0 and not ending.why, ended(ending, words))
+
+    def seen(self) -> dict[str, str]:
+        """Return what lies in the task's copy and in the tool's folder: the sha256 by path, "" for no plain file."""
+        found: dict[str, str] = {}
+        for folder in (self.tree, self.tool):
+            for at, folders, names in os.walk(folder):
+                for path in [Path(at) / name for name in (*names, *(each for each in folders if _link(at, each)))]:
+                    if len(found) >= MOST_SEEN:
+                        return found
+                    found[path.relative_to(self.root).as_posix()] = _digest(path)
+        return found
+
+    def remove(self) -> None:
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def ended(ending: Ending, words: str) -> str:
+    """Say how a program ended, with its last words."""
+    if ending.why == "processes":
+        return f"it started more than {MOST_PROCESSES} processes"
+    if ending.rc == 0:
+        return words
+    how = f"signal {-ending.rc}" if ending.rc < 0 else f"exit status {ending.rc}"
+    return f"{how}: {words}" if words else how
+
+
+async def _listen(process: KeptProcess, tail: bytearray) -> bool:
+    """Read what a program prints, and keep the end; return whether it was too much."""
+    heard = 0
+    while data := await process.stdout.read(CHUNK):
+        heard += len(data)
+        tail += data
+        del tail[: -(CHUNK // 16)]
+        if heard > MOST_OUTPUT:
+            return True
+    return False
+
+
+def _link(at: str, name: str) -> bool:
+    return (Path(at) / name).is_symlink()
+
+
+def _digest(path: Path) -> str:
+    if path.is_symlink():
+        return ""
+    try:
+        return digest(read_plain(path))
+    except OSError:
+        return ""
