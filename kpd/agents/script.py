@@ -65,7 +65,7 @@ def _proposal(folder: Path, context: Context) -> Proposal:
     if strangers := protected_touched(task, files):
         raise BadReply(f"{folder / strangers[0]} is not an editable file; editable are {task.told}")
     if not files and not said.removed:
-        raise BadReply(f"{folder} holds no editable file; put {task.editable[0]} into it")
+        raise BadReply(f"{folder} holds no editable file; put {(*task.editable, *task.areas)[0]} into it")
     whole = {path: data for path, data in {**context.incumbent, **files}.items() if path not in said.removed}
     point = space.point_of(task, whole)
     return Proposal(files, said.memo, said.expected, point, said.aims, removed=said.removed)

@@ -109,7 +109,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("score", f"{score}{_share(shown)}, as measured then", limit)
     if headline := shown["headline"]:
         why = f": {headline['reason']}" if headline["reason"] else ""
-        yield from _field("speed-up", f"{headline['text']}, over the baseline{why}", limit)
+        yield from _field("speed-up", f"{headline['text']}, {headline['over']}{why}", limit)
     if it["cause"] and it["cause"]["kind"] != "verdict":
         yield from _field("reason", it["reason"], limit)
     if it["bottleneck"]:

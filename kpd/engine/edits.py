@@ -162,7 +162,7 @@ def edit_folder(workspace: Workspace, run: Run, name: str) -> Path:
 
 def is_open(run: Run) -> bool:
     """Return whether the run takes edits of its task's folder."""
-    return run.begun and bool(run.folder)
+    return run.begun and bool(run.pinned)
 
 
 def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:

@@ -62,17 +62,16 @@ MOST_EXPLORED = 8
 def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
     """Decide what the run does next.
 
-    First comes an unfinished iteration, then the baseline, then what the operator asked for (an edit, or to measure
-    something again), then, within the budget, the next agent's turn. Before the end the incumbent is measured against
-    the baseline. A run that had ended and was reopened measures what was asked for, and ends again.
+    First comes an unfinished iteration, then the baseline (unless the task has no right one), then what the operator
+    asked for (an edit, or to measure something again), then, within the budget, the next agent's turn. Before the end
+    the incumbent is measured against the baseline. A run that had ended and was reopened measures what was asked for,
+    and ends again.
     """
     if (current := run.current) is not None:
         return Iterate(current.number, current.agent, resumed=True)
     number = run.iterations[-1].number + 1 if run.iterations else 0
-    if run.incumbent is None:
-        if any(it.agent == BASELINE and it.outcome in ("failed", "rejected") for it in run.iterations):
-            return End("failed", BaselineFaulty(_fault_of(run.iterations[-1])))
-        return Iterate(number, BASELINE)
+    if run.incumbent is None and (first := _first(run, number)) is not None:
+        return first
     if run.pending_edit and run.reopened is None:
         return Iterate(number, EDIT)
     if run.again:
@@ -88,6 +87,14 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | En
     if (agent := _turn(run)) is None:
         return _confirmed(run, number, AgentsDone(tuple(_left(it) for it in run.iterations if _exhausted(it))))
     return Iterate(number, agent)
+
+
+def _first(run: Run, number: int) -> Iterate | End | None:
+    """Return what a run without an incumbent does first; None where its agents have to find a right candidate."""
+    faulty = next((it for it in run.iterations if it.agent == BASELINE and it.outcome in ("failed", "rejected")), None)
+    if run.own_files == "absent" or (run.own_files == "wrong" and faulty is not None):
+        return None
+    return Iterate(number, BASELINE) if faulty is None else End("failed", BaselineFaulty(_fault_of(faulty)))
 
 
 def _confirmed(run: Run, number: int, cause: RunCause) -> Iterate | End:

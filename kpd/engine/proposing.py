@@ -67,7 +67,7 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
     known = attempt.detail_of(attempt.parent)
     tried = [it for it in run.iterations if it.number < attempt.number and it.agent != BASELINE and it.bottleneck]
     moved = attempt.detail_of(tried[-1].number).explained if tried else None
-    start = _start(attempt)
+    start = start_of(attempt)
     unsure = explored(run, attempt.number) if explores(run, attempt.iteration.agent) else None
     return Context(
         task=replace(attempt.task, editable=tuple(start)),
@@ -123,7 +123,7 @@ def usable(attempt: Attempt, proposal: Proposal) -> tuple[dict[str, bytes], Prop
         raise CandidateFailed(ProtectedLines(str(err))) from err
     except SectionError as err:
         raise BadReply(f"{attempt.task.sectioned}:{err.line}: {err}") from err
-    start = _start(attempt)
+    start = start_of(attempt)
     whole = {path: data for path, data in {**start, **files}.items() if path not in proposal.removed}
     _refuse(attempt.task, start, whole, proposal)
     return whole, _meant(attempt, proposal, whole)
@@ -174,6 +174,6 @@ def _events(attempt: Attempt) -> Iterable[e.Event]:
     return attempt.journal.events(attempt.run_id, attempt.number)
 
 
-def _start(attempt: Attempt) -> dict[str, bytes]:
-    """Read the files that a proposal starts from."""
+def start_of(attempt: Attempt) -> dict[str, bytes]:
+    """Read the files that a proposal starts from: the incumbent's, or the task's own where there is none."""
     return read_tree(attempt.task.folder, attempt.task) if attempt.is_baseline else attempt.files_of(attempt.parent)

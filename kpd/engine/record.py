@@ -17,7 +17,7 @@ from kpd.model.status import Ended, Outcome
 from kpd.profile.paired import incumbent_metrics
 from kpd.text.endings import of_run, override
 from kpd.text.gains import gain
-from kpd.text.headlines import headline as told_headline, unconfirmed
+from kpd.text.headlines import base, headline as told_headline, unconfirmed
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder, write_atomic, write_tree
@@ -58,6 +58,8 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
     assert found.judged is not None
     verdict = found.judged.verdict
     if attempt.is_baseline:
+        if found.accepted is None and (flags := doubted(attempt)):
+            return "rejected", Flagged(verdict, flags)
         return "baseline", Noise(verdict.gain)
     if attempt.iteration.confirming:
         return "measured", ByVerdict(verdict)
@@ -90,7 +92,7 @@ def report(run: Run) -> str:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
     lines += [f"**{UNCHECKED}**", ""] if run.unchecked else []
     if best is not None and (won := headline(run)) is not None:
-        lines += [f"Best: iteration {best.number}, {told_headline(won)}, over the baseline.", ""]
+        lines += [f"Best: iteration {best.number}, {told_headline(won)}, {base(won)}.", ""]
         lines += [f"It could not be measured against the baseline: {unconfirmed(won)}", ""] if won.cause else []
         lines += [f"Its bottleneck: {best.bottleneck}", ""] if best.bottleneck else []
         lines += [f"Rules that fire on it: {', '.join(best.rules)}", ""] if best.rules else []

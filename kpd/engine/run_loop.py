@@ -125,7 +125,7 @@ class RunLoop:
         protected = edits.hashes(edits.present(copy, task.protected))
         if not self.run.pinned:
             editable = edits.hashes(read_tree(copy, task))
-            self.journal.emit(e.TaskPinned(self.run_id, protected, editable, task.check.unchecked))
+            self.journal.emit(e.TaskPinned(self.run_id, protected, editable, task.check.unchecked, task.baseline))
             if (notice := edits.own_baseline(self.journal.state, self.run)) is not None:
                 self.journal.emit(e.Noticed("warning", notice))
         elif protected != self.run.pinned:

@@ -12,7 +12,7 @@ from kpd.engine import audits, builds, review
 from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.patches import unified
 from kpd.engine.profiling import explain, is_counted, profile
-from kpd.engine.proposing import answers, context_of, failure_of, given_up, usable
+from kpd.engine.proposing import answers, context_of, failure_of, given_up, start_of, usable
 from kpd.engine.record import record
 from kpd.engine.records import keeping_records
 from kpd.engine.tools.serving import serve_session
@@ -49,7 +49,7 @@ async def propose(attempt: Attempt, found: Detail) -> e.Proposed:
         set_waiting(attempt.journal, attempt.run, None)
     hashes = attempt.folder.write_candidate(files)
     attempt.keep("memo.md", said.memo + "\n")
-    attempt.keep("diff.patch", "" if attempt.is_baseline else unified(attempt.files_of(attempt.parent), files))
+    attempt.keep("diff.patch", unified(start_of(attempt), files))
     return e.Proposed(*_blank(attempt), hashes, said.memo, said.expected, said.point, said.aims, said.tune)
 
 
@@ -80,7 +80,7 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
 
 async def screen(attempt: Attempt, found: Detail) -> e.Screened:
     """Flag suspicious source code in the candidate. Only a changed protected file rejects it at once."""
-    flags = suspicious(attempt.files_of(attempt.parent), attempt.candidate(), attempt.task.protected)
+    flags = suspicious(start_of(attempt), attempt.candidate(), attempt.task.protected)
     return e.Screened(*_blank(attempt), flags)
 
 

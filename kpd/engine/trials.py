@@ -15,6 +15,7 @@ import msgspec
 
 from kpd.engine import builds
 from kpd.engine.attempt import Attempt
+from kpd.engine.proposing import start_of
 from kpd.hosts.errors import HostError
 from kpd.measure import bench, score
 from kpd.measure.bench import BuiltObject
@@ -170,7 +171,7 @@ class _Trial:
 
     async def measured(self) -> Tried:
         attempt = self.attempt
-        flags = suspicious(attempt.files_of(attempt.parent), self.files, attempt.task.protected)
+        flags = suspicious(start_of(attempt), self.files, attempt.task.protected)
         try:
             found = await self._contest()
         except BuildError as err:
@@ -191,7 +192,7 @@ class _Trial:
         attempt = self.attempt
         on = attempt.bench
         built = await on.build(await on.stage(self.files), self.files, attempt.say("build"))
-        incumbent = await builds.incumbent(attempt)
+        incumbent = built if attempt.is_baseline else await builds.incumbent(attempt)
         async with self._device() if on.checks_alone else nullcontext():
             await on.check(built.job, self._job("check"), attempt.say("job"))
         async with self._device():

@@ -33,7 +33,7 @@ from kpd.model.iteration import Confirming, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
-from kpd.model.run import Budget
+from kpd.model.run import Budget, OwnFiles
 from kpd.model.sessions import (
     PermissionAnswered as PermissionAnswered,
     PermissionAsked as PermissionAsked,
@@ -201,12 +201,14 @@ class OperatorEdited(RunFact):
 class TaskPinned(RunFact):
     """The run's own copy of the task: its protected and its editable files (path → sha256).
 
-    `unchecked`: nothing compares the results of its candidates.
+    `unchecked`: nothing compares the results of its candidates. `own_files` is what the task says of its own
+    editable files.
     """
 
     protected: dict[str, str]
     editable: dict[str, str]
     unchecked: bool = False
+    own_files: OwnFiles = "right"
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,9 @@ def _operator_edited(state: State, at: float, fact: e.OperatorEdited) -> State:
 
 @reduces(e.TaskPinned)
 def _task_pinned(state: State, at: float, fact: e.TaskPinned) -> State:
-    return on_run(state, fact.run, pinned=fact.protected, folder=fact.editable, unchecked=fact.unchecked)
+    return on_run(
+        state, fact.run, pinned=fact.protected, folder=fact.editable, unchecked=fact.unchecked, own_files=fact.own_files
+    )
 
 
 @reduces(e.FolderKnown)

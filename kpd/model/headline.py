@@ -24,7 +24,8 @@ class Headline:
     """How many times as fast the incumbent, iteration `of`, is as the baseline.
 
     `by` is the iteration that measured it against the baseline; None where it is chained. `cause` says why an
-    unconfirmed one could not be measured.
+    unconfirmed one could not be measured. `first` is the first right candidate, which is the baseline where the task's
+    own files were not right.
     """
 
     of: int
@@ -32,6 +33,7 @@ class Headline:
     how: How
     by: int | None = None
     cause: IterationCause | None = None
+    first: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -51,11 +53,12 @@ def headline(run: Run, of: int | None = None) -> Headline | None:
         return None
     last = next((it for it in reversed(run.iterations) if it.confirms == number and it.outcome is not None), None)
     if last is not None and last.verdict is not None:
-        return Headline(number, last.verdict.gain.speedup, "measured", last.number)
+        return Headline(number, last.verdict.gain.speedup, "measured", last.number, first=run.first_right)
     speedup = chained(run, number)
     if speedup is None:
         return None
-    return Headline(number, speedup, "unconfirmed" if last else "chained", cause=last.cause if last else None)
+    how: How = "unconfirmed" if last else "chained"
+    return Headline(number, speedup, how, cause=last.cause if last else None, first=run.first_right)
 
 
 def paired_score(run: Run, direction: Direction = "lower") -> float | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.agents import BASELINE
 from kpd.model.causes import IterationCause
 from kpd.model.flags import Flag
 from kpd.model.session import AgentSession
@@ -136,5 +137,5 @@ class Iteration:
 
     @property
     def counts(self) -> bool:
-        """Whether it uses up its run's budget: an iteration that was measured once more on request does not."""
-        return self.outcome in COUNTED and self.again is None
+        """Whether it uses up its run's budget: what was measured once more on request, and the baseline, do not."""
+        return self.outcome in COUNTED and self.again is None and self.agent != BASELINE

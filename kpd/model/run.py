@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
 
-from kpd.model.agents import KNOWN, NONE, AgentTraits
+from kpd.model.agents import BASELINE, KNOWN, NONE, AgentTraits
 from kpd.model.hosts import Confinement, DeviceRef
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
@@ -14,6 +14,10 @@ from kpd.model.waits import EditedDuring, Wait
 
 RuleSetting = Literal["pinned", "banned", "plain"]
 """What an operator decided on a rule: agents hear of it first (pinned), never (banned), or by its severity."""
+
+
+OwnFiles = Literal["right", "absent", "wrong"]
+"""What a task says of its own editable files. Where they are not right, the first right candidate is the baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Run:
     by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
     the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
     had ended: it goes on only to measure what a person brought back. `confinement` is what confines its candidates.
+    `own_files` is what its task says of the files that it began with.
     """
 
     id: str
@@ -91,6 +96,7 @@ class Run:
     unchecked: bool = False
     reopened: Ended | None = None
     confinement: Confinement | None = None
+    own_files: OwnFiles = "right"
 
     @property
     def begun(self) -> bool:
@@ -161,8 +167,8 @@ class Run:
 
     @property
     def without_gain(self) -> tuple["Iteration", ...]:
-        """The iterations that count since one was accepted."""
-        since = takewhile(lambda it: it.outcome != "accepted", reversed(self.iterations))
+        """The iterations that count since one was accepted, or was the first that was right."""
+        since = takewhile(lambda it: it.outcome not in ("accepted", "baseline"), reversed(self.iterations))
         return tuple(it for it in since if it.counts)
 
     @property
@@ -173,6 +179,12 @@ class Run:
     @property
     def baseline(self) -> Iteration | None:
         return next((it for it in self.iterations if it.outcome == "baseline"), None)
+
+    @property
+    def first_right(self) -> int | None:
+        """The iteration of another agent's candidate that is the baseline, as the task's own files were not right."""
+        found = self.baseline
+        return None if found is None or found.agent == BASELINE else found.number
 
     @property
     def best(self) -> Iteration | None:

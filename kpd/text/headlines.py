@@ -8,8 +8,19 @@ HOW: dict[How, str] = {"measured": "measured", "chained": "chained", "unconfirme
 
 
 def headline(found: Headline) -> str:
-    """Format a headline with its interval and where it comes from: `8.11× [8.01, 8.20], chained`."""
-    return f"{speedup(found.speedup)}, {HOW[found.how]}"
+    """Format a headline with its interval and where it comes from: `8.11× [8.01, 8.20], chained`.
+
+    Where the task's own files were not right, it also says over which iteration.
+    """
+    over = "" if found.first is None else f", over iteration {found.first}"
+    return f"{speedup(found.speedup)}, {HOW[found.how]}{over}"
+
+
+def base(found: Headline) -> str:
+    """Say what the headline is over, to stand after it."""
+    if found.first is None:
+        return "over the baseline"
+    return "the first right candidate: the task's own files are no right baseline"
 
 
 def unconfirmed(found: Headline) -> str:

@@ -19,7 +19,7 @@ from kpd.text.checks import sizes
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
 from kpd.text.faults import fault
 from kpd.text.flags import flag
-from kpd.text.headlines import headline as told_headline, unconfirmed
+from kpd.text.headlines import base, headline as told_headline, unconfirmed
 from kpd.text.notices import notice, told
 from kpd.text.trials import tried
 from kpd.text.verdicts import verdict
@@ -75,10 +75,10 @@ def iteration(found: Iteration) -> Json:
 
 
 def headlined(found: Headline | None) -> Json | None:
-    """Return a headline with its `text`; `how` and `cause` say where it comes from. None for none."""
+    """Return a headline with its `text`, `over` what it is; `how` and `cause` say where it comes from."""
     if found is None:
         return None
-    return {**codec.jsonable(found), "text": told_headline(found), "reason": unconfirmed(found)}
+    return {**codec.jsonable(found), "text": told_headline(found), "over": base(found), "reason": unconfirmed(found)}
 
 
 def _stands(found: Iteration) -> Json:

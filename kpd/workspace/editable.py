@@ -74,11 +74,13 @@ def clash(added: Iterable[str], all: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def chosen(folder: Path, entries: tuple[str, ...], files: Iterable[str], judges: Collection[str]) -> tuple[str, ...]:
+def chosen(
+    folder: Path, entries: tuple[str, ...], files: Iterable[str], judges: Collection[str], may_lack: bool = False
+) -> tuple[str, ...]:
     """Return the editable files of a task, in the order of the entries. Raises BadEditable.
 
     `files` are all files of the task; they are asked for only where an entry is an area. `judges` are never editable:
-    an area leaves them out.
+    an area leaves them out. With `may_lack` the files that are named need not be there, and are left out.
     """
     for entry in entries:
         if entries.count(entry) > 1:
@@ -86,17 +88,21 @@ def chosen(folder: Path, entries: tuple[str, ...], files: Iterable[str], judges:
         if is_area(entry):
             _refuse_area(folder, entry)
         else:
-            _refuse_named(folder, entry, judges)
+            _refuse_named(folder, entry, judges, may_lack)
     all = [name for name in files if name not in judges] if any(map(is_area, entries)) else []
     found: dict[str, None] = {}
     for entry in entries:
-        found |= dict.fromkeys(_of_area(folder, entry, all) if is_area(entry) else (entry,))
-    if not found:
+        found |= dict.fromkeys(_of_area(folder, entry, all) if is_area(entry) else _named(folder, entry))
+    if not found and not may_lack:
         raise BadEditable("no file of the task is editable", "put the file to improve into one of these places")
     return tuple(found)
 
 
-def _refuse_named(folder: Path, name: str, judges: Collection[str]) -> None:
+def _named(folder: Path, name: str) -> tuple[str, ...]:
+    return (name,) if (folder / name).exists() else ()
+
+
+def _refuse_named(folder: Path, name: str, judges: Collection[str], may_lack: bool) -> None:
     try:
         path = inside(folder, name)
     except OutsideFolder as err:
@@ -106,6 +112,8 @@ def _refuse_named(folder: Path, name: str, judges: Collection[str]) -> None:
     if not is_plain(name):
         raise BadEditable(f"editable file {name!r} has a name that tools trip over", "use letters, digits, . _ + and -")
     if not path.exists():
+        if may_lack:
+            return
         raise BadEditable(f"editable file {name!r} does not exist", "create it, or correct its name")
     if not path.is_file():
         remedy = f"for a folder write {name + '/'!r}" if path.is_dir() else "name files, folders or globs"

@@ -26,6 +26,7 @@ def refuse(
     only: dict[str, tuple[str, object]] = {
         "device": ("need", "" if runner else file.need.device),
         "records": ("task", file.task.records),
+        "baseline": ("task", file.task.baseline != "right"),
         "good": ("check", check.good),
         "unchecked": ("check", check.unchecked),
     }

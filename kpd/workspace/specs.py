@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
 from kpd.model.hosts import Need
-from kpd.model.run import Budget
+from kpd.model.run import Budget, OwnFiles
 from kpd.model.scores import Direction
 from kpd.workspace import expr
 from kpd.workspace.strict import Count, Few, Filled, NotNegative, Percent, Positive, Seconds, Share, Text
@@ -14,7 +14,8 @@ from kpd.workspace.strict import Count, Few, Filled, NotNegative, Percent, Posit
 class TaskSection:
     """The [task] table. `context` are further protected files that an agent is shown; None: chosen by their names.
 
-    `records` are what the task's own tools write: neither protected nor editable.
+    `records` are what the task's own tools write: neither protected nor editable. `baseline` says what is known of the
+    editable files as they are: they are there and right, some are absent, or they are wrong.
     """
 
     name: Text
@@ -23,6 +24,7 @@ class TaskSection:
     summary: str = ""
     context: tuple[str, ...] | None = None
     records: tuple[str, ...] = ()
+    baseline: OwnFiles = "right"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 
 from kpd.model.hosts import Need
+from kpd.model.run import OwnFiles
 from kpd.model.state import TaskCard
 from kpd.workspace import expr, sections, spec_rules
 from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain, leads_to
@@ -49,7 +50,9 @@ class Task:
 
     `editable` are the files that an agent may change, those of them that exist. In the `areas`, folders and globs, it
     may also add files and remove them, but the files in `kept`. `records` are the files and places that the task's own
-    tools write: what is there is no part of the task. `protected` is every other file in the folder, sorted.
+    tools write: what is there is no part of the task. `baseline` says whether the editable files are right as they are:
+    where they are "absent", an area may be the name of a file that a candidate has to add. `protected` is every other
+    file in the folder, sorted.
     `sectioned` is the editable file of which only the kernel section may be changed; empty when there is none.
     `context` are the protected files that an agent is shown. `weights` are those of the cases that task.toml names.
     `where` are the conditions on points of [tune], see `kpd.workspace.expr.condition`.
@@ -78,6 +81,7 @@ class Task:
     areas: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
+    baseline: OwnFiles = "right"
 
     def allows(self, path: str) -> bool:
         """Return whether a candidate may have a file with this path: one that exists or a new one."""
@@ -171,7 +175,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         if name not in files:
             raise TaskError(folder / name, 0, "no such file", f"a task in {section.language} needs it")
     protected = tuple(name for name in files if name not in editable)
-    areas = tuple(entry for entry in section.editable if is_area(entry))
+    absent = tuple(entry for entry in section.editable if not is_area(entry) and entry not in editable)
+    areas = (*(entry for entry in section.editable if is_area(entry)), *absent)
 
     def is_editable(word: str) -> bool:
         inner = word.rstrip("/")
@@ -211,6 +216,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         weights={name: case.weight for name, case in file.cases.items()},
         areas=areas,
         records=section.records,
+        baseline=section.baseline,
         kept=(*(entry for entry in section.editable if not is_area(entry)), *needed[:1]),
     )
 
@@ -227,7 +233,8 @@ def _language(document: Document, name: str) -> Language:
 
 def _editable(folder: Path, document: Document, section: TaskSection, judges: Collection[str]) -> tuple[str, ...]:
     try:
-        return chosen(folder, section.editable, task_files(folder, section.records), judges)
+        files = task_files(folder, section.records)
+        return chosen(folder, section.editable, files, judges, may_lack=section.baseline == "absent")
     except BadEditable as err:
         raise _error(document, str(err), err.remedy, "task", "editable") from err
 

@@ -15,6 +15,11 @@ def unit(state: State, run: Run) -> str:
 
 
 def won(run: Run) -> str:
-    """Format how many times as fast as the baseline the incumbent is: `1.37×`; empty where it is the baseline."""
+    """Format how many times as fast as the baseline the incumbent is: `1.37×`; empty where it is the baseline.
+
+    Where the task's own files were not right: `1.37× over r1.3`.
+    """
     found = headline(run)
-    return "" if found is None else times(found.speedup.ratio)
+    if found is None:
+        return ""
+    return times(found.speedup.ratio) + ("" if found.first is None else f" over {run.id}.{found.first}")

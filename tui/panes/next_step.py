@@ -95,7 +95,7 @@ def _iteration(run: Run) -> str:
     queued = sum(note.consumed_by is None for note in run.steering)
     if queued:
         return f"a new iteration, steered by {count(queued, 'note')} of yours"
-    if run.incumbent is None:
+    if run.incumbent is None and (run.own_files == "right" or (run.own_files == "wrong" and not run.iterations)):
         return "the baseline: the task as it is, measured against itself"
     return _turn(run)
 

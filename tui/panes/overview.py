@@ -197,8 +197,9 @@ def _best(view: View, run: Run, width: int) -> list[Content]:
         score = f"{figure(best.score)} {unit(view.state, run)}"
         return [*found, as_fits(heading("Baseline", (score, ".strong")), [("  nothing faster yet", ".muted")], width)]
     aside = f": {clean(unconfirmed(won))}" if won.cause is not None else ""
+    first = "the baseline" if won.first is None else f"{run.id}.{won.first}, the first right candidate"
     parts: list[Part] = [
-        (f"  {HOW[won.how]}", ".muted"), (f"  {run.id}.{won.of} against the baseline", ".muted"), (aside, ".warn"),
+        (f"  {HOW[won.how]}", ".muted"), (f"  {run.id}.{won.of} against {first}", ".muted"), (aside, ".warn"),
     ]  # fmt: skip
     return [*found, as_fits(heading("Speed-up", (speedup(won.speedup), ".good")), parts, width)]
 

@@ -46,7 +46,9 @@ def standing(context: Context) -> str:
     left = max(run.budget.iterations - len(run.counted), 1)
     text = f"Iteration {context.number}; with this one at most {left} {'is' if left == 1 else 'are'} left."
     if (won := headline(run)) is not None:
-        text += f" So far {speedup(won.speedup)} the baseline's speed."
+        first = f"the speed of iteration {won.first}, the first right candidate"
+        base = "the baseline's speed" if won.first is None else first
+        text += f" So far {speedup(won.speedup)} {base}."
     if (vain := len(run.without_gain)) >= 2:
         text += f" The last {vain} gained nothing: leave their direction."
     return text

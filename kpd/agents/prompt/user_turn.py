@@ -75,6 +75,10 @@ def _candidate(context: Context, failure: Failure, shown: Anchored) -> Iterator[
 
 
 def _standing(context: Context) -> Iterator[str]:
+    if context.run.incumbent is None and context.run.own_files != "right":
+        yield "## Nothing is right yet"
+        yield "The source above, if any, is the task's own, and not right. The first right candidate is then to beat."
+        return
     yield f"## The incumbent, iteration {parent_of(context)}"
     yield f"Bottleneck: {plain(context.bottleneck, 400)}" if context.bottleneck else "It was not profiled."
     if cases := measured.cases(context.metrics):

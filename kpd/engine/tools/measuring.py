@@ -13,7 +13,7 @@ from kpd.agents import space
 from kpd.agents.agent import BadReply, Proposal
 from kpd.engine import trials
 from kpd.engine.attempt import CandidateFailed
-from kpd.engine.proposing import usable
+from kpd.engine.proposing import start_of, usable
 from kpd.engine.tools.desk import Desk, Workplace
 from kpd.engine.tools.tool import Answer
 from kpd.engine.trials import MOST_PROCESSES, PROCESSES, Spent, TrialProfile, Wish
@@ -181,7 +181,7 @@ async def _strangers(place: Workplace) -> tuple[str, ...]:
 
 def _checked(place: Workplace, files: dict[str, bytes]) -> dict[str, bytes]:
     """Return all files of a candidate as a proposal of exactly these would have them. Raises Refused."""
-    start, task = place.attempt.files_of(place.attempt.parent), place.attempt.task
+    start, task = start_of(place.attempt), place.attempt.task
     if gone := [path for path in start if path not in files and not task.may_remove(path)]:
         raise Refused(f"{gone[0]} is missing in the tree, and this task needs it", "put it back, then try again")
     try:

@@ -9,6 +9,7 @@ from kpd.agents.prompt.background import is_shown
 from kpd.agents.prompt.measured import counters
 from kpd.engine import trials
 from kpd.engine.patches import unified
+from kpd.engine.proposing import start_of
 from kpd.engine.tools.desk import Desk, Workplace
 from kpd.engine.tools.measuring import candidate, trial_json
 from kpd.engine.tools.tool import Answer
@@ -23,7 +24,7 @@ from kpd.text import trials as told
 from kpd.text.endings import of_iteration
 from kpd.text.foreign import plain
 from kpd.text.gains import speedup, times
-from kpd.text.headlines import headline as told_headline
+from kpd.text.headlines import base, headline as told_headline
 
 MOST_CASES = 40
 """The most cases of which an answer lists the times; the rest are counted."""
@@ -45,7 +46,7 @@ def inspect(desk: Desk) -> Answer:
     known, card, won = desk.detail(number), desk.state.tasks.get(run.task), headline(run)
     listed = known.timed.cases if known.timed else ()
     bottleneck = known.explained.bottleneck if known.explained else ""
-    best = f"iteration {number}, {told_headline(won)} over the baseline" if won else f"the baseline, iteration {number}"
+    best = f"iteration {number}, {told_headline(won)}, {base(won)}" if won else f"the baseline, iteration {number}"
     lines = [
         f"task {run.task}{f': {card.summary}' if card and card.summary else ''}",
         f"editable: {', '.join(card.editable if card else run.files)}; language {card.language if card else '?'}",
@@ -176,7 +177,7 @@ def diff(desk: Desk, iteration: Number | None = None) -> Answer | Awaitable[Answ
 
 
 async def _tree_diff(place: Workplace) -> Answer:
-    before, after = place.attempt.files_of(place.attempt.parent), await candidate(place)
+    before, after = start_of(place.attempt), await candidate(place)
     if large := next((path for path, data in (*before.items(), *after.items()) if len(data) > MOST_COMPARED), ""):
         raise Refused(f"{large} is too large to compare", "compare it yourself: the incumbent's files are in the task")
     return _patch("your tree", unified(before, after))

@@ -32,6 +32,28 @@ def test_the_baseline_comes_first() -> None:
     assert next_action(run_of(it(0, "interrupted"))) == Iterate(1, "baseline")
 
 
+WRONG = replace(it(0, "failed"), status=done("failed", NotBuilt("no ;")))
+
+
+def test_a_task_whose_files_are_wrong_goes_on_after_its_baseline() -> None:
+    run = replace(run_of(), own_files="wrong", agent="mailbox,claude")
+    assert next_action(run) == Iterate(0, "baseline")
+    assert next_action(replace(run, iterations=(WRONG,))) == Iterate(1, "mailbox")
+    tried = (WRONG, it(1, "failed", agent="mailbox"))
+    assert next_action(replace(run, iterations=tried)) == Iterate(2, "claude")
+    assert next_action(replace(run, iterations=tried, pending_edit={"k.c": "1"})) == Iterate(2, "operator")
+    ended = next_action(replace(run, iterations=tried, budget=Budget(iterations=1)))
+    assert ended == End("failed", IterationsUsed(1))
+    found = replace(run, iterations=(*tried, it(2, "baseline", 40.0, "claude")), incumbent=2)
+    assert (found.first_right, len(found.without_gain), result(found)) == (2, 0, "no_gain")
+    assert next_action(found) == Iterate(3, "mailbox")
+
+
+def test_a_task_without_files_has_no_baseline_to_try() -> None:
+    run = replace(run_of(), own_files="absent", agent="mailbox,claude")
+    assert next_action(run) == Iterate(0, "mailbox")
+
+
 def test_a_baseline_that_fails_ends_the_run() -> None:
     step = next_action(run_of(replace(it(0, "failed"), status=done("failed", NotBuilt("no ;")))))
     assert isinstance(step, End)

@@ -106,6 +106,53 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
         assert told in " ".join(verb_of(workspace, *verb).split())
 
 
+LATE = """
+[task]
+name = "%s"
+language = "python"
+editable = ["kernel.py"]
+baseline = "%s"
+[bench]
+command = "python3 benchmark.py"
+"""
+JUDGED_LATE = """
+import json, kernel
+print(json.dumps({"ok": kernel.RIGHT, "best_us": kernel.US, "cases": [{"name": "all", "us": kernel.US}]}))
+"""
+
+
+@pytest.mark.parametrize(("baseline", "begins"), [("wrong", 1), ("absent", 0)])
+def test_a_task_without_a_right_baseline_begins_and_the_first_right_candidate_is_its_baseline(
+    daemon: RealDaemon, workspace: Workspace, baseline: str, begins: int
+) -> None:
+    folder = workspace.tasks / "late"
+    folder.mkdir()
+    (folder / "task.toml").write_text(LATE % ("late", baseline))
+    (folder / "benchmark.py").write_text(JUDGED_LATE)
+    if baseline == "wrong":
+        (folder / "kernel.py").write_text("RIGHT, US = False, 1.0\n")
+    for number, text in enumerate(
+        ("RIGHT, US = False, 50.0\n", "RIGHT, US = True, 80.0\n", "RIGHT, US = True, 40.0\n")
+    ):
+        candidate = workspace.root / "candidates" / str(number)
+        candidate.mkdir(parents=True)
+        (candidate / "kernel.py").write_text(text)
+    daemon.start()
+    daemon.command("run", task="late", agent="script:candidates", iterations=2)
+    daemon.until_event("run_ended")
+    ended = {e["body"]["iteration"]: e["body"]["outcome"] for e in daemon.events("iteration_ended")}
+    own = {0: "rejected"} if begins else {}
+    assert ended == {**own, begins: "rejected", begins + 1: "baseline", begins + 2: "accepted", begins + 3: "measured"}
+    assert (folder / "kernel.py").read_text() == "RIGHT, US = True, 40.0\n"
+    told = daemon.query("status")["runs"]["r1"]["headline"]
+    assert (round(told["speedup"]["ratio"]), told["first"]) == (2, begins + 1)
+    over = f"measured, over iteration {begins + 1}"
+    report = (workspace.run_folder("late", "r1") / "report.md").read_text()
+    assert f"{over}, the first right candidate: the task's own files are no right baseline." in report
+    for verb in (("status",), ("show", f"r1.{begins + 2}")):
+        assert over in " ".join(verb_of(workspace, *verb).split())
+
+
 def test_a_held_out_case_that_cannot_be_run_is_known_before_anything_is_tried(
     daemon: RealDaemon, workspace: Workspace
 ) -> None:
