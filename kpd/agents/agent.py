@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from kpd.claude.question import Ledger
 from kpd.model.agents import AgentTraits
@@ -72,6 +72,10 @@ def _no_session(folder: Path, tree: Path, budget: TrialBudget) -> AbstractAsyncC
     raise RuntimeError("only the engine serves the tools of a session")
 
 
+def _no_log(*asked: object) -> NoReturn:
+    raise RuntimeError("only the engine reads the log")
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """All that an agent may know.
@@ -84,7 +88,8 @@ class Context:
     into it. `say` shows live output; `waits` shows what the agent waits for (None when it goes on). `ready` is awaited
     before anything that costs money, since the operator may have paused the run. `ledger` records what calls cost.
     `serve` serves kpd's tools to an agent that works in a folder of its own: `kpd mcp` finds the socket by KPD_SESSION.
-    `events` are those of the iteration so far; `record` adds a fact to them.
+    `events` reads those of the iteration so far; `record` adds a fact to them. `latest` returns the run as the log has
+    it now, `run` is as it was when the agent was asked; `until` waits until it fulfils a condition.
     """
 
     task: Task
@@ -112,7 +117,9 @@ class Context:
     failure: Failure | None = None
     base: SweepBase | None = None
     serve: ServeSession = _no_session
-    events: tuple[Event, ...] = ()
+    events: Callable[[], Iterable[Event]] = tuple
+    latest: Callable[[], Run] = _no_log
+    until: Callable[[Callable[[Run], bool]], Awaitable[None]] = _no_log
     record: Callable[[IterationFact], object] = lambda fact: None
 
 

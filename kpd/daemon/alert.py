@@ -6,10 +6,10 @@ import os
 from kpd.engine.journal import Journal
 from kpd.model import events as e
 from kpd.model.notices import NotifyFailed
-from kpd.model.waits import Hold
+from kpd.model.waits import ForPermission, Hold
 from kpd.text.endings import run_ended
 from kpd.text.notices import watchdog_notice
-from kpd.text.waits import approval, hold, pause
+from kpd.text.waits import approval, hold, pause, wait
 
 LIMIT_S = 30
 
@@ -23,6 +23,8 @@ def worth_telling(fact: e.Fact) -> str | None:
             return f"{run} waits for you: {pause(cause)}"
         case e.ReviewAsked(run=run, iteration=number):
             return approval(run, number)
+        case e.RunWaits(wait=ForPermission() as cause):
+            return wait(cause)
         case e.QueueHeld(hold=cause):
             return held(cause)
         case e.DeviceIdle() | e.StepStalled():

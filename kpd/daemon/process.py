@@ -18,7 +18,7 @@ from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
 from kpd.daemon.watchdog_timer import WatchdogTimer
 from kpd.daemon.watcher import Watcher, survey_tasks
-from kpd.engine import ledger
+from kpd.engine import ledger, questions
 from kpd.engine.engine import Engine
 from kpd.engine.journal import holding
 from kpd.messages import Live
@@ -100,6 +100,7 @@ class Daemon:
                     self._say("warning", Said(str(wrong)))
             hold_unfinished(self.journal, ended)
             ledger.settle(self.journal)
+            questions.drop(self.journal)
             self.engine.look_at_folders()
             path = self.workspace.make_socket_folder()
             await stack.enter_async_context(Server(path, self.journal, self._query, self._command))

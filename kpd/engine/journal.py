@@ -1,5 +1,6 @@
 """Defines what the engine needs of the event log: emit facts, read the state."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -49,6 +50,18 @@ def holding(journal: Journal) -> Iterator[None]:
         yield
     except JournalError as err:
         journal.suspend(LogTrouble(str(err)))
+
+
+async def until(journal: Journal, run: str, holds: Callable[[Run], bool]) -> None:
+    """Wait until the run, as the log has it by then, fulfils a condition."""
+    told = asyncio.Event()
+    end = journal.subscribe(lambda message: told.set() if isinstance(message, Event) else None)
+    try:
+        while not holds(run_of(journal, run)):
+            told.clear()
+            await told.wait()
+    finally:
+        end()
 
 
 def run_of(journal: Journal, run: str) -> Run:

@@ -57,6 +57,8 @@ def settle(journal: Journal) -> None:
     for run in tuple(journal.state.runs.values()):
         for call in run.calls:
             journal.emit(
-                e.Billed(run.id, call.iteration, call.purpose, call.model, Usage(), call.most_usd, True, call.number)
+                e.Billed(
+                    run.id, call.iteration, call.purpose, call.model, Usage(), call.most_usd, True, call.number, True
+                )
             )
             journal.emit(e.Noticed("warning", CallUnseen(run.id, call.iteration, call.model, call.most_usd)))

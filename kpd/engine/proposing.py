@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kpd.agents import space
@@ -9,6 +10,7 @@ from kpd.agents.agent import BadReply, Context, Failure, Proposal, SweepBase
 from kpd.agents.prompt.background import is_shown
 from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.edits import edit_folder
+from kpd.engine.journal import run_of, until
 from kpd.engine.ledger import RunLedger
 from kpd.engine.plan import explored, explores
 from kpd.engine.waiting import WaitReporter
@@ -94,7 +96,9 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
         steering=tuple(line for line in run.steering if line.consumed_by == attempt.number),
         failure=failure,
         base=SweepBase(unsure.number, attempt.files_of(unsure.number), unsure.tune) if unsure else None,
-        events=tuple(_events(attempt)),
+        events=partial(_events, attempt),
+        latest=partial(run_of, attempt.journal, attempt.run_id),
+        until=partial(until, attempt.journal, attempt.run_id),
         record=attempt.journal.emit,
     )
 

@@ -41,6 +41,7 @@ from kpd.model.sessions import (
     SessionOpened as SessionOpened,
     SessionPrompted as SessionPrompted,
     SessionTurned as SessionTurned,
+    TurnCut as TurnCut,
 )
 from kpd.model.spending import Purpose, Usage
 from kpd.model.state import TaskCard
@@ -267,7 +268,7 @@ class Billed(IterationFact):
     """The end of a call to a model: the tokens used, and the price in US dollars where that is known.
 
     A `cut` call broke off in the middle: its output is what had come by then, and the service may bill more for it. A
-    call whose end no daemon saw counts with the most that it could have cost, and no tokens.
+    call whose end no daemon saw is `unseen`: it counts with the most that it could have cost, and no tokens.
     """
 
     purpose: Purpose
@@ -276,6 +277,7 @@ class Billed(IterationFact):
     usd: float | None = None
     cut: bool = False
     call: int = 0
+    unseen: bool = False
 
     @property
     def refused(self) -> bool:

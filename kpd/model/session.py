@@ -3,17 +3,38 @@
 from dataclasses import dataclass
 from typing import Literal
 
-TurnEnd = Literal["done", "time", "money", "cut", "crash", "flood", "disk", "processes", "lost", "refused"]
+TurnEnd = Literal["done", "time", "money", "stopped", "cut", "crash", "flood", "disk", "processes", "lost", "refused"]
 """How a turn ended: by itself (`done`, `refused`: the agent declined), at a limit of time, money, disk, processes or
-output, because it was cut off (`cut`), because its process failed, or unseen (`lost`): the daemon ended
-meanwhile."""
+output, because an operator cut it (`stopped`), with its step (`cut`), because its process failed, or unseen
+(`lost`): the daemon ended meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A wish of an agent that no rule answers, until an operator does; it is refused at the Unix time `until`.
+
+    `tool` is the kind of action, `what` describes it, `paths` are the files that it names, and `why` says what keeps
+    the rules from allowing it.
+    """
+
+    request: int
+    tool: str
+    what: str
+    paths: tuple[str, ...]
+    why: str
+    until: float
+
+    @property
+    def about(self) -> str:
+        return self.what or ", ".join(self.paths)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSession:
     """A session in brief, as its iteration has it: how its last turn ended, and all seconds so far.
 
-    `refused` counts the wishes that were refused.
+    `refused` counts the wishes that were refused, `asks` are those that wait for an operator. `cutting`: an operator
+    has cut the turn under way.
     """
 
     id: str
@@ -25,3 +46,10 @@ class AgentSession:
     claimed_us: float | None = None
     foreign: tuple[str, ...] = ()
     refused: int = 0
+    asks: tuple[Question, ...] = ()
+    cutting: bool = False
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a prompt was sent whose turn has not ended."""
+        return self.turns > 0 and self.end is None

@@ -4,8 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kpd.model.fact import IterationFact
-from kpd.model.reducers import on_iteration, reduces
-from kpd.model.session import AgentSession, TurnEnd
+from kpd.model.reducers import on_iteration, on_run, reduces
+from kpd.model.run import Steering
+from kpd.model.session import AgentSession, Question, TurnEnd
 from kpd.model.state import State
 
 
@@ -38,13 +39,22 @@ class SessionKnown(IterationFact):
 class SessionPrompted(IterationFact):
     """A prompt that is about to be sent, as number `turn`, in answer to fault `answers` of the iteration (0: none).
 
-    `continues`: it asks to go on with a turn whose end no daemon saw.
+    `continues`: it asks to go on with a turn whose end no daemon saw. `notes` are the operator's notes that it passes
+    on in the middle of a session; the agent has read them then.
     """
 
     session: str
     turn: int
     answers: int
     continues: bool = False
+    notes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCut(IterationFact):
+    """An operator's wish that the agent's turn ends now: what lies in its tree is taken."""
+
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +75,29 @@ class SessionTurned(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class PermissionAsked(IterationFact):
-    """A wish of an agent: `tool` is the kind of action, `what` describes it, `paths` are the files that it names."""
+    """A wish of an agent: `tool` is the kind of action, `what` describes it, `paths` are the files that it names.
+
+    Where no rule allows it for the reason `why`, an operator has `limit_s` seconds to answer; 0: a rule answers it.
+    """
 
     session: str
     request: int
     tool: str
     what: str
     paths: tuple[str, ...] = ()
+    limit_s: float = 0.0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionAnswered(IterationFact):
-    """The answer to a wish. `why` says which rule refused it."""
+    """The answer to a wish. `why` says why it was refused; `by` is the operator who answered, else empty."""
 
     session: str
     request: int
     allowed: bool
     why: str = ""
+    by: str = ""
 
 
 @reduces(SessionOpened)
@@ -96,7 +112,20 @@ def _known(state: State, at: float, fact: SessionKnown) -> State:
 
 @reduces(SessionPrompted)
 def _prompted(state: State, at: float, fact: SessionPrompted) -> State:
-    return _changed(state, fact, turns=fact.turn, end=None)
+    changed = _changed(state, fact, turns=fact.turn, end=None, cutting=False)
+    run = changed.runs.get(fact.run)
+    if run is None or not fact.notes:
+        return changed
+    return on_run(changed, fact.run, steering=tuple(_read(line, fact) for line in run.steering))
+
+
+def _read(line: Steering, fact: SessionPrompted) -> Steering:
+    return replace(line, consumed_by=fact.iteration) if line.note in fact.notes else line
+
+
+@reduces(TurnCut)
+def _cut(state: State, at: float, fact: TurnCut) -> State:
+    return _changed(state, fact, cutting=True)
 
 
 @reduces(SessionTurned)
@@ -106,10 +135,22 @@ def _turned(state: State, at: float, fact: SessionTurned) -> State:
     return _changed(state, fact, end=fact.end, seconds=seconds, claimed_us=fact.claimed_us, foreign=fact.foreign)
 
 
+@reduces(PermissionAsked)
+def _asked(state: State, at: float, fact: PermissionAsked) -> State:
+    found = _session(state, fact)
+    if found is None or not fact.limit_s:
+        return state
+    question = Question(fact.request, fact.tool, fact.what, fact.paths, fact.why, at + fact.limit_s)
+    return _changed(state, fact, asks=(*found.asks, question))
+
+
 @reduces(PermissionAnswered)
 def _answered(state: State, at: float, fact: PermissionAnswered) -> State:
     found = _session(state, fact)
-    return _changed(state, fact, refused=(found.refused if found else 0) + (not fact.allowed))
+    if found is None:
+        return state
+    asks = tuple(one for one in found.asks if one.request != fact.request)
+    return _changed(state, fact, refused=found.refused + (not fact.allowed), asks=asks)
 
 
 def _session(state: State, fact: IterationFact) -> AgentSession | None:

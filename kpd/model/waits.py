@@ -78,6 +78,16 @@ class ForApproval(Kind, frozen=True):
     iteration: int
 
 
+class ForPermission(Kind, frozen=True):
+    """An operator's answer to what a coding agent asks for; see `session.Question`."""
+
+    run: str
+    iteration: int
+    tool: str
+    what: str
+    why: str
+
+
 class ForReply(Kind, frozen=True):
     """The file `path`, which somebody is to write: the answer to `prompt` beside it.
 
@@ -115,6 +125,7 @@ Wait = (
     | ForDevice
     | ForTask
     | ForApproval
+    | ForPermission
     | ForReply
     | ForService
     | Silent

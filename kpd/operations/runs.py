@@ -111,7 +111,11 @@ class SteerRun(OnRun):
 
     def told(self, answer: Mapping[str, Any]) -> str:
         note = answer.get("note", self.note)
-        return f"note {note} waits for the next iteration" if self.text else f"note {note} is withdrawn"
+        if not self.text:
+            return f"note {note} is withdrawn"
+        if at := answer.get("at_work"):
+            return f"note {note} is sent when the agent of {at} ends its turn"
+        return f"note {note} waits for the next iteration"
 
 
 class NoteRun(OnRun):

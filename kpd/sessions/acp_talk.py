@@ -92,7 +92,7 @@ class AcpTalk:
         return talk
 
     async def ask(self, prompt: str, limit_s: float, most_usd: float) -> TurnResult:
-        self._most_usd = (self._conversation.usd or 0.0) + most_usd
+        self._most_usd = most_usd
         asking = asyncio.create_task(self._agent.prompt(session_id=self.own, prompt=[acp.text_block(prompt)]))
         try:
             await self._watch.until(asking, limit_s)
@@ -113,6 +113,9 @@ class AcpTalk:
         finally:
             asking.cancel()
 
+    def cut(self) -> None:
+        self._watch.end("stopped", "")
+
     async def close(self) -> None:
         self._watch.close()
         try:
@@ -126,7 +129,7 @@ class AcpTalk:
         if asking.done() and not self._watch.over.done():
             return "done", ""
         found: tuple[TurnEnd, str] = self._watch.over.result() if self._watch.over.done() else ("time", "")
-        if found[0] in ("time", "money"):
+        if found[0] in ("time", "money", "stopped"):
             with contextlib.suppress(ConnectionError, TimeoutError):
                 async with asyncio.timeout(CANCEL_S):
                     await self._agent.cancel(session_id=self.own)

@@ -1,12 +1,14 @@
 """Writes what a session is told: the task with its evidence, what is wrong with a candidate, and how to go on."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kpd.agents.agent import Context
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompting import earlier_runs, gather_background
 from kpd.agents.reply_notes import ReplyNotes, read_notes
+from kpd.model.run import Steering
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,6})?)\s?(ns|us|µs|μs|ms|s)\b"
 CLAIM = re.compile(rf"[\s>#*_`-]{{0,8}}CLAIM[\s*_`]{{0,4}}:[\s*_`~]{{0,4}}{_NUMBER}", re.IGNORECASE)
@@ -64,11 +66,25 @@ def repair_prompt(context: Context) -> str:
     )
 
 
-def resumed_prompt() -> str:
+def resumed_prompt(sent: Sequence[Steering] = ()) -> str:
+    """Return how to go on after the daemon has ended; `sent` are messages that the agent may not have got."""
+    operator = f"\n\nThe operator had just said:\n\n{_lines(sent)}" if sent else ""
     return (
         "kpd was stopped in the middle of your turn and runs again. Your tree is as you left it. Go on where you were,"
-        " and end your message with the lines MEMO, EXPECT and, if you measured, CLAIM.\n"
+        f" and end your message with the lines MEMO, EXPECT and, if you measured, CLAIM.{operator}\n"
     )
+
+
+def message_prompt(notes: Sequence[Steering]) -> str:
+    """Return what the operator tells the agent in the middle of a session."""
+    return (
+        f"The operator says:\n\n{_lines(notes)}\n\nYour tree is as you left it. Go on with this in mind, and end your"
+        " message with the lines MEMO, EXPECT and, if you measured, CLAIM, as before.\n"
+    )
+
+
+def _lines(notes: Sequence[Steering]) -> str:
+    return "\n".join(f"- {line.text}" for line in notes)
 
 
 def restarted_prompt(brief: str, repair: str) -> str:

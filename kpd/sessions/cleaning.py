@@ -27,9 +27,40 @@ class TextCleaner:
             found = found.replace(value, f"({name})")
         return found
 
+    def held(self, text: str) -> int:
+        """Return how many characters at the end of `text` have to wait for more: a secret may begin there."""
+        cut = len(text)
+        for _, value in self.secrets:
+            longest = min(len(value) - 1, len(text))
+            cut = min(cut, len(text) - next((n for n in range(longest, 0, -1) if text.endswith(value[:n])), 0))
+        for _, value in self.secrets:  # a whole one that reaches beyond the cut waits, too
+            while (at := text.find(value, max(0, cut - len(value) + 1), cut + len(value) - 1)) >= 0 and at < cut:
+                cut = at
+        return len(text) - cut
+
     def message(self, line: bytes) -> Any:
         """Read a line of JSON; all text in it is clean. Raises ValueError, RecursionError."""
         plain = json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace").decode()
         for name, value in self.secrets:
             plain = plain.replace(json.dumps(value, ensure_ascii=False)[1:-1], f"({name})")
         return json.loads(plain)
+
+
+class CleanedStream:
+    """Cleans text that comes in pieces, of which none may show a part of a secret."""
+
+    def __init__(self, cleaner: TextCleaner) -> None:
+        self._cleaner = cleaner
+        self.held = ""
+
+    def feed(self, text: str) -> str:
+        """Take in a piece; return what can be shown by now."""
+        text = self.held + text
+        shown = len(text) - self._cleaner.held(text)
+        self.held = text[shown:]
+        return self._cleaner.text(text[:shown])
+
+    def rest(self) -> str:
+        """Return what is still held back: nothing more comes."""
+        held, self.held = self.held, ""
+        return self._cleaner.text(held)

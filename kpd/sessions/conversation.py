@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kpd.model.spending import Usage
-from kpd.sessions.cleaning import TextCleaner
+from kpd.sessions.cleaning import CleanedStream, TextCleaner
 
 LONGEST_LINE = 400
 MOST_SAID = 64 << 10
@@ -23,15 +23,11 @@ MOST_USD = 1e6
 
 
 class Conversation:
-    """What was said in a turn. `message` is the agent's text since it last used a tool; `usd` is what it says to have
-    cost in all its turns, None where it says nothing. What is `replayed` was said in an earlier turn: only its cost
-    counts.
+    """What was said in a turn. `message` is the agent's text since it last used a tool; `usd` is what it says that the
+    turn has cost, None where it says nothing. What is `replayed` was said, and has been paid for, in an earlier turn.
     """
 
-    def __init__(
-        self, say: Callable[[str], None], log: Path, usd: float | None = None, cleaner: TextCleaner | None = None
-    ) -> None:
-        """Begin a turn; `usd` is what the turns before it have cost."""
+    def __init__(self, say: Callable[[str], None], log: Path, cleaner: TextCleaner | None = None) -> None:
         self.cleaner = cleaner or TextCleaner()
         self._say = say
         self._log = log
@@ -39,13 +35,15 @@ class Conversation:
         self._midline = False
         self._torn = True
         self._message = ""
-        self.usd = usd
-        self._earlier = 0.0
+        self._speaker = ""
+        self._stream = CleanedStream(self.cleaner)
+        self.usd: float | None = None
+        self._counter = 0.0
         self.replayed = False
 
     @property
     def message(self) -> str:
-        return self.cleaner.text(self._message)  # a key may come in pieces
+        return self._message + self.cleaner.text(self._stream.held if self._speaker == "agent" else "")
 
     def note(self, who: str, text: str) -> None:
         """Add a line of kpd's own, or what kpd tells the agent."""
@@ -69,16 +67,27 @@ class Conversation:
 
     def hear_text(self, text: str) -> None:
         """Take in the output of a program that does not speak the protocol."""
-        self._spoken("agent_message_chunk", self.cleaner.text(text))
+        self._spoken("agent_message_chunk", text)
+
+    def close(self) -> None:
+        """Show what was held back of the last words."""
+        self._told(self._stream.rest())
 
     def _spoken(self, kind: str, text: str) -> None:
+        speaker = "agent" if kind == "agent_message_chunk" else "thought"
+        if speaker != self._speaker:
+            self.close()
+            self._speaker = speaker
+        self._told(self._stream.feed(text))
+
+    def _told(self, text: str) -> None:
         if not text:
             return
-        if kind == "agent_message_chunk":
+        if self._speaker == "agent":
             self._message = (self._message + text)[-MOST_SAID:]
         self._say(text)
         self._midline = not text.endswith("\n")
-        self._keep("agent" if kind == "agent_message_chunk" else "thought", text)
+        self._keep(self._speaker, text)
 
     def _tool(self, kind: str, update: Mapping[str, Any]) -> None:
         title, status = update.get("title"), update.get("status")
@@ -86,6 +95,7 @@ class Conversation:
         for part in update.get("content") or () if isinstance(update.get("content"), list) else ():
             if isinstance(part, Mapping) and part.get("type") == "diff" and isinstance(part.get("path"), str):
                 parts.append(f"{Path(part['path']).name} {_size(part)}")
+        self.close()
         if kind == "tool_call" or status in ("completed", "failed"):
             self._message = ""
             told = f"[{update.get('kind') or 'tool'}] " if kind == "tool_call" else f"[{status}] "
@@ -94,12 +104,15 @@ class Conversation:
 
     def _cost(self, cost: Any) -> None:
         amount = cost.get("amount") if isinstance(cost, Mapping) and cost.get("currency") == "USD" else None
-        if isinstance(amount, int | float) and 0 <= amount < MOST_USD:
-            if self._earlier + amount < (self.usd or 0.0):
-                self._earlier = self.usd or 0.0  # it has begun to count anew
-            self.usd = self._earlier + amount
+        if not isinstance(amount, int | float) or not 0 <= amount < MOST_USD:
+            return
+        if not self.replayed:
+            grown = amount - self._counter if amount >= self._counter else amount  # or it has begun to count anew
+            self.usd = (self.usd or 0.0) + grown
+        self._counter = amount
 
     def _line(self, text: str) -> None:
+        self.close()
         before = "\n" if self._midline else ""
         self._say(f"{before}{text[:LONGEST_LINE]}\n")
         self._midline = False

@@ -28,6 +28,7 @@ class ExecTalk:
         self._prompt_file = prompt_file
         self._conversation = conversation
         self._process: KeptProcess | None = None
+        self._watch: Watch | None = None
         self.agent = order.argv[0]
 
     async def ask(self, prompt: str, limit_s: float, most_usd: float) -> TurnResult:
@@ -35,7 +36,7 @@ class ExecTalk:
         by_file = any(PROMPT_FILE in word for word in self._order.argv)
         argv = tuple(word.replace(PROMPT_FILE, str(self._prompt_file)) for word in self._order.argv)
         process = self._process = await started(msgspec.structs.replace(self._order, argv=argv), self._folder)
-        watch = Watch(process, self._folder)
+        watch = self._watch = Watch(process, self._folder)
         talking = asyncio.create_task(self._talk(process, watch, "" if by_file else prompt))
         try:
             await watch.until(talking, limit_s)
@@ -51,6 +52,10 @@ class ExecTalk:
             talking.cancel()
             watch.close()
             await process.end()
+
+    def cut(self) -> None:
+        if self._watch is not None:
+            self._watch.end("stopped", "")
 
     async def close(self) -> None:
         if self._process is not None:

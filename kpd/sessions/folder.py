@@ -1,13 +1,13 @@
 """Prepares the folder of a session, and reads what the agent leaves in it."""
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kpd.knowledge.skills import load_skills
-from kpd.workspace.candidate_tree import read_tree
-from kpd.workspace.paths import OutsideFolder, Workspace, inside
-from kpd.workspace.run_files import digest, read_plain, write_atomic
+from kpd.workspace.candidate_tree import read_tree, refused
+from kpd.workspace.paths import Workspace
+from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import Task
 from kpd.workspace.task_copy import lay_task, shown
 
@@ -56,11 +56,8 @@ class SessionFolder:
         return read_tree(self.tree, task)
 
     def foreign(self, task: Task) -> tuple[str, ...]:
-        """Return the frozen files that were changed or removed."""
-        return tuple(path for path in shown(task) if self._digest(path) != digest(read_plain(task.folder / path)))
+        """Return what was changed, added or removed outside of the editable files: it is not taken.
 
-    def _digest(self, path: str) -> str:
-        try:
-            return digest(read_plain(inside(self.tree, path)))
-        except (OSError, OutsideFolder):  # removed, or replaced by something else
-            return ""
+        Raises OSError, TaskError.
+        """
+        return refused(self.tree, replace(task, protected=shown(task)))

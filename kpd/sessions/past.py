@@ -15,7 +15,7 @@ class Past:
     """A session so far. `prompted` is the last prompt that was sent, `ended` how its turn ended: None if nobody saw it.
 
     `spent_s` are the seconds of all turns whose end is known, `begun` is the Unix time of the last prompt.
-    `usd` is what was billed, None where the agent has not said.
+    `usd` is what was billed; of a turn whose end nobody saw that is not known, and not counted.
     """
 
     session: str
@@ -27,7 +27,7 @@ class Past:
     spent_s: float = 0.0
     begun: float = 0.0
     requests: int = 0
-    usd: float | None = None
+    usd: float = 0.0
 
     @property
     def turns(self) -> int:
@@ -63,8 +63,8 @@ def past(events: Iterable[e.Event]) -> Past | None:
                 found = replace(found, prompted=prompted, ended=None, begun=event.at)
             case e.SessionTurned(end=end, seconds=seconds) if found:
                 found = replace(found, ended=end, spent_s=found.spent_s + seconds)
-            case e.Billed(usd=usd) if found and usd is not None:
-                found = replace(found, usd=(found.usd or 0.0) + usd)
+            case e.Billed(usd=usd, unseen=False) if found and usd is not None:
+                found = replace(found, usd=found.usd + usd)
             case e.PermissionAsked(request=request) if found:
                 found = replace(found, requests=request)
     return found

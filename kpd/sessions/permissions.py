@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """An answer to a wish. `open`: it is refused only because no rule allows it, so an operator may."""
+
     allowed: bool
     why: str = ""
+    open: bool = False
 
 
 def wish_of(call: Mapping[str, Any]) -> AgentWish:
@@ -80,7 +83,7 @@ def wish_of(call: Mapping[str, Any]) -> AgentWish:
 def decide(wish: AgentWish, place: Place) -> Answer:
     """Answer a wish: inside the tree yes, elsewhere no, commands by the list. The reason is short."""
     answer = _decided(wish, place) if wish.readable else Answer(False, "ask for less at a time")
-    return Answer(answer.allowed, answer.why[:LONGEST])
+    return replace(answer, why=answer.why[:LONGEST])
 
 
 def _decided(wish: AgentWish, place: Place) -> Answer:
@@ -95,12 +98,12 @@ def _decided(wish: AgentWish, place: Place) -> Answer:
         case "execute":
             return _running(wish, place)
         case "fetch":
-            return Answer(False, "you may fetch nothing from the network")
+            return Answer(False, "you may fetch nothing from the network", open=True)
         case "switch_mode":
             return Answer(False, "the mode is the operator's")
     if OURS.match(wish.what):
         return Answer(True)
-    return Answer(False, f"{wish.what or 'this tool'} is not among what you may use")
+    return Answer(False, f"{wish.what or 'this tool'} is not among what you may use", open=True)
 
 
 def _writing(wish: AgentWish, place: Place) -> Answer:
@@ -117,10 +120,12 @@ def _writing(wish: AgentWish, place: Place) -> Answer:
 def _running(wish: AgentWish, place: Place) -> Answer:
     programs = programs_of(wish.command)
     if programs is None:
-        return Answer(False, "write the command without substitutions, so that it can be seen what it runs")
+        why = "write the command without substitutions, so that it can be seen what it runs"
+        return Answer(False, why, open=True)
     strange = [name for name in programs if name not in place.commands]
     if strange or not programs:
-        return Answer(False, f"{strange[0] if strange else 'nothing'} is not among the programs that you may run")
+        why = f"{strange[0] if strange else 'nothing'} is not among the programs that you may run"
+        return Answer(False, why, open=bool(strange))
     return Answer(True)
 
 

@@ -48,6 +48,9 @@ class Talk(Protocol):
     async def ask(self, prompt: str, limit_s: float, most_usd: float) -> TurnResult:
         """Send a prompt, and wait for the end of the turn, for `limit_s` seconds and `most_usd` dollars at most."""
 
+    def cut(self) -> None:
+        """End the turn under way, as an operator wants."""
+
     async def close(self) -> None:
         """End the agent and all its processes."""
 

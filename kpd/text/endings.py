@@ -17,6 +17,7 @@ TURN_ENDS: dict[TurnEnd, str] = {
     "refused": "the agent declined",
     "time": "its time was over",
     "money": "its dollars were spent",
+    "stopped": "an operator cut it",
     "cut": "it was cut off",
     "crash": "it crashed",
     "flood": "it flooded kpd with messages",

@@ -25,6 +25,9 @@ def wait(found: s.Wait | None) -> str:
             return f"{found.run} works on {found.task}"
         case s.ForApproval():
             return approval(found.run, found.iteration)
+        case s.ForPermission():
+            name = f"{found.run}.{found.iteration}"
+            return f"{permission(found)}: kpd allow {name}, or kpd deny {name}"
         case s.ForReply():
             refused = f"; the last one cannot be used: {found.refused}" if found.refused else ""
             return f"for {found.path}, the answer to {found.prompt} beside it{refused}"
@@ -113,6 +116,11 @@ def approval(run: str, number: int) -> str:
     """Say that an iteration's candidate waits for a person, and how to let it go on."""
     name = f"{run}.{number}"
     return f"{name} needs your approval: kpd diff {name}, then kpd approve {name} or kpd decline {name}"
+
+
+def permission(found: s.ForPermission) -> str:
+    """Say what an agent asks an operator for, and what keeps the rules from allowing it."""
+    return f"the agent of {found.run}.{found.iteration} asks to {found.tool}: {found.what} ({found.why})"
 
 
 def trouble(found: s.HostTrouble) -> str:

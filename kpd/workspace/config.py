@@ -143,7 +143,8 @@ class AgentConfig:
     `"20m"`, or a list, of which the n-th attempt of the run has the n-th and later ones the last. A session ends when
     it says that it has cost `usd` dollars; it has `trials` measured trials, which may take `device_s` seconds.
     `commands` are programs that it may run without asking; `reads` are folders
-    that it may read beside the system's. Without `confined` it runs outside of any sandbox.
+    that it may read beside the system's. Without `confined` it runs outside of any sandbox. With `ask` an operator
+    answers what no rule does, within `ask_limit`.
     """
 
     command: tuple[Text, ...] = ()
@@ -159,6 +160,13 @@ class AgentConfig:
     commands: tuple[Text, ...] = ()
     reads: tuple[Text, ...] = ()
     confined: bool = True
+    ask: bool = False
+    ask_limit: Text = "5m"
+
+    @property
+    def ask_s(self) -> float:
+        """The seconds that an operator has for an answer; 0 where nobody is asked."""
+        return duration(self.ask_limit) if self.ask else 0.0
 
     @property
     def limits_s(self) -> tuple[float, ...]:
@@ -234,6 +242,11 @@ def _check_agent(document: Document, name: str, agent: AgentConfig) -> None:
     except ValueError as err:
         message, remedy = f"'limit' in [agents.{name}]: {err}", 'write "90s", "20m", "1h", or a list of these'
         raise document.error(message, remedy, "agents", name, "limit") from err
+    try:
+        duration(agent.ask_limit)
+    except ValueError as err:
+        message = f"'ask_limit' in [agents.{name}]: {err}"
+        raise document.error(message, 'write "90s" or "5m"', "agents", name, "ask_limit") from err
 
 
 def _host(document: Document, name: str, table: object) -> HostConfig:

@@ -1,7 +1,7 @@
 """Makes an operation of the selection, or says why there is none."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from kpd.model.playback import SPEEDS
 from kpd.operations.iterations import (
@@ -15,6 +15,7 @@ from kpd.operations.iterations import (
 from kpd.operations.machines import CheckHosts, PlayRecording, RetryLink, TrustHost
 from kpd.operations.operation import Key, OnIteration, OnRun, Operation, words_of
 from kpd.operations.runs import MoveRun, QueueRun, ResumeRun, SetRule
+from kpd.operations.sessions import AnswerAgent, asking
 from tui.actions import confirm
 from tui.actions.action import Pick
 from tui.format.text import clean
@@ -83,6 +84,14 @@ def _move(to: str) -> Pick:
 def _approve(view: View, answer: str) -> Op:
     waits = confirm.for_review(view)
     return ApproveCandidate(iteration=waits[0].ref) if len(waits) == 1 else ApproveCandidate()
+
+
+def _reply(reply: Literal["allow", "deny"]) -> Pick:
+    def pick(view: View, answer: str) -> Op:
+        asks = [place for place in asking(view.state) if place.ref == view.ref]
+        return AnswerAgent(reply=reply, iteration=asks[0].ref if asks else None)
+
+    return pick
 
 
 def _decline(view: View, answer: str) -> Op:
@@ -167,6 +176,8 @@ PICKS: Mapping[str, Pick] = {
     "move_up": _move("up"),
     "move_down": _move("down"),
     "approve": _approve,
+    "allow": _reply("allow"),
+    "deny": _reply("deny"),
     "decline": _decline,
     "accept": _accept,
     "memo": _memo,

@@ -51,7 +51,7 @@ def operator_act(fact: Fact) -> OperatorAct | None:
             | e.Accepted(override=Override(by=by))
         ):
             pass
-        case e.RunEnded() | e.IterationEnded() | e.Accepted() | e.RunPaused(infra=True):
+        case e.RunEnded() | e.IterationEnded() | e.Accepted() | e.RunPaused(infra=True) | e.PermissionAnswered(by=""):
             by = KPD
         case _:
             by = getattr(fact, "by", KPD)
@@ -78,6 +78,11 @@ def _does(fact: Fact) -> tuple[str, str]:
             return f"edits the kernel of {fact.run}", ""
         case e.Steered():
             return (f"steers {fact.run}", fact.text) if fact.text else (f"withdraws note {fact.note} of {fact.run}", "")
+        case e.TurnCut():
+            return f"cuts the turn of the agent of {_place(fact)}", ""
+        case e.PermissionAnswered():
+            did = "allows" if fact.allowed else "refuses"
+            return f"{did} what the agent of {_place(fact)} asks for", ""
         case acts.Noted():
             return f"notes on {fact.run}", fact.text
         case e.IterationEnded():

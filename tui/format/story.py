@@ -63,13 +63,16 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.SessionKnown():
             return _NOTE, f"{clean(fact.agent)} calls the session {clean(fact.own)}" if fact.own else clean(fact.agent)
         case e.SessionPrompted():
-            again = ", to go on" if fact.continues else ""
+            again = ", to go on" if fact.continues else ", with what the operator says" if fact.notes else ""
             return _NOTE, f"turn {fact.turn} of session {fact.session} begins{again}"
         case e.SessionTurned():
             return _turned(fact)
         case e.PermissionAsked():
-            return _NOTE, f"the agent wants to {clean(fact.tool)}: {clean(fact.what or ', '.join(fact.paths))}"
-        case e.PermissionAnswered():
+            about = f"{clean(fact.tool)}: {clean(fact.what or ', '.join(fact.paths))}"
+            return (
+                (_WAITS, f"the agent asks you to {about}") if fact.limit_s else (_NOTE, f"the agent wants to {about}")
+            )
+        case e.PermissionAnswered(by=""):
             return (_DONE, "allowed") if fact.allowed else (_BAD, f"refused: {clean(fact.why)}")
         case e.Billed() if fact.refused:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"

@@ -8,9 +8,9 @@ from kpd.model.agents import BASELINE
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import Ended, Paused, Queued
-from kpd.model.waits import PausedBy
+from kpd.model.waits import ForPermission, PausedBy
 from kpd.text.endings import of_run
-from kpd.text.waits import pause, wait
+from kpd.text.waits import pause, permission, wait
 from tui.actions.table import key
 from tui.format import money
 from tui.format.numbers import count, figure, seconds
@@ -51,6 +51,9 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
         return "waits", first_line(wait(run.waiting)) or "for a device that is free", ""
     if (asked := run.current) is not None and asked.review == "waits":
         return "waits", _review(view, run, asked), ""
+    if isinstance(run.waiting, ForPermission):
+        acts = f"{key(view, 'allow')} allows it, {key(view, 'deny')} refuses it"
+        return "waits", f"{clean(permission(run.waiting))}: {acts}", ""
     if run.waiting:
         wanted = waits(run)
         if wanted.path:

@@ -13,6 +13,7 @@ from kpd.model.run import Run
 from kpd.model.waits import PausedBy
 from kpd.operations.operation import Refused, UnknownName
 from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
+from kpd.operations.sessions import at_work
 from kpd.text.waits import hold
 from kpd.workspace.config import ANY
 from kpd.workspace.specs import BudgetSpec
@@ -81,7 +82,8 @@ def steer(engine: Engine, op: SteerRun, target: Run, by: str) -> dict[str, Any]:
         if line.consumed_by is not None:
             raise Refused(f"note {note} was consumed by iteration {line.consumed_by}", "add a new one")
     engine.journal.emit(e.Steered(target.id, note, text, by))
-    return {"note": note}
+    it = at_work(target)
+    return {"note": note, "at_work": f"{target.id}.{it.number}" if it is not None else ""}
 
 
 def note(engine: Engine, op: NoteRun, target: Run, by: str) -> None:

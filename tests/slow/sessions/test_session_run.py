@@ -36,7 +36,7 @@ def test_what_lies_in_the_tree_is_measured_and_a_repair_goes_to_the_same_session
         "done",
     )
     assert (session["claimed_us"], session["refused"]) == (3.5, 1)
-    assert shown["spend"]["usd"] == 0.4, "of both turns: an agent counts on"
+    assert shown["spend"]["usd"] == 0.65, "of both turns: each process of an agent counts anew"
     kinds = [event["kind"] for event in daemon.events() if event["kind"].startswith(("session", "asked", "billed"))]
     turn = ["session_known", "asked", "session_prompted", "billed", "session_turned"]
     assert kinds == ["session_opened", *turn, *turn]
@@ -71,3 +71,36 @@ def test_a_session_over_its_time_is_measured_and_one_that_cannot_go_on_leaves_it
     assert (first["outcome"], first["spend"]["unpriced"] + first["spend"]["calls"] > 0) == ("accepted", True)
     bills = daemon.events("billed")
     assert all(bill["body"]["cut"] for bill in bills), "what it cost is not known"
+
+
+def test_an_operator_answers_what_no_rule_does_and_sends_a_message(daemon: RealDaemon, workspace: Workspace) -> None:
+    agent(
+        workspace,
+        [
+            ["ask", "execute", "cargo", {"command": "cargo build"}],
+            ["ask", "fetch", "a page", {}],
+            ["ask", "edit", "Edit harness.c", {"file_path": "harness.c"}],
+            ["write", "kernel.c", kernel(4)],
+            ["until_cancelled"],
+        ],
+        [["write", "kernel.c", kernel(1)], ["say", "MEMO: once\n"]],
+        settings="ask = true",
+    )
+    daemon.start()
+    daemon.command("run", task="scale", agent="mine", iterations=1)
+    daemon.until_event("permission_asked")
+    asks = "the agent of r1.1 asks to execute: cargo build (cargo is not among the programs that you may run)"
+    assert daemon.query("status")["runs"]["r1"]["waits"].startswith(asks)
+    assert daemon.command("answer", reply="allow")["what"] == "execute cargo build"
+    daemon.until(lambda: len(daemon.events("permission_asked")) == 2, "the second question")
+    daemon.command("answer", reply="deny", iteration="r1.1")
+    home = workspace.iteration_folder("scale", "r1", 1) / "session" / "state"
+    daemon.until(lambda: len(daemon.events("permission_answered")) == 3, "the rule")
+    assert daemon.command("steer", text="four times")["at_work"] == "r1.1"
+    daemon.command("interrupt", text="once is enough")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved", daemon.output
+    answers = [(event["body"]["allowed"], event["body"]["by"] != "") for event in daemon.events("permission_answered")]
+    assert answers == [(True, True), (False, True), (False, False)]
+    assert [event["body"]["end"] for event in daemon.events("session_turned")] == ["stopped", "done"]
+    assert "- four times\n- once is enough\n" in (home / "prompt_1.md").read_text()
+    assert daemon.query("show", iteration="r1.1")["iteration"]["memo"] == "once"

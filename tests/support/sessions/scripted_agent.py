@@ -64,6 +64,10 @@ def step(what: str, *args: Any) -> None:
             say(found.stdout + found.stderr)
         case "cost":
             update(sessionUpdate="usage_update", used=10, size=100, cost={"amount": args[0], "currency": "USD"})
+        case "until_cancelled":
+            for line in sys.stdin:
+                if json.loads(line).get("method") == "session/cancel":
+                    return
         case "sleep":
             time.sleep(args[0])
         case "huge":

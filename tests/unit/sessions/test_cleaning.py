@@ -5,7 +5,7 @@ import json
 from hypothesis import given, strategies as st
 
 from kpd.model.codec import encode
-from kpd.sessions.cleaning import SHORTEST, TextCleaner
+from kpd.sessions.cleaning import SHORTEST, CleanedStream, TextCleaner
 
 KEYS = {"A_KEY": "secret", "LONG_KEY": 'secret-"more"', "SHORT": "x" * (SHORTEST - 1), "NONE": ""}
 
@@ -27,3 +27,11 @@ def test_halves_of_characters_are_replaced() -> None:
 def test_whatever_text_comes_can_be_kept(text: str) -> None:
     encode(TextCleaner().text(text))
     encode(TextCleaner().message(json.dumps([text]).encode()))
+
+
+@given(st.lists(st.sampled_from(("s", "se", "cret", "secret", '-"more"', "x", "ret", 'secret-"mor', "crets"))))
+def test_a_stream_in_pieces_shows_what_the_whole_text_would(pieces: list[str]) -> None:
+    stream, whole = CleanedStream(TextCleaner.of(KEYS)), "".join(pieces)
+    shown = [stream.feed(piece) for piece in pieces]
+    assert "".join(shown) + stream.rest() == TextCleaner.of(KEYS).text(whole)
+    assert not any("secret" in one for one in shown)

@@ -29,12 +29,22 @@ def test_text_tools_and_the_last_words(tmp_path: Path) -> None:
 
 
 def test_costs_add_up_also_when_an_agent_counts_anew(tmp_path: Path) -> None:
-    conversation = Conversation(lambda text: None, tmp_path / "log", usd=1.0)
+    conversation = Conversation(lambda text: None, tmp_path / "log")
     for amount, total in ((1.5, 1.5), (0.25, 1.75), (0.5, 2.0), (-1, 2.0), (float("nan"), 2.0), (1e9, 2.0)):
         told(conversation, "usage_update", cost={"amount": amount, "currency": "USD"})
         assert conversation.usd == total
     told(conversation, "usage_update", cost={"amount": 9, "currency": "EUR"})
     assert conversation.usd == 2.0
+
+
+def test_what_a_replayed_session_has_cost_is_not_paid_again(tmp_path: Path) -> None:
+    conversation = Conversation(lambda text: None, tmp_path / "log")
+    conversation.replayed = True
+    told(conversation, "usage_update", cost={"amount": 1.5, "currency": "USD"})
+    conversation.replayed = False
+    assert conversation.usd is None
+    told(conversation, "usage_update", cost={"amount": 1.75, "currency": "USD"})
+    assert conversation.usd == 0.25
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -67,6 +77,21 @@ def test_a_key_that_comes_in_pieces_is_not_in_the_last_words(tmp_path: Path) -> 
     assert conversation.message == "it is (A_KEY)"
     conversation.hear_text(" secret")
     assert conversation.message == "it is (A_KEY) (A_KEY)"
+
+
+def test_a_key_that_comes_in_pieces_is_neither_shown_nor_kept(tmp_path: Path) -> None:
+    heard: list[str] = []
+    log = tmp_path / "log"
+    conversation = Conversation(heard.append, log, TextCleaner.of({"A_KEY": "secret"}))
+    for part in ("it is ", "se", "cre", "t, se"):
+        told(conversation, "agent_message_chunk", content={"text": part})
+    told(conversation, "agent_thought_chunk", content={"text": "cret sec"})
+    told(conversation, "tool_call", title="Edit", kind="edit")
+    conversation.hear_text("ends with sec")
+    conversation.close()
+    assert "".join(heard) == "it is (A_KEY), secret sec\n[edit] Edit\nends with sec", "two speakers, two streams"
+    assert conversation.message == "ends with sec"
+    assert "it is (A_KEY), se" in transcript(log)
 
 
 def test_a_claim_is_a_line_of_its_own_and_the_last_one_counts() -> None:

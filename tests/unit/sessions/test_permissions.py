@@ -123,3 +123,23 @@ def test_a_wish_beyond_the_limits_is_refused_unread(wish: AgentWish, more: Agent
 def test_whatever_is_asked_has_an_answer(call: dict[str, object]) -> None:
     answer = decide(wish_of(call), PLACE)
     assert answer.allowed or answer.why
+
+
+@pytest.mark.parametrize(
+    ("wish", "is_open"),
+    [
+        (AgentWish("execute", "", command="curl http://x"), True),
+        (AgentWish("execute", "", command="ls $(curl http://x)"), True),
+        (AgentWish("execute", "", command=""), False),
+        (AgentWish("fetch", ""), True),
+        (AgentWish("other", "Deploy"), True),
+        (AgentWish("switch_mode", ""), False),
+        (AgentWish("edit", "", ("/etc/passwd",)), False),
+        (AgentWish("edit", "", ("harness.c",)), False),
+        (AgentWish("read", "", ("/root/.ssh/id_rsa",)), False),
+        (AgentWish("execute", "", command="x" * (LONGEST_COMMAND + 1)), False),
+    ],
+)
+def test_an_operator_is_asked_only_for_what_no_rule_forbids(wish: AgentWish, is_open: bool) -> None:
+    answer = decide(wish, PLACE)
+    assert (answer.allowed, answer.open) == (False, is_open)

@@ -1,0 +1,94 @@
+"""Declares the operations on a coding agent at work: answer what it asks for, send it a message, cut its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from kpd.operations.arguments import Arg
+from kpd.operations.operation import RUN, Key, OnRun, Operation, Refused, RunIteration, ended
+from kpd.operations.references import iteration_ref
+
+if TYPE_CHECKING:
+    from kpd.model.iteration import Iteration
+    from kpd.model.run import Run
+    from kpd.model.state import State
+
+
+class AnswerAgent(Operation[RunIteration]):
+    """Answer the oldest question of a coding agent."""
+
+    name = "answer"
+    keys = (
+        Key("allow", "O", "allow", "Review", 1, True, "let the agent do what it asks for", {"reply": "allow"}),
+        Key("deny", "X", "deny", "Review", 2, True, "refuse what the agent asks for", {"reply": "deny"}),
+    )
+    emits = ("permission_answered",)
+
+    iteration: Annotated[str | None, Arg("ITER", "r3.7 (default: the one whose agent asks)")] = None
+    reply: Annotated[Literal["allow", "deny"], Arg("REPLY", "whether the agent may")]
+
+    def target(self, state: State) -> RunIteration:
+        if self.iteration:
+            return RunIteration(*iteration_ref(state, self.iteration))
+        found = asking(state)
+        if not found:
+            raise Refused("no agent asks for anything", "ask = true in its table of config.toml lets it ask")
+        if len(found) > 1:
+            raise Refused(f"the agents of {' and '.join(place.ref for place in found)} ask", "say which one you mean")
+        return found[0]
+
+    def why_not(self, state: State, target: RunIteration) -> Refused | None:
+        return None if target in asking(state) else Refused(f"the agent of {target.ref} asks for nothing")
+
+    def answer(self, target: RunIteration) -> dict[str, Any]:
+        return {"run": target.run.id, "iteration": target.it.number}
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        did = "allowed" if self.reply == "allow" else "refused"
+        return f"{did}: {answer.get('what', '')}"
+
+
+class InterruptAgent(OnRun):
+    """Cut the agent's turn, and send it a note at once."""
+
+    name = "interrupt"
+    keys = (Key("interrupt", "I", "interrupt", "Run"),)
+    emits = ("steered", "turn_cut")
+    done = "the turn is cut, and note {note} is sent"
+
+    run: Annotated[str | None, RUN._replace(option="--run")] = None
+    text: Annotated[str, Arg("TEXT", "what the agent should know or do", words=True)]
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        return _idle(target)
+
+
+class CutTurn(OnRun):
+    """End the agent's turn now, and take what lies in its tree."""
+
+    name = "cut"
+    keys = (Key("cut", "H", "cut turn", "Run"),)
+    emits = ("turn_cut",)
+    done = "the turn of {run} is cut: what lies in its tree is the candidate"
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        return _idle(target)
+
+
+def asking(state: State) -> list[RunIteration]:
+    """Return the iterations whose agents wait for an answer."""
+    found = ((run, run.current) for run in state.begun)
+    return [RunIteration(run, it) for run, it in found if it is not None and it.session and it.session.asks]
+
+
+def at_work(run: Run) -> Iteration | None:
+    """Return the iteration whose coding agent has a prompt and works on it."""
+    it = run.current
+    return it if it is not None and it.step == "propose" and it.session and it.session.at_work else None
+
+
+def _idle(run: Run) -> Refused | None:
+    if (why := ended(run)) is not None or at_work(run) is not None:
+        return why
+    return Refused(f"no coding agent of {run.id} is at work", "kpd steer reaches its next turn")

@@ -1,0 +1,256 @@
+"""Takes the turns of one call of an agent: the question or repair, and then the operator's messages."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kpd.agents import space
+from kpd.agents.agent import BadReply, Context, Exhausted, Proposal
+from kpd.model import events as e
+from kpd.model.run import Run, Steering
+from kpd.model.session import TurnEnd
+from kpd.model.spending import Purpose, dollars
+from kpd.model.trials import TrialBudget
+from kpd.sessions import brief, program
+from kpd.sessions.asking import Asking
+from kpd.sessions.cleaning import TextCleaner
+from kpd.sessions.conversation import Conversation, transcript
+from kpd.sessions.exec_talk import ExecTalk
+from kpd.sessions.folder import SessionFolder
+from kpd.sessions.past import Past, past
+from kpd.sessions.terms import argv, limit_s
+from kpd.sessions.turn import Talk, TurnResult
+from kpd.text.endings import TURN_ENDS
+from kpd.workspace.config import AgentConfig
+from kpd.workspace.environment import keys
+from kpd.workspace.task import TaskError
+
+LEAST_S = 60.0
+"""Seconds that a repair or a message gets at least, or the whole limit if that is shorter."""
+LISTENS: tuple[TurnEnd, ...] = ("done", "refused", "stopped")
+"""Ends of a turn after which the operator's messages are sent."""
+
+
+@dataclass(slots=True)
+class SessionAttempt:
+    """One call of `propose`."""
+
+    name: str
+    settings: AgentConfig
+    context: Context
+
+    @property
+    def folder(self) -> SessionFolder:
+        return SessionFolder(self.context.home / "session")
+
+    @property
+    def answers(self) -> int:
+        """The number of the fault that this turn answers; 0 for the first question."""
+        return self.context.failure.number if self.context.failure is not None else 0
+
+    @property
+    def keys(self) -> dict[str, str]:
+        return {name: value for name in self.settings.keys if (value := keys().get(name))}
+
+    @property
+    def cleaner(self) -> TextCleaner:
+        return TextCleaner.of(self.keys)
+
+    async def proposal(self) -> Proposal:
+        before = past(self.context.events())
+        if before is None or not self.folder.tree.is_dir():
+            before = await self._opened()
+        said, end = "", before.ended
+        paid = self._left_usd(before) > 0
+        if not paid and not before.asked(self.answers):
+            told = f"its session has cost {dollars(before.usd)} of {dollars(self.settings.usd)}"
+            raise Exhausted(f"{self.name} is not asked again: {told}")
+        if paid and before.needs_turn(self.answers):
+            result = await self._turn(before, goes_on=before.asked(self.answers))
+            said, end = result.said, result.end
+        elif before.ended is None:
+            said, end = "", "lost"
+            self._turned(before, before.turns, TurnResult("lost", "the daemon ended, and the agent cannot go on"), 0.0)
+        while end in LISTENS and (notes := unread(self.context.latest())):
+            before = past(self.context.events())
+            assert before is not None
+            if before.left_s(0.0) <= 0 or self._left_usd(before) <= 0:
+                break  # the next iteration reads them
+            result = await self._turn(before, False, notes)
+            said, end = result.said, result.end
+        return await asyncio.to_thread(self._taken, said, end or "lost")
+
+    async def _opened(self) -> Past:
+        """Make the folder, and record the session before anything of it runs."""
+        run = self.context.run
+        nth = sum(it.agent == self.name and it.number < self.context.number for it in run.iterations)
+        limit = limit_s(self.settings, nth)
+        await asyncio.to_thread(self.folder.prepare, self.context.task, self.context.incumbent, self.context.workspace)
+        session = f"{run.id}.{self.context.number}"
+        self._record(e.SessionOpened(*self._at, session, argv(self.settings), limit))
+        return Past(session, limit)
+
+    async def _turn(self, before: Past, goes_on: bool, notes: tuple[Steering, ...] = ()) -> TurnResult:
+        """Start the agent, send it one prompt, and wait for the end of its turn."""
+        context = self.context
+        left = max(before.left_s(_last_word(self.folder.log)), min(LEAST_S, before.limit_s))
+        await context.ready()
+        conversation = Conversation(context.say, self.folder.log, self.cleaner)
+        budget = TrialBudget(self.settings.trials, self.settings.device_s)
+        place = program.place(self.settings, self.folder, context.task)
+        asking = Asking(context, before.session, place, self.settings.ask_s, before.requests)
+        async with context.serve(self.folder.root, self.folder.tree, budget) as socket:
+            try:
+                talk = await self._started(conversation, before.own, socket, asking)
+                try:
+                    result = await self._talked(talk, conversation, before, goes_on, left, notes)
+                finally:
+                    await talk.close()
+            finally:
+                asking.close()
+        conversation.note("kpd", TURN_ENDS[result.end])
+        context.keep("session.md", self.cleaner.text(await asyncio.to_thread(transcript, self.folder.log)))
+        return result
+
+    async def _talked(
+        self, talk: Talk, conversation: Conversation, before: Past, goes_on: bool, left: float,
+        notes: tuple[Steering, ...],
+    ) -> TurnResult:  # fmt: skip
+        """Send the prompt of a turn that may take `left` seconds, and wait for its end."""
+        remembers = bool(before.own) and talk.own == before.own
+        self._record(e.SessionKnown(*self._at, before.session, talk.own, talk.agent, talk.loads))
+        prompt = await asyncio.to_thread(self._prompt, before, goes_on, remembers, notes)
+        turn, most_usd = before.turns + 1, self._most_usd(before)
+        call = self.context.ledger.begin(self._purpose(goes_on or bool(notes)), self.name, most_usd)
+        read = tuple(line.note for line in notes)
+        self._record(e.SessionPrompted(*self._at, before.session, turn, self.answers, goes_on, read))
+        conversation.note("operator" if notes else "kpd", prompt)
+        cutting = asyncio.create_task(self._cut(talk), name="cutting a turn")
+        begun, result = asyncio.get_running_loop().time(), TurnResult("cut")
+        try:
+            result = await talk.ask(prompt, left, most_usd)
+        finally:
+            cutting.cancel()
+            conversation.close()
+            seconds = asyncio.get_running_loop().time() - begun
+            self.context.ledger.billed(call, result.usage, conversation.usd, result.cut)
+            self._turned(before, turn, result, seconds)
+        return result
+
+    async def _cut(self, talk: Talk) -> None:
+        """End the agent's turn as soon as an operator has cut it."""
+
+        def is_cut(run: Run) -> bool:
+            found = run.iteration(self.context.number)
+            return found is not None and found.session is not None and found.session.cutting
+
+        await self.context.until(is_cut)
+        talk.cut()
+
+    async def _started(self, conversation: Conversation, own: str, socket: Path, asking: Asking) -> Talk:
+        """Start the agent. Raises Unavailable."""
+        settings = self.settings
+        order = program.order(settings, self.folder, self.context.workspace, self.keys, socket)
+        if not settings.command:
+            return ExecTalk(order, self.folder.root, self.folder.root / "prompt.md", conversation)
+        from kpd.sessions.acp_talk import AcpTalk
+
+        how = (own, settings.mode, settings.model)
+        return await AcpTalk.start(order, self.folder.root, conversation, asking.answer, *how)
+
+    def _prompt(self, before: Past, goes_on: bool, remembers: bool, notes: tuple[Steering, ...]) -> str:
+        """Write the prompt of this turn. Raises OSError."""
+        folder, task = self.folder, self.context.task
+        goes_on = goes_on and remembers
+        if notes:
+            told = brief.message_prompt(notes)
+        elif goes_on:
+            told = brief.resumed_prompt(self._sent(before))
+        elif self.answers == 0:
+            words = brief.Words(
+                task.told, _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),
+                str(folder.scratch),
+            )  # fmt: skip
+            told = brief.first_prompt(self.context, words)
+            folder.brief.write_text(told)
+            return told
+        else:
+            told = brief.repair_prompt(self.context)
+        return told if remembers else brief.restarted_prompt(folder.brief.read_text(), told)
+
+    def _sent(self, before: Past) -> tuple[Steering, ...]:
+        """Return the operator's messages in the last prompt, of which nobody knows whether the agent has got it."""
+        sent = before.prompted.notes if before.prompted is not None else ()
+        return tuple(line for line in self.context.latest().steering if line.note in sent)
+
+    def _taken(self, said: str, end: TurnEnd) -> Proposal:
+        """Return what lies in the tree. Raises BadReply where that is nothing new."""
+        context = self.context
+        try:
+            kept = {path: data for path, data in context.incumbent.items() if not context.task.may_remove(path)}
+            files = {**kept, **self.folder.proposed(context.task)}
+        except (OSError, TaskError) as err:
+            raise BadReply(self.cleaner.text(f"what lies in the tree cannot be read: {err}")) from err
+        known = context.failure.files if context.failure and context.failure.files else context.incumbent
+        if files == known:
+            last = said.strip().splitlines()[-1][:200] if said.strip() else "without a word"
+            names = ", ".join(context.task.editable)
+            raise BadReply(f"{names} is as it was when {TURN_ENDS[end]}: {last}")
+        notes = brief.notes_of(said)
+        tree = Proposal.of_tree(files, context.incumbent, notes.memo)
+        point = space.point_of(context.task, files)
+        return replace(tree, expected=notes.expected, point=point, aims=notes.aims)
+
+    def _turned(self, before: Past, turn: int, result: TurnResult, seconds: float) -> None:
+        foreign = self._foreign()
+        said = result.said.strip()[-2000:]
+        claimed = brief.claimed_us(result.said)
+        self._record(
+            e.SessionTurned(*self._at, before.session, turn, result.end, round(seconds, 3), said, claimed, foreign)
+        )
+
+    def _foreign(self) -> tuple[str, ...]:
+        try:
+            return self.folder.foreign(self.context.task)
+        except (OSError, TaskError) as err:  # a tree that cannot be read is no candidate either
+            return (self.cleaner.text(str(err)),)
+
+    def _left_usd(self, before: Past) -> float:
+        """Return what is left of the session's dollars; what a turn has cost whose end nobody saw is not counted."""
+        return self.settings.usd - before.usd
+
+    def _most_usd(self, before: Past) -> float:
+        """Return the dollars that the next turn may cost: what is left of the session's, and of the run's."""
+        run = self.context.latest()
+        of_run = run.budget.usd - run.spend.usd if run.budget.usd else self.settings.usd
+        return min(self._left_usd(before), max(of_run, 1e-9))  # the ledger refuses where the run has nothing left
+
+    def _purpose(self, goes_on: bool) -> Purpose:
+        failure = self.context.failure
+        if failure is None or goes_on:
+            return "continue" if goes_on else "propose"
+        return "again" if failure.step == "propose" else "compile_fix" if failure.step == "build" else "runtime_fix"
+
+    @property
+    def _at(self) -> tuple[str, int]:
+        return self.context.run.id, self.context.number
+
+    def _record(self, fact: e.IterationFact) -> None:
+        self.context.record(fact)
+
+
+def unread(run: Run) -> tuple[Steering, ...]:
+    """Return the operator's notes that no agent has read."""
+    return tuple(line for line in run.steering if line.consumed_by is None)
+
+
+def _last_word(log: Path) -> float:
+    """Return when the log of a session last changed; 0 where there is none."""
+    try:
+        return log.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
