@@ -74,7 +74,7 @@ class Host:
         self.skew_s = 0.0  # the host's clock minus ours
         self._rtt_s = 0.0
         self.machine = 0  # grows by one with every other machine, or restart, behind the link
-        self._boot = b""
+        self.boot = b""  # what tells this start of the machine from others
         self._keeper = Reconnector(name, transport, self._greet, pace)
         self._content = Content(name, self._ask)
         self._doomed: dict[str, asyncio.Task[str | None]] = {}  # jobs that were asked to end and may still run
@@ -305,8 +305,8 @@ class Host:
         self.skew_s = hello["clock"] - (begun + self._rtt_s / 2)
         self.root = PurePosixPath(hello["root"])
         self._content.forget()
-        if (boot := (await link.ask("run", BOOT.encode(), limit_s=BOOT_S)).body) != self._boot:
-            self._boot = boot
+        if (boot := (await link.ask("run", BOOT.encode(), limit_s=BOOT_S)).body) != self.boot:
+            self.boot = boot
             self.machine += 1
 
     def _frames(self, link: Link, spec: JobSpec, seen: Mapping[Stream, Tail] | None) -> AsyncGenerator[Frame]:

@@ -5,13 +5,14 @@ from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host
-from kpd.measure import jobs, seals
+from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import build, layout
 from kpd.measure.c.toolchain import CToolchain, choose
 from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
+from kpd.measure.driver.linking import PROGRAM, Driver, link
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.objects import allowed
 from kpd.measure.objects.allowed import with_threads
@@ -36,23 +37,19 @@ async def harness(
     The driver's header is on the include path as `kpd_task.h`. A BuildError here is the task's fault, not a
     candidate's.
     """
+    strict = f"{tools.command} {STRICT} -pthread -Ikpd"
     sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *COMPILED)}
-    tree = await host.stage({**sources, **{f"task/{name}": data for name, data in protected.items()}})
     compiled = " ".join(f"kpd/{name}" for name in COMPILED)
+    driver = Driver(sources, f'{strict} -nostdlib -r -o "$driver" {compiled}', "driver.o")
     dynamic = "" if tools.system == "Darwin" else " -ldl"
-    script = (
-        f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
-        f"{tools.command} {STRICT} -pthread -Ikpd -Itask {compiled} task/harness.c"
-        f' -o "$out/bench" -lm -lpthread{dynamic} || exit 1\n'
-        f'"$out/bench" describe || exit $?\n{seals.TAKE}'
-    )
-    id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or RunContext()).spec(id, script, limit_s), say)
+    linked = f'{strict} -Itask task/harness.c "$driver" -o "$out/{PROGRAM}" -lm -lpthread{dynamic}'
+    own = {f"task/{name}": data for name, data in protected.items()}
+    result = await link(host, tools.identity, driver, own, linked, limit_s, say, where or RunContext())
     log = readable(result.stderr)
     if result.rc != 0 and not jobs.crash(result):
         raise BuildError(f"harness.c does not build: {first_error(log)}", log, "structural")
     try:
-        return described(jobs.out(host, id, "bench"), result)
+        return described(jobs.out(host, result.id, PROGRAM), result)
     except BadHarness as err:
         raise BuildError(str(err), log, "structural") from err
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from kpd.hosts.host import Host, LeaseRequest
-from kpd.measure import jobs, seals
+from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.cuda import build
@@ -12,6 +12,7 @@ from kpd.measure.cuda.nvcc import CudaToolchain, choose, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT, layer, pristine
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
+from kpd.measure.driver.linking import PROGRAM, Driver, link
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.objects import allowed
 from kpd.measure.objects.inspect import Inspector
@@ -23,30 +24,28 @@ from kpd.workspace.task import Task
 COMPILED_S = 300.0
 ENGINE = ("cuda/device.cu", "cuda/clock.cu", "cuda/telemetry.c")
 ENGINE_HEADERS = ("cuda/device.h",)
+WHOLE = '-Xlinker --whole-archive "$driver" -Xlinker --no-whole-archive'
+"""The driver, of which a harness may replace no part by a function of the same name."""
 
 
 async def harness(
     host: Host, tools: CudaToolchain, task: Task, say: Say | None = None, where: RunContext | None = None
 ) -> Harness:
     """Compile the pristine task with the driver. Raises BuildError when the task is at fault, and HostError."""
-    compiled = [f"kpd/{name}" for name in (*ENGINE, *SOURCES)]
-    sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *ENGINE_HEADERS, *ENGINE, *SOURCES)}
-    tree = await host.stage({**pristine(task), **sources})
     own = ("-D_GNU_SOURCE", "-Xcompiler", "-Wall", "-Ikpd", "-I.", "--threads=0")
-    command = (tools.nvcc, *tools.flags(task.build.flags), *own, UNIT, *compiled, "-lpthread", "-ldl")
-    script = (
-        f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
-        f'{jobs.words(command)} -o "$out/bench" || exit $?\n'
-        f'"$out/bench" describe || exit $?\n{seals.TAKE}'
-    )
-    id = jobs.key("harness", tools.identity, script)
-    result = await jobs.run(host, (where or RunContext()).spec(id, script, COMPILED_S), say)
+    sources = {f"kpd/{name}": native(name) for name in (*HEADERS, *ENGINE_HEADERS, *ENGINE, *SOURCES)}
+    parts = [f"kpd/{name}" for name in (*ENGINE, *SOURCES)]
+    compiled = jobs.words((tools.nvcc, *tools.flags(()), *own, "-lib", *parts))
+    driver = Driver(sources, f'{compiled} -o "$driver"', "driver.a")
+    unit = jobs.words((tools.nvcc, *tools.flags(task.build.flags), *own, UNIT))
+    linked = f'{unit} {WHOLE} -lpthread -ldl -o "$out/{PROGRAM}"'
+    result = await link(host, tools.identity, driver, pristine(task), linked, COMPILED_S, say, where or RunContext())
     log = readable(result.stderr)
     if result.rc != 0 and not jobs.crash(result):
         await refuse_no_compiler(host, result, log)
         raise BuildError(f"the task does not build: {first_error(log)}", log, "structural")
     try:
-        return described(jobs.out(host, id, "bench"), result, task.sectioned or "harness.cu")
+        return described(jobs.out(host, result.id, PROGRAM), result, task.sectioned or "harness.cu")
     except BadHarness as err:
         raise BuildError(str(err), log, "structural") from err
 

@@ -46,8 +46,9 @@ _DIRECTORIES = re.compile(r"((?:^|(?<==)|(?<=^-I)|(?<=^-L))/)(?:[^/]*/)*")
 class Call(NamedTuple):
     """`words` say for people what is asked for.
 
-    `makes` is empty, "object", "linked", "program" or "report", at `target`. What is linked has the key of the call
-    that made the object that it is linked from, and no answer of its own.
+    `makes` is empty, "object", "linked", "driver", "program" or "report", at `target`. What is linked has the key of
+    the call that made the object that it is linked from, and no answer of its own. Nor has kpd's driver, which was part
+    of each program when the first cassettes were recorded.
 
     What is `ordered` is answered in the order in which it was recorded, everything else as it was last. A job numbers
     its ordered calls from 1, some of which may be under way together; `number` is 0 where it does not.
@@ -103,11 +104,13 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
             return Call(_hash(parts), "timings of this pair", ordered=True, number=number)
         words = f"`{' '.join([Path(program).name, mode])}` of these files"
         return Call(_hash(parts), words, "report" if made else "", Path(made))
+    if program == "nvcc" and "-lib" in arguments:
+        return Call(_hash(["driver"]), "kpd's driver", "driver", Path(_after(arguments, "-o")))
     if program == "nvcc" and any(map(named, arguments)):
         made = next(filter(None, map(maker, arguments)), "")
         if made and not any(argument.endswith(SOURCES) for argument in arguments):
             return Call(made, "a link of this object", "linked", Path(_after(arguments, "-o")))
-        return _build(_in_one_call(arguments), scrub)
+        return _build(_in_one_call(_without_driver(arguments)), scrub)
     launched = next((at for at, argument in enumerate(arguments) if maker(argument)), None)
     if program == "ncu" and launched is not None:
         return _profile(arguments[:launched], [_plain(argument, scrub) for argument in arguments[launched:]])
@@ -137,6 +140,12 @@ def _build(arguments: list[str], scrub: Scrub) -> Call:
     names = ", ".join(file.partition(" ")[0] for file in files)
     made = "object" if NOT_LINKED.intersection(arguments) else "program"
     return Call(_hash(parts + files), f"a build of this code ({names})", made, Path(target))
+
+
+def _without_driver(arguments: list[str]) -> list[str]:
+    """How the first kpd that recorded would have built this program, but for the names of its own sources."""
+    whole = next((at for at, argument in enumerate(arguments) if argument == "--whole-archive"), None)
+    return arguments if whole is None else arguments[: whole - 1] + arguments[whole + 4 :]
 
 
 def _in_one_call(arguments: list[str]) -> list[str]:

@@ -103,9 +103,9 @@ class Proxy:
             report = None
             if asked.target.is_file() and asked.makes == "report":
                 report = self.scrub.binary(asked.target.read_bytes())
-            elif asked.target.is_file() and asked.makes and done.returncode == 0:
+            elif asked.target.is_file() and asked.makes not in ("", "driver") and done.returncode == 0:
                 self._mark(asked)
-            if asked.makes == "linked":
+            if asked.makes in ("linked", "driver"):
                 _say(done.stdout, done.stderr)
                 return done.returncode
             texts = self.scrub.text(done.stdout), self.scrub.text(done.stderr)
@@ -119,7 +119,7 @@ class Proxy:
 
     def replay(self, asked: Call, program: str) -> int:
         """The recorded answer; UNANSWERED, and why, when there is none. Raises OSError."""
-        if asked.makes == "linked":
+        if asked.makes in ("linked", "driver"):
             asked.target.write_bytes(mark(asked.key))
             return 0
         try:

@@ -66,6 +66,10 @@ def _make(options: Options, scratch: Path) -> None:
         objects.append(out if kind else source)
     if options.compile_only:
         return
+    if options.library:
+        Path(options.out).unlink(missing_ok=True)
+        _run(["ar", "rcs", options.out, *objects])
+        return
     libraries = ["-lm", "-ldl", "-lpthread"]
     how = ["-shared", "-Wl,-Bsymbolic"] if options.shared else ["-Wl,--export-dynamic-symbol=kpd_standin_process"]
     _run(["g++", *options.host, *how, *objects, *options.link, *libraries, "-o", options.out or "a.out"])

@@ -46,6 +46,7 @@ class Options:
     out: str = ""
     compile_only: bool = False
     shared: bool = False
+    library: bool = False
     cudart: str = "static"
     language: str = ""
     preprocess: list[str] = field(default_factory=list)
@@ -64,6 +65,8 @@ def read(arguments: Sequence[str]) -> Options:
     for argument in rest:
         if not argument.startswith("-"):
             _input(options, argument)
+        elif argument in ("-lib", "--lib"):
+            options.library = True
         elif argument in ("-c", "--compile", "-shared", "--shared", "-g", "--debug", "-w", "--disable-warnings"):
             options.compile_only |= argument in ("-c", "--compile")
             options.shared |= argument in ("-shared", "--shared")
@@ -119,8 +122,8 @@ def _set(options: Options, name: str, value: str) -> None:
             options.language = value
         case "host":
             options.host += value.split(",")
-        case "linker":
-            options.link.append(f"-Wl,{value}")
+        case "linker":  # in its place among the files, of which it may say how they are linked
+            options.inputs.append(f"-Wl,{value}")
         case "preprocess":
             options.preprocess += [_SHORT.get(name, name), value]
         case _:
@@ -137,6 +140,6 @@ def _input(options: Options, argument: str) -> None:
 def language(options: Options, source: str) -> str:
     """ "cu", "c", "c++", or "" for what is linked as it is."""
     suffix = Path(source).suffix
-    if suffix in _OBJECTS:
+    if suffix in _OBJECTS or source.startswith("-Wl,"):
         return ""
     return options.language or {".cu": "cu", ".c": "c"}.get(suffix, "c++")
