@@ -1,6 +1,6 @@
 """Defines the interface between the engine and agents."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,12 +8,14 @@ from typing import NoReturn, Protocol
 
 from kpd.claude.question import Ledger
 from kpd.model.agents import AgentTraits
-from kpd.model.events import Event, IterationFact
+from kpd.model.events import Event
 from kpd.model.exhaustion import AgentSays, ExhaustionReason
+from kpd.model.fact import Fact
 from kpd.model.iteration import Expectation, Iteration
 from kpd.model.profiles import Advice, Change, Finding
 from kpd.model.run import Run, Steering
 from kpd.model.status import StepName
+from kpd.model.toolbox import ToolVersion
 from kpd.model.trials import TrialBudget
 from kpd.model.waits import Wait
 from kpd.text.waits import exhausted
@@ -89,7 +91,8 @@ class Context:
     before anything that costs money, since the operator may have paused the run. `ledger` records what calls cost.
     `serve` serves kpd's tools to an agent that works in a folder of its own: `kpd mcp` finds the socket by KPD_SESSION.
     `events` reads those of the iteration so far; `record` adds a fact to them. `latest` returns the run as the log has
-    it now, `run` is as it was when the agent was asked; `until` waits until it fulfils a condition.
+    it now, `run` is as it was when the agent was asked; `until` waits until it fulfils a condition. `tools` returns the
+    tools that agents have built, as they are now, by `name@version`.
     """
 
     task: Task
@@ -120,7 +123,8 @@ class Context:
     events: Callable[[], Iterable[Event]] = tuple
     latest: Callable[[], Run] = _no_log
     until: Callable[[Callable[[Run], bool]], Awaitable[None]] = _no_log
-    record: Callable[[IterationFact], object] = lambda fact: None
+    record: Callable[[Fact], object] = lambda fact: None
+    tools: Callable[[], Mapping[str, ToolVersion]] = dict
 
 
 @dataclass(frozen=True, slots=True)

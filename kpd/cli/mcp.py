@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import REMAINDER, SUPPRESS, ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +20,19 @@ LONGEST_S = 3600.0
 
 def arguments(parser: ArgumentParser) -> None:
     parser.epilog = "claude mcp add kpd -- kpd mcp"
+    parser.add_argument("--tool", help=SUPPRESS)  # for sessions: the server of a built tool, whose command follows
+    parser.add_argument("command", nargs=REMAINDER, help=SUPPRESS)
 
 
 def execute(args: Namespace) -> int:
+    if args.tool:
+        return _relayed(args.tool, args.command[1:] if args.command[:1] == ["--"] else args.command)
     try:
         from kpd.mcp.server import serve
     except ModuleNotFoundError as err:
         raise CliError(f"kpd mcp needs the package {err.name}", "pip install 'kpd[agents]'", USAGE) from err
-    if session := os.environ.get(SESSION):
-        path = Path(session)
-
-        def asked(what: str, given: dict[str, Any]) -> Any:
-            try:
-                return ask(path, "query", what, given, client="mcp", timeout=LONGEST_S)
-            except NoDaemon as err:
-                raise DaemonError("refused", "this session of kpd is over, or its daemon ended", "try again") from err
+    if SESSION in os.environ:
+        asked = _of_session
     else:
         ws = workspace(args)
 
@@ -46,3 +44,20 @@ def execute(args: Namespace) -> int:
 
     asyncio.run(serve(asked))
     return OK
+
+
+def _of_session(what: str, given: dict[str, Any]) -> Any:
+    """Ask the session whose agent has started this process. Raises DaemonError."""
+    try:
+        return ask(Path(os.environ[SESSION]), "query", what, given, client="mcp", timeout=LONGEST_S)
+    except NoDaemon as err:
+        raise DaemonError("refused", "this session of kpd is over, or its daemon ended", "try again") from err
+
+
+def _relayed(tool: str, command: list[str]) -> int:
+    """Start the server of a built tool, and tell the session what is called there."""
+    from kpd.mcp.relay import relay
+
+    if not command or SESSION not in os.environ:
+        raise CliError("--tool is for sessions, with the command of a server", "kpd tools qualify TOOL", USAGE)
+    return relay(command, lambda found: _of_session("called", {"server": tool, **found}))

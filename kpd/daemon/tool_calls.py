@@ -10,6 +10,9 @@ from kpd.model.codec import jsonable
 from kpd.model.events import ToolCalled, ToolsGiven, Tried
 from kpd.model.toolbox import ToolVersion
 
+LISTING = "tools/list"
+"""What an agent asks a server for when it starts it; it is counted as no call."""
+
 
 def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:
     """Return the calls of each tool and the trials of each iteration, of one run or of all. Raises StoreError."""
@@ -42,9 +45,13 @@ def toolbox(log: EventStore, versions: Iterable[ToolVersion]) -> list[dict[str, 
 
 
 def _version(found: ToolVersion, sessions: list[list[ToolCalled]]) -> dict[str, Any]:
-    calls = [one for facts in sessions for one in facts]
+    calls = [one for facts in sessions for one in facts if one.tool != LISTING]
     counts = {"calls": len(calls), "failed": sum(not one.ok for one in calls)}
-    used = {"sessions": len(sessions), "used": sum(bool(facts) for facts in sessions)}
+    used = {
+        "sessions": len(sessions),
+        "started": sum(bool(facts) for facts in sessions),
+        "used": sum(any(one.tool != LISTING for one in facts) for facts in sessions),
+    }
     return {"ref": found.ref, "state": found.state, **jsonable(found), **counts, **used}
 
 

@@ -35,8 +35,8 @@ The environment is that of the process that answers.
     tool      {text, …}                                name, args: a call of one of them; args may name the `run`
     tool_calls {calls: [{run, server, tool, calls, failed, median_ms, longest_ms, arguments, answer_bytes}],
                trials: [{run, iteration, ends: {end: count}, device_s}]}     run: of agents in sessions
-    toolbox   [{ref, state, …ToolVersion, calls, failed, sessions, used}]   tools that agents have built, oldest first;
-                                                       calls of their servers, sessions that had them and that used them
+    toolbox   [{ref, state, …ToolVersion, calls, failed, sessions, started, used}]   tools that agents have built;
+                                                       sessions that had them, started their servers, called one
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).

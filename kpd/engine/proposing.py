@@ -100,6 +100,7 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
         latest=partial(run_of, attempt.journal, attempt.run_id),
         until=partial(until, attempt.journal, attempt.run_id),
         record=attempt.journal.emit,
+        tools=lambda: attempt.journal.state.tools,
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
 from kpd.model.session import TurnEnd
 from kpd.sessions.conversation import Conversation, usage_of
+from kpd.sessions.given import ToolServer
 from kpd.sessions.permissions import MOST_REQUESTS, AgentWish, Answer, wish_of
 from kpd.sessions.turn import TurnResult, Watch, failed, started
 from kpd.sessions.wire import AgentWire
@@ -29,7 +30,7 @@ CANCEL_S = 3.0
 AUTHENTICATION = -32000
 TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
 log = logging.getLogger(__name__)
-TOOLS_ENV = ("KPD_SESSION", "HOME", "PATH", "LANG")
+TOOLS_ENV = ("KPD_SESSION", "HOME", "PATH", "LANG", "TMPDIR")
 """The server of kpd's tools, which the agent starts in its own sandbox, and what it gets of the agent's environment."""
 Asks = Callable[[AgentWish], Awaitable[Answer]]
 
@@ -72,9 +73,11 @@ class AcpTalk:
     @classmethod
     async def start(
         cls, order: Order, folder: Path, conversation: Conversation, ask: Asks, own: str = "",
-        mode: str = "", model: str = "",
+        mode: str = "", model: str = "", tools: Sequence[ToolServer] = (),
     ) -> "AcpTalk":  # fmt: skip
         """Start the agent, and begin a session in the order's folder, or go on with the session `own`.
+
+        The session has kpd's tools, and the servers of built ones.
 
         Raises Unavailable with what is wrong and what helps.
         """
@@ -82,7 +85,7 @@ class AcpTalk:
         try:
             async with asyncio.timeout(START_S):
                 await talk._introduce(order.argv[0])
-                await talk._begin(order, own)
+                await talk._begin(order, own, tools)
                 await talk._choose(mode, model)
         except (RequestError, ValidationError, ConnectionError, TimeoutError) as err:
             raise await talk._unavailable(order.argv[0], err) from err
@@ -169,10 +172,13 @@ class AcpTalk:
         self.agent = f"{info.name} {info.version}" if info else program
         self.loads = bool(can and can.load_session)
 
-    async def _begin(self, order: Order, own: str) -> None:
-        """Begin a session with kpd's tools, or go on with `own`."""
+    async def _begin(self, order: Order, own: str, tools: Sequence[ToolServer]) -> None:
+        """Begin a session with these tools, or go on with `own`."""
         socket = [schema.EnvVariable(name=name, value=order.env[name]) for name in TOOLS_ENV if name in order.env]
         servers: list[Any] = [schema.McpServerStdio(name="kpd", command=TOOLS[0], args=TOOLS[1:], env=socket)]
+        for one in tools:
+            argv = [*TOOLS[1:], "--tool", one.name, "--", *one.command]
+            servers.append(schema.McpServerStdio(name=one.name, command=TOOLS[0], args=argv, env=socket))
         cwd = order.cwd
         if own and self.loads:
             self._conversation.replayed = True

@@ -1,6 +1,7 @@
 """Takes the turns of one call of an agent: the question or repair, and then the operator's messages."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.exec_talk import ExecTalk
 from kpd.sessions.folder import SessionFolder
+from kpd.sessions.given import ToolServer, give, servers
 from kpd.sessions.past import Past, past
 from kpd.sessions.terms import argv, limit_s
 from kpd.sessions.turn import Talk, TurnResult
@@ -88,7 +90,11 @@ class SessionAttempt:
         await asyncio.to_thread(self.folder.prepare, self.context.task, self.context.incumbent, self.context.workspace)
         session = f"{run.id}.{self.context.number}"
         self._record(e.SessionOpened(*self._at, session, argv(self.settings), limit))
-        return Past(session, limit)
+        task = self.context.task.name
+        given = await asyncio.to_thread(give, self.folder, self.context.workspace, self.context.tools(), task)
+        if given:
+            self._record(e.ToolsGiven(*self._at, session, given))
+        return Past(session, limit, tools=given)
 
     async def _turn(self, before: Past, goes_on: bool, notes: tuple[Steering, ...] = ()) -> TurnResult:
         """Start the agent, send it one prompt, and wait for the end of its turn."""
@@ -97,11 +103,12 @@ class SessionAttempt:
         await context.ready()
         conversation = Conversation(context.say, self.folder.log, self.cleaner)
         budget = TrialBudget(self.settings.trials, self.settings.device_s)
-        place = program.place(self.settings, self.folder, context.task)
+        tools = await asyncio.to_thread(servers, self.folder, before.tools, context.tools())
+        place = program.place(self.settings, self.folder, context.task, tuple(one.name for one in tools))
         asking = Asking(context, before.session, place, self.settings.ask_s, before.requests)
         async with context.serve(self.folder.root, self.folder.tree, budget) as socket:
             try:
-                talk = await self._started(conversation, before.own, socket, asking)
+                talk = await self._started(conversation, before.own, socket, asking, tools)
                 try:
                     result = await self._talked(talk, conversation, before, goes_on, left, notes)
                 finally:
@@ -147,7 +154,9 @@ class SessionAttempt:
         await self.context.until(is_cut)
         talk.cut()
 
-    async def _started(self, conversation: Conversation, own: str, socket: Path, asking: Asking) -> Talk:
+    async def _started(
+        self, conversation: Conversation, own: str, socket: Path, asking: Asking, tools: Sequence[ToolServer]
+    ) -> Talk:
         """Start the agent. Raises Unavailable."""
         settings = self.settings
         order = program.order(settings, self.folder, self.context.workspace, self.keys, socket)
@@ -155,7 +164,7 @@ class SessionAttempt:
             return ExecTalk(order, self.folder.root, self.folder.root / "prompt.md", conversation)
         from kpd.sessions.acp_talk import AcpTalk
 
-        how = (own, settings.mode, settings.model)
+        how = (own, settings.mode, settings.model, tools)
         return await AcpTalk.start(order, self.folder.root, conversation, asking.answer, *how)
 
     def _prompt(self, before: Past, goes_on: bool, remembers: bool, notes: tuple[Steering, ...]) -> str:
@@ -169,7 +178,7 @@ class SessionAttempt:
         elif self.answers == 0:
             words = brief.Words(
                 task.told, _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),
-                str(folder.scratch),
+                str(folder.scratch), brief.built_tools(before.tools, self.context.tools(), folder.tools),
             )  # fmt: skip
             told = brief.first_prompt(self.context, words)
             folder.brief.write_text(told)

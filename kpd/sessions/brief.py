@@ -1,14 +1,19 @@
 """Writes what a session is told: the task with its evidence, what is wrong with a candidate, and how to go on."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kpd.agents.agent import Context
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompting import earlier_runs, gather_background
 from kpd.agents.reply_notes import ReplyNotes, read_notes
 from kpd.model.run import Steering
+from kpd.model.toolbox import ToolVersion
+from kpd.model.tools import still_active
+from kpd.text.foreign import visible
+from kpd.tools.manifest import SKILL
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,6})?)\s?(ns|us|µs|μs|ms|s)\b"
 CLAIM = re.compile(rf"[\s>#*_`-]{{0,8}}CLAIM[\s*_`]{{0,4}}:[\s*_`~]{{0,4}}{_NUMBER}", re.IGNORECASE)
@@ -24,7 +29,7 @@ by itself; nothing else counts. So save a version early that is right, and then 
   files; you may write in your folder and in {scratch}. Everything else is closed to you, whatever the tools say.
 - The device that kpd measures on is not yours: times that you take here say little.
 - Keep every function that other files call, with its signature.
-
+{tools}
 End your last message with these lines; the third only if you have measured a time:
 
 MEMO: [rule-id, ...] what you changed and why, in one line
@@ -35,13 +40,24 @@ CLAIM: N us
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What stands in the form of a session: its editable files, its limit, and where its files are."""
+    """What stands in the form of a session: its editable files, its limit, where its files are, and its built tools."""
 
     editable: str
     limit: str
     brief: str
     skills: str
     scratch: str
+    tools: str = ""
+
+
+def built_tools(given: Iterable[str], tools: Mapping[str, ToolVersion], folder: Path) -> str:
+    """Say which tools of a session were built in earlier ones: their servers' tools, and where their skills are."""
+    lines = []
+    for one in still_active(given, tools):
+        parts = [f"its server has {', '.join(one.inventory)}"] if one.server else []
+        parts += [f"read {folder / one.tool / SKILL}"] if one.skill else []
+        lines.append(f"- {one.tool}, which you built for this task: {visible(one.summary)} ({'; '.join(parts)}).\n")
+    return "".join(lines)
 
 
 def first_prompt(context: Context, words: Words) -> str:
@@ -49,8 +65,9 @@ def first_prompt(context: Context, words: Words) -> str:
     fresh = replace(context, failure=None)
     known = gather_background(fresh, earlier_runs(context))
     form = FORM.format(
-        editable=words.editable, limit=words.limit, brief=words.brief, skills=words.skills, scratch=words.scratch
-    )
+        editable=words.editable, limit=words.limit, brief=words.brief, skills=words.skills, scratch=words.scratch,
+        tools=words.tools,
+    )  # fmt: skip
     return compose(fresh, replace(known, format=form)).markdown()
 
 

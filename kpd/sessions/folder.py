@@ -32,6 +32,11 @@ class SessionFolder:
         return self.root / "tmp"
 
     @property
+    def tools(self) -> Path:
+        """The tools that agents have built, a folder each. The agent may read them."""
+        return self.root / "tools"
+
+    @property
     def brief(self) -> Path:
         return self.root / "TASK.md"
 

@@ -15,7 +15,8 @@ class Past:
     """A session so far. `prompted` is the last prompt that was sent, `ended` how its turn ended: None if nobody saw it.
 
     `spent_s` are the seconds of all turns whose end is known, `begun` is the Unix time of the last prompt.
-    `usd` is what was billed; of a turn whose end nobody saw that is not known, and not counted.
+    `usd` is what was billed; of a turn whose end nobody saw that is not known, and not counted. `tools` are the built
+    ones that it began with.
     """
 
     session: str
@@ -28,6 +29,7 @@ class Past:
     begun: float = 0.0
     requests: int = 0
     usd: float = 0.0
+    tools: tuple[str, ...] = ()
 
     @property
     def turns(self) -> int:
@@ -65,6 +67,8 @@ def past(events: Iterable[e.Event]) -> Past | None:
                 found = replace(found, ended=end, spent_s=found.spent_s + seconds)
             case e.Billed(usd=usd, unseen=False) if found and usd is not None:
                 found = replace(found, usd=found.usd + usd)
+            case e.ToolsGiven(tools=tools) if found:
+                found = replace(found, tools=tools)
             case e.PermissionAsked(request=request) if found:
                 found = replace(found, requests=request)
     return found

@@ -47,13 +47,17 @@ class AgentWish:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an agent may act: it writes in `writes` but for `frozen`, and reads in `reads` as well; absolute paths."""
+    """Where an agent may act: it writes in `writes` but for `frozen`, and reads in `reads` as well; absolute paths.
+
+    `servers` are the built tools of its session.
+    """
 
     tree: Path
     writes: tuple[Path, ...]
     reads: tuple[Path, ...]
     frozen: tuple[str, ...]
     commands: tuple[str, ...]
+    servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ def _decided(wish: AgentWish, place: Place) -> Answer:
             return Answer(False, "you may fetch nothing from the network", open=True)
         case "switch_mode":
             return Answer(False, "the mode is the operator's")
-    if OURS.match(wish.what):
+    if OURS.match(wish.what) or any(wish.what.startswith(f"mcp__{name}__") for name in place.servers):
         return Answer(True)
     return Answer(False, f"{wish.what or 'this tool'} is not among what you may use", open=True)
 

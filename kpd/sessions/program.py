@@ -44,9 +44,9 @@ def order(
     return Order((program, *argv(settings)[1:]), str(folder.tree), env, reads, writes, settings.confined)
 
 
-def place(settings: AgentConfig, folder: SessionFolder, task: Task) -> Place:
-    """Return where the agent may act without asking anybody."""
+def place(settings: AgentConfig, folder: SessionFolder, task: Task, servers: tuple[str, ...]) -> Place:
+    """Return where the agent may act without asking anybody; `servers` are the built tools of its session."""
     tree = folder.tree.resolve()
     writes = (tree, folder.scratch.resolve(), folder.state.resolve())
     reads = (folder.root.resolve(), Path("/usr"), Path("/opt"), *map(Path, settings.reads))
-    return Place(tree, writes, reads, shown(task), (*COMMANDS, *settings.commands))
+    return Place(tree, writes, reads, shown(task), (*COMMANDS, *settings.commands), servers)

@@ -24,7 +24,7 @@ MAY: dict[str, str] = {
     "claude": "model text workspace knowledge",
     "agents": "model text source workspace measure profile knowledge claude",
     "tools": "model workspace hosts",
-    "sessions": "model text workspace hosts knowledge claude agents",
+    "sessions": "model text workspace hosts knowledge claude agents tools",
     "engine": "model text workspace operations hosts measure profile knowledge claude agents tools",
     "daemon": "model text workspace operations hosts measure profile knowledge agents engine",
     "demo": "model workspace operations daemon",

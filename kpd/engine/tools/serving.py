@@ -1,7 +1,8 @@
 """Serves an agent in its session over a socket of its own: it answers the tools of that session, and nothing else.
 
-The messages are those of the daemon's socket, of which only `hello` and two queries are known here: `tools` lists the
-tools, and `tool` calls one. Who connects is not trusted: sizes, types and names are checked, and calls are counted.
+The messages are those of the daemon's socket, of which only `hello` and three queries are known here: `tools` lists the
+tools, `tool` calls one, and `called` reports a call of a built tool's server. Who connects is not trusted: sizes, types
+and names are checked, and calls are counted.
 """
 
 import asyncio
@@ -12,7 +13,9 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from kpd import __version__, messages as m
 from kpd.engine.attempt import Attempt
@@ -23,9 +26,11 @@ from kpd.engine.tools.tool import Tool, chosen
 from kpd.engine.trials import close_cut
 from kpd.model.codec import encode
 from kpd.model.events import Event
+from kpd.model.tools import ToolsGiven
 from kpd.model.trials import ToolCalled, TrialBudget
 from kpd.operations.calling import arguments_of
 from kpd.operations.operation import Refused
+from kpd.text.foreign import visible
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError
 from kpd.workspace.listener import bind_private
 from kpd.workspace.paths import SOCKET_PATH_BYTES, Workspace
@@ -35,6 +40,8 @@ MOST_CALLS = 2000
 """The most calls of one session: each is recorded, so a flood of them would fill the log."""
 MOST_CLIENTS = 8
 """The most connections of a session at a time."""
+MOST_NAMES, LONGEST_NAME = 50, 100
+"""Arguments of a reported call, and characters of a name in it."""
 SERVER = "kpd"
 """The name under which calls of kpd's own tools are recorded."""
 log = logging.getLogger(__name__)
@@ -66,6 +73,21 @@ async def serve_session(attempt: Attempt, folder: Path, tree: Path, budget: Tria
                 close_cut(attempt)
 
 
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
+_Size = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Report(msgspec.Struct, forbid_unknown_fields=True):
+    """A call of a built tool's server. Who reports it is the agent's side, so it decides nothing."""
+
+    server: _Name
+    tool: _Name
+    ok: bool
+    ms: Annotated[float, msgspec.Meta(ge=0)]
+    arguments: Annotated[dict[_Name, _Size], msgspec.Meta(max_length=MOST_NAMES)]
+    result: _Size
+
+
 class _SessionServer:
     """The connections of one session, and its calls so far."""
 
@@ -74,8 +96,10 @@ class _SessionServer:
         self._place = place
         self._clients: set[asyncio.Task[Any]] = set()
         self._over = False
-        facts = (event.fact for event in self._events(attempt.run_id, attempt.number))
+        facts = [event.fact for event in self._events(attempt.run_id, attempt.number)]
         self._calls = sum(isinstance(fact, ToolCalled) and fact.server == SERVER for fact in facts)
+        self._reports = sum(isinstance(fact, ToolCalled) and fact.server != SERVER for fact in facts)
+        self._servers = {ref.partition("@")[0] for fact in facts if isinstance(fact, ToolsGiven) for ref in fact.tools}
 
     def _events(self, run: str, number: int) -> Iterable[Event]:
         return self._attempt.journal.events(run, number)
@@ -124,6 +148,9 @@ class _SessionServer:
                     return m.reply_line(id, [tool.declaration(of_run=False) for tool in SESSION.values()])
                 case m.Query(id=id, what="tool", args={"name": name, **rest}) if rest.keys() <= {"args"}:
                     return m.reply_line(id, await self._called(chosen(SESSION, name), rest.get("args") or {}))
+                case m.Query(id=id, what="called", args=args):
+                    self._called_elsewhere(args)
+                    return m.reply_line(id, None)
             raise Refused("a session's socket answers `tools` and `tool`, and no operation", "use the tools")
         except DaemonError as err:
             return m.error_line(request.id, err)
@@ -150,6 +177,20 @@ class _SessionServer:
                 attempt.journal.emit(
                     ToolCalled(attempt.run_id, attempt.number, SERVER, tool.name, ok, ms, sizes(tool, args), size)
                 )
+
+    def _called_elsewhere(self, args: dict[str, Any]) -> None:
+        """Record a call of a built tool's server, as the agent's side reports it. Raises DaemonError."""
+        try:
+            found = msgspec.convert(args, type=_Report)
+        except msgspec.ValidationError as err:
+            raise DaemonError("usage", f"no report of a call: {err}") from err
+        if found.server not in self._servers or self._reports >= MOST_CALLS:
+            raise Refused(f"no call of {visible(found.server)} can be recorded", "go on without it")
+        self._reports += 1
+        arguments = {visible(name): size for name, size in found.arguments.items()}
+        what = found.server, visible(found.tool), found.ok, found.ms, arguments, found.result
+        with holding(self._attempt.journal):
+            self._attempt.journal.emit(ToolCalled(self._attempt.run_id, self._attempt.number, *what))
 
 
 def sizes(tool: Tool, args: dict[str, Any]) -> dict[str, int]:

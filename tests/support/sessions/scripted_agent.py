@@ -14,6 +14,8 @@ from typing import Any
 
 SESSION = "their-own-7"
 MEMORY = Path.home() / "turns"
+SERVERS: dict[str, dict[str, Any]] = {}
+"""The MCP servers that the session was given, by name."""
 
 
 def send(message: dict[str, Any]) -> None:
@@ -45,6 +47,24 @@ def permitted(kind: str, title: str, **raw: Any) -> bool:
     raise SystemExit(3)
 
 
+def call(server: str, tool: str, arguments: dict[str, Any]) -> str:
+    """Start a server as an agent does, look at its tools, and call one; return the answer's first text."""
+    given = SERVERS[server]
+    env = {**os.environ, **{one["name"]: one["value"] for one in given["env"]}}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([given["command"], *given["args"]], env=env, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        known = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "s", "version": "1"}}
+        asked = (("initialize", known), ("tools/list", {}), ("tools/call", {"name": tool, "arguments": arguments}))
+        for number, (method, params) in enumerate(asked):
+            told = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(told) + "\n")
+            process.stdin.flush()
+            answered = json.loads(process.stdout.readline())
+        process.stdin.close()
+    return str(answered["result"]["content"][0]["text"])
+
+
 def step(what: str, *args: Any) -> None:
     match what:
         case "say":
@@ -62,6 +82,15 @@ def step(what: str, *args: Any) -> None:
         case "run":
             found = subprocess.run(args[0], shell=True, capture_output=True, text=True)
             say(found.stdout + found.stderr)
+        case "servers":
+            say(f"servers: {', '.join(SERVERS)}\n")
+        case "call":
+            say(f"{args[1]} says: {call(*args)}\n")
+        case "files":  # a folder full of files
+            for path, text in args[1].items():
+                at = Path(args[0]) / path
+                at.parent.mkdir(parents=True, exist_ok=True)
+                at.write_text(text)
         case "cost":
             update(sessionUpdate="usage_update", used=10, size=100, cost={"amount": args[0], "currency": "USD"})
         case "until_cancelled":
@@ -96,6 +125,8 @@ def answer(message: dict[str, Any], turns: list[list[list[Any]]], options: dict[
         can = {"loadSession": options.get("loads", True)}
         info = {"name": "scripted", "version": "1"}
         return {"protocolVersion": options.get("version", 1), "agentCapabilities": can, "agentInfo": info}
+    if method in ("session/new", "session/load"):
+        SERVERS.update({one["name"]: one for one in message["params"]["mcpServers"]})
     if method == "session/new":
         if "error" in options:
             return None

@@ -143,3 +143,14 @@ def test_whatever_is_asked_has_an_answer(call: dict[str, object]) -> None:
 def test_an_operator_is_asked_only_for_what_no_rule_forbids(wish: AgentWish, is_open: bool) -> None:
     answer = decide(wish, PLACE)
     assert (answer.allowed, answer.open) == (False, is_open)
+
+
+def test_the_tools_of_a_session_are_allowed_and_no_others(tmp_path: Path) -> None:
+    place = Place(tmp_path, (tmp_path,), (), (), (), ("word-count",))
+    answers = {name: decide(AgentWish("other", name), place).allowed for name in (
+        "mcp__word-count__count", "mcp__word-counter__count", "mcp__other__count", "mcp__kpd__try",
+    )}  # fmt: skip
+    assert answers == {
+        "mcp__word-count__count": True, "mcp__word-counter__count": False, "mcp__other__count": False,
+        "mcp__kpd__try": True,
+    }  # fmt: skip

@@ -1,0 +1,57 @@
+"""Built tools in whole runs of a scripted coding agent by a real daemon."""
+
+from pathlib import Path
+
+from kpd.workspace.paths import Workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.sessions.scripted import agent, kernel
+from tests.support.tools.built import server_tool
+
+__all__ = ["daemon", "workspace"]
+
+
+def brought_in(daemon: RealDaemon, folder: Path, **parts: str) -> str:
+    for path, text in server_tool(**parts).items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    found = daemon.command("import_tool", folder=str(folder), task="scale")
+    assert (found["state"], found["trouble"]) == ("qualified", [])
+    return str(found["tool"])
+
+
+def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_value(
+    daemon: RealDaemon, workspace: Workspace, tmp_path: Path
+) -> None:
+    agent(
+        workspace,
+        [
+            ["servers"],
+            ["call", "word-count", "count", {"word": "secret-word"}],
+            ["write", "kernel.c", kernel("nonsense")],
+        ],
+        [["servers"], ["write", "kernel.c", kernel(1)], ["say", "MEMO: once is enough\n"]],
+    )
+    daemon.start()
+    tool = brought_in(daemon, tmp_path / "tool")
+    other = brought_in(daemon, tmp_path / "other", name="other-tool")
+    daemon.command("quarantine_tool", tool="other-tool", why="not now")
+    stale = workspace.memory / "tools" / "other-tool" / "current"
+    stale.symlink_to(other.partition("@")[2])
+    daemon.command("run", task="scale", agent="mine", iterations=1)
+    daemon.until_event("session_turned")
+    daemon.command("quarantine_tool", tool=tool)
+    daemon.until(lambda: len(daemon.events("screened")) == 3, "the repair to be taken")
+    daemon.command("stop")
+    assert [event["body"]["tools"] for event in daemon.events("tools_given")] == [[tool]]
+    calls = [event["body"] for event in daemon.events("tool_called")]
+    assert [(one["server"], one["tool"], one["ok"]) for one in calls] == [
+        ("word-count", "tools/list", True), ("word-count", "count", True),
+    ]  # fmt: skip
+    assert calls[1]["arguments"] == {"word": len('"secret-word"')} and calls[1]["result"] > 20
+    assert not any("secret-word" in str(event) for event in daemon.events())
+    said = (workspace.iteration_folder("scale", "r1", 1) / "session.md").read_text()
+    assert "servers: kpd, word-count\ncount says: count: 0" in said
+    assert said.rstrip().rpartition("servers: ")[2].startswith("kpd\n"), "quarantined between its two turns"
+    assert "word-count, which you built for this task" in said and "other-tool" not in said
+    shown = {one["ref"]: (one["state"], one["sessions"], one["used"]) for one in daemon.query("toolbox")}
+    assert shown == {tool: ("quarantined", 1, 1), other: ("quarantined", 0, 0)}
