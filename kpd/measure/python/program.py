@@ -9,7 +9,7 @@ PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/
 HELPERS = ("children", "processes", "sandbox")
 HOST = (
     "arrays", "calling", "calls", "checking", "compare", "draw", "gpu", "harness", "main", "process", "session",
-    "timing", "worker",
+    "spare", "timing", "worker",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

@@ -73,6 +73,10 @@ def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[st
     numpy = sys.modules["numpy"]
     share, least, _ = _tolerances(rule, layout, at)
     with numpy.errstate(all="ignore"):
+        if rule.kind == "elementwise" and abs(want).max(initial=0.0) <= GREATEST.get(layout.dtype, math.inf):
+            usual = abs(got - want) / (least + share * abs(want))
+            if numpy.isfinite(usual).all() and usual.max(initial=0.0) <= HOPELESS:  # no NaN, and no tolerance is 0
+                return usual
         known = numpy.isfinite(want) & (abs(want) <= GREATEST.get(layout.dtype, math.inf))
         error = abs(got - want)
         if rule.kind == "norm" and share:

@@ -5,8 +5,10 @@ Functions of torch that measure are taken before any kernel is loaded. The paren
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from kpd.measure.python.host import arrays
@@ -27,6 +29,7 @@ class Gpu:
         self.memory = memory
         self.synchronize, self.event, self.clock = torch.cuda.synchronize, torch.cuda.Event, time.perf_counter_ns
         torch.cuda.init()
+        os.environ["TRITON_LIBCUDA_PATH"] = _driver_folder()  # Triton would start ldconfig to find it
         l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
         self.waste = torch.empty(FLUSHED * l2, dtype=torch.uint8, device="cuda")
         self.flats: dict[int, Any] = {}
@@ -112,3 +115,9 @@ class Gpu:
             self.synchronize()
             spent.append(1e6 * self.begin.elapsed_time(self.end) / len(kept))
         return {"device_ns": sorted(spent)[REPLAYS // 2]}
+
+
+def _driver_folder() -> str:
+    """Return the folder of the CUDA driver that this process has loaded."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    return next((str(Path(line.split()[-1]).parent) for line in maps if "/libcuda.so" in line), "")

@@ -10,6 +10,7 @@ A kernel is a zip archive of a candidate's files. The secret seed is the first l
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable
@@ -20,9 +21,11 @@ from kpd.measure.python.host import checking, timing
 from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.process import NotStarted
-from kpd.measure.python.host.session import RunnerCommand
+from kpd.measure.python.host.session import RunnerCommand, on_gpu
+from kpd.measure.python.host.spare import Spare, fork
 
 DUMPABLE = 4
+MOST_WORKERS = 2  # of one command
 
 
 def say(report: dict[str, Any]) -> None:
@@ -36,9 +39,10 @@ def main(arguments: list[str]) -> int:
         name, _, value = arguments.pop(0).partition("=")
         settings[name] = value
     verb, *rest = arguments
+    spares = [] if verb == "describe" else _forked()
     prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth are in it
     try:
-        session = RunnerCommand(settings)
+        session = RunnerCommand(settings, spares)
         if verb == "describe":
             say(session.harness.described())
             return 0
@@ -53,6 +57,14 @@ def main(arguments: list[str]) -> int:
         say({**EMPTY[verb], "problem": err.report})
         return 1
     return 0
+
+
+def _forked() -> list[Spare]:
+    """Fork as many processes as a command needs at most, on a GPU once torch is there."""
+    if on_gpu():
+        with contextlib.suppress(ImportError):  # told when harness.py or the worker imports it
+            __import__("torch")
+    return [fork() for _ in range(MOST_WORKERS)]
 
 
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {

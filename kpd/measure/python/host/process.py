@@ -12,16 +12,15 @@ import os
 import secrets
 import select
 import signal
-import socket
 import struct
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import deque
 from pathlib import Path
 from typing import Any
+
+from kpd.measure.python.host.spare import Spare
 
 HEADER = struct.Struct("!I")
 LONGEST = 4 << 20  # bytes of an answer
@@ -50,36 +49,26 @@ class NotStarted(Exception):
 class Worker:
     """A worker, its shared memory, and the clock of this process."""
 
-    def __init__(self, size: int, libraries: list[str], confined: bool, gpu: bool, paths: list[str]) -> None:
+    def __init__(
+        self, spare: Spare, size: int, libraries: list[str], confined: bool, gpu: bool, paths: list[str]
+    ) -> None:
         self.gpu = gpu
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         descriptor = _shared(self.size)
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
-        mine, theirs = socket.socketpair()
-        self.line = mine
         self.threads = self.idle_ns = self.used_ns = self.asked = 0
         self.stopped = False
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
-        order = json.dumps([theirs.fileno(), descriptor, self.size, libraries, confined, gpu, paths])
-        start = (
-            "import json, sys; order = json.loads(sys.argv[1]); sys.path[:] = order.pop()\n"
-            "from kpd.measure.python.host.worker import main; main(*order)"
-        )
-        self.child = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-c", start, order],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            pass_fds=(theirs.fileno(), descriptor),
-        )  # fmt: skip
-        theirs.close()
+        self.pid, self.line = spare.pid, spare.line
+        spare.send(descriptor, size=self.size, libraries=libraries, confined=confined, gpu=gpu, paths=paths)
         os.close(descriptor)
-        self.pid = self.child.pid
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._listen, args=(spare.errors,), daemon=True).start()
 
-    def _listen(self) -> None:
-        assert self.child.stderr is not None
-        for line in iter(lambda: self.child.stderr.readline(4096), b""):  # type: ignore[union-attr]
-            self.said.append(line)
+    def _listen(self, errors: int) -> None:
+        with open(errors, "rb") as file:
+            for line in iter(lambda: file.readline(4096), b""):
+                self.said.append(line)
 
     def start(self) -> None:
         """Wait until it has imported what it needs, and stop it. Raises NotStarted."""
@@ -88,9 +77,15 @@ class Worker:
             self.stop()
             self._parsed(message)
             self.threads = self.count()
-            self.idle_ns = sorted(self.timed(START_MS, what="idle")[1] for _ in range(IDLE))[IDLE // 2]
+            self.idle_ns = sorted(self._idle() for _ in range(IDLE))[IDLE // 2]
         except Failed as err:
             raise NotStarted(f"the process of kernels does not start: {err.kind} {err.number} {err}") from err
+
+    def _idle(self) -> int:
+        """Return how long a batch without calls takes."""
+        if self.gpu:
+            self.ask(START_MS, what="refresh", places=[])
+        return self.timed(START_MS, what="idle")[1]
 
     def ask(self, limit_ms: float, **what: Any) -> dict[str, Any]:
         """Let it do one thing, and stop it again. Return its answer. Raises Failed."""
@@ -204,7 +199,6 @@ class Worker:
             self.stopped = True
         elif pid:
             self.ended = status
-            self.child.returncode = -1
 
     def count(self) -> int:
         """Count its threads."""
@@ -247,7 +241,6 @@ class Worker:
         if self.ended is None:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self.pid, 0)
-        self.child.returncode = -1
         self.line.close()
 
 

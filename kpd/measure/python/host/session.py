@@ -15,18 +15,25 @@ from kpd.measure.python.host.calling import KernelProblem, problem_of
 from kpd.measure.python.host.compare import CompareRule
 from kpd.measure.python.host.harness import KINDS, PythonHarness
 from kpd.measure.python.host.process import Failed, Worker
+from kpd.measure.python.host.spare import Spare
 
 SHARED = 96 << 20  # bytes of inputs in the memory that is shared, at the least
 ON_GPU = 1 << 30
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
+def on_gpu() -> bool:
+    """Return whether kernels run on a GPU."""
+    return bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
 class RunnerCommand:
     """A command's settings, harness and workers."""
 
-    def __init__(self, settings: dict[str, str]) -> None:
+    def __init__(self, settings: dict[str, str], spares: list[Spare]) -> None:
         self.settings = settings
-        self.gpu = bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
+        self.spares = spares
+        self.gpu = on_gpu()
         self.confined = "KPD_UNCONFINED" not in os.environ
         self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
@@ -52,7 +59,7 @@ class RunnerCommand:
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
         folders = [(side, self._unpacked(path)) for side, path in kernels.items()]
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
-        worker = Worker(size, libraries, self.confined, self.gpu, paths)
+        worker = Worker(self.spares.pop(), size, libraries, self.confined, self.gpu, paths)
         self.workers.append(worker)
         worker.start()
         side = folders[0][0]
@@ -86,9 +93,11 @@ class RunnerCommand:
         return folder
 
     def end(self) -> None:
-        """End the workers and remove what they loaded."""
+        """End the workers and spares, and remove what they loaded."""
         for worker in self.workers:
             worker.end()
+        for spare in self.spares:
+            spare.end()
         for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)
 

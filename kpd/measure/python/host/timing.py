@@ -11,19 +11,32 @@ import fcntl
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kpd.measure.python.host.calling import CallSets, KernelProblem, wrong
 from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.session import ON_GPU, SHARED, RunnerCommand, told
 
-BATCH_NS, GPU_BATCH_NS = 250_000, 1_000_000
-MOST_SETS = 64
-BASES = 4  # sets that the harness draws; the others begin as one of these, with elements changed
+
+class Batching(NamedTuple):
+    """How many batches, and of what: `ns` is about what one lasts, `sets` the inputs that it has at most.
+
+    The harness draws the first `bases` of these; the others begin as one of them, with elements changed. The time of a
+    call is told from one of so many as `trial` says. `compared` is the share of batches of which a result is compared.
+    """
+
+    ns: int
+    sets: int
+    bases: int
+    trial: int
+    quads: int
+    compared: dict[str, float]
+
+
+CPU = Batching(250_000, 64, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
+GPU = Batching(2_000_000, 32, 2, 8, 16, {"a": 0.02, "b": 0.06})  # so many inputs are more than twice the L2
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
 MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell of other work only
-COMPARED = {"a": 0.02, "b": 0.12}  # the share of batches of which a result is compared
-GPU_QUADS = 24  # the most quads of a case on a GPU, where batches are longer
 CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_SETS, FRESH_PAIRS, FEWEST_PAIRS = 8, 40, 8
@@ -65,19 +78,19 @@ def _case(
     limit_ms: float,
 ) -> dict[str, Any]:
     calls, rounds = ready(session, worker, case, dims, rng, limit_ms)
-    count = len(calls.drawn)
+    count, how = len(calls.drawn), batching(worker)
     first = [batch(session, calls, side, rounds, rng, limit_ms, 1.0)[0] for side in "abba"]
     stolen = _stolen()
     times: dict[str, list[int]] = {"a": [], "b": []}
     lost = again = 0
     room = max(FEWEST_QUADS, CASE_NS // (4 * min(first)))
-    wanted = min(quads, room, GPU_QUADS if worker.gpu else quads)
+    wanted = min(quads, room, how.quads)
     while len(times["a"]) < 2 * wanted:
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(times["a"]) // 2 % 2 else "abba":
-            spent, waited = batch(session, calls, side, rounds, rng, limit_ms, COMPARED[side])
+            spent, waited = batch(session, calls, side, rounds, rng, limit_ms, how.compared[side])
             while waited > LOST_SHARE * spent and again < AGAIN * wanted:
-                spent, waited = batch(session, calls, side, rounds, rng, limit_ms, COMPARED[side])
+                spent, waited = batch(session, calls, side, rounds, rng, limit_ms, how.compared[side])
                 again += 1
             times[side].append(spent)
             lost += waited
@@ -95,10 +108,10 @@ def ready(
     dims: dict[str, int],
     rng: random.Random,
     limit_ms: float,
-    most: int = MOST_SETS,
+    most: int | None = None,
 ) -> tuple[CallSets, int]:
     """Lay out as many sets of inputs as a batch has calls; return them, and how often a batch calls each."""
-    kind = session.kinds[0]
+    kind, how = session.kinds[0], batching(worker)
     calls = CallSets(session.harness, worker, case, dims, kind)
     calls.fill(0, session.harness.draw(dims, rng.getrandbits(62), kind))
     calls.prepare(WAIT_MS)
@@ -108,17 +121,26 @@ def ready(
     spent = []
     for _ in range(5):
         calls.restore()
-        spent.append(calls.run("a", 1, 1, limit_ms)[1] - worker.idle_ns)
-    each = max(min(spent), 1)
+        spent.append(calls.run("a", 1, how.trial, limit_ms)[1] - worker.idle_ns)
+    each = max(min(spent) // how.trial, 1)
     room = (ON_GPU if worker.gpu else SHARED) // 2 // calls.drawn[0].size
-    wanted = max(1, round((GPU_BATCH_NS if worker.gpu else BATCH_NS) / each))
-    count = max(1, min(wanted, most, room))
+    wanted = max(1, round(how.ns / each))
+    count = max(1, min(wanted, how.sets if most is None else most, room))
     in_place = any(name in calls.drawn[0].layouts for name in session.harness.outputs)
     for number in range(1, count):
-        drawn = session.harness.draw(dims, rng.getrandbits(62), kind) if number < BASES else calls.drawn[number % BASES]
+        drawn = (
+            session.harness.draw(dims, rng.getrandbits(62), kind)
+            if number < how.bases
+            else calls.drawn[number % how.bases]
+        )
         calls.fill(number, drawn)
     calls.prepare(WAIT_MS)
-    return calls, 1 if in_place or worker.gpu else max(1, wanted // count)
+    return calls, 1 if in_place else max(1, round(wanted / count))
+
+
+def batching(worker: Worker) -> Batching:
+    """Return how a worker's calls are batched."""
+    return GPU if worker.gpu else CPU
 
 
 def batch(

@@ -1,6 +1,6 @@
 """The process that runs kernels. It knows neither seed nor truth, and candidates can change all of its code.
 
-It is started by `process.Worker`, with a socket and a shared memory as its descriptors. Between two requests it is
+It was a `Spare`, with a socket and a shared memory as its descriptors. Between two requests it is
 stopped. What is measured of it, its parent measures: time by the parent's clock, outputs out of this process's memory,
 at addresses that the answer to a batch tells. On a GPU it copies inputs and outputs itself.
 """
@@ -162,6 +162,8 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         kernels.prepare(asked["sets"])
     elif what == "run":
         return kernels.run(asked["side"], asked["count"], asked["rounds"])
+    elif what == "idle" and kernels.gpu:
+        kernels.gpu.run(print, [], [], 0)
     elif what == "refresh" and kernels.gpu:
         return kernels.gpu.refresh(asked["places"])
     elif what == "device" and kernels.gpu:
@@ -178,8 +180,7 @@ def told(err: BaseException) -> dict[str, Any]:
     return {"raised": f"{type(err).__name__}: {err}{place}"[:TOLD]}
 
 
-def main(line: int, memory: int, size: int, libraries: list[str], confined: bool, gpu: bool) -> None:
-    channel = socket.socket(fileno=line)
+def main(channel: socket.socket, memory: int, size: int, libraries: list[str], confined: bool, gpu: bool) -> None:
     shared = memoryview(mmap.mmap(memory, size))
     os.close(memory)
     for name in libraries:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.python.host.process import Failed, NotStarted, Worker
+from kpd.measure.python.host.spare import fork
 
 LIMIT_MS = 20_000.0
 ANSWERS = """
@@ -31,7 +32,7 @@ def _start(tmp_path: Path) -> Iterator[Start]:
 
     def started(body: str) -> Worker:
         (tmp_path / "kernel.py").write_text(ANSWERS + body)
-        workers.append(Worker(1 << 20, [], False, False, sys.path))
+        workers.append(Worker(fork(), 1 << 20, [], False, False, sys.path))
         workers[0].start()
         workers[0].ask(LIMIT_MS, what="load", side="b", folder=str(tmp_path), entry="kernel", compiled="")
         workers[0].ask(LIMIT_MS, what="prepare", sets=[[]])
@@ -107,7 +108,7 @@ def test_a_process_that_was_ended_between_two_requests_has_crashed(start: Start)
 
 
 def test_a_worker_that_cannot_start_is_no_kernels_fault() -> None:
-    worker = Worker(1 << 20, ["no_library_is_called_so"], False, False, sys.path)
+    worker = Worker(fork(), 1 << 20, ["no_library_is_called_so"], False, False, sys.path)
     with pytest.raises(NotStarted, match="no_library_is_called_so"):
         worker.start()
     worker.end()

@@ -1,0 +1,67 @@
+"""Forks the processes that will run kernels, before this one knows anything that they must not.
+
+What this process has imported by then, they have, too: torch takes seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from typing import Any, NamedTuple
+
+MOST_ORDER = 1 << 20  # bytes
+
+
+class Spare(NamedTuple):
+    """A process that waits for its order: its number, our end of its socket, and the pipe that is its stderr."""
+
+    pid: int
+    line: socket.socket
+    errors: int
+
+    def send(self, memory: int, **order: Any) -> None:
+        """Have it become a worker (see `worker.main`) with this shared memory."""
+        socket.send_fds(self.line, [json.dumps(order).encode()], [memory])
+
+    def end(self) -> None:
+        """Kill it."""
+        self.line.close()
+        os.close(self.errors)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+def fork() -> Spare:
+    """Fork one. It has none of our descriptors, but its socket."""
+    mine, theirs = socket.socketpair()
+    errors, said = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _wait(theirs.fileno(), said)
+        except BaseException:  # noqa: BLE001 - the parent reads it, and nothing of it may go on here
+            os.write(2, traceback.format_exc().encode())
+        finally:
+            os._exit(1)
+    theirs.close()
+    os.close(said)
+    return Spare(pid, mine, errors)
+
+
+def _wait(line: int, said: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for taken, number in ((nothing, 0), (nothing, 1), (said, 2)):
+        os.dup2(taken, number)
+    os.closerange(3, line)
+    os.closerange(line + 1, os.sysconf("SC_OPEN_MAX"))
+    channel = socket.socket(fileno=line)
+    raw, (memory,), _, _ = socket.recv_fds(channel, MOST_ORDER, 1)
+    order = json.loads(raw)
+    sys.path[:] = order.pop("paths")
+    from kpd.measure.python.host.worker import main
+
+    main(channel, memory, **order)
