@@ -20,8 +20,6 @@ from kpd.model.verdicts import Verdict
 
 AUDIT = "audit.json"
 REPEATS = "repeats.json"
-AUDITED: frozenset[str] = frozenset({"cpu"})
-"""Devices on which the gain is audited. A GPU's audits have not been tried on a real one."""
 
 
 @dataclass(slots=True)
@@ -55,13 +53,9 @@ async def all_hold(winner: Winner, verdict: Verdict) -> Verdict:
     return verdict
 
 
-def _has_gain_to_audit(attempt: Attempt) -> bool:
-    return not attempt.is_baseline and attempt.bench.device.kind in AUDITED
-
-
 async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
     """Compare the samples with the driver's own clock. It costs nothing."""
-    if _has_gain_to_audit(winner.attempt) and (forged := audits.refuse_clock(winner.samples)):
+    if not winner.attempt.is_baseline and (forged := audits.refuse_clock(winner.samples)):
         raise CandidateFailed(forged, final=True)
     return verdict
 
@@ -84,7 +78,7 @@ async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
 async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     """Look for the gain on fresh inputs, and between processes that time one kernel only."""
     attempt = winner.attempt
-    if not _has_gain_to_audit(attempt):
+    if attempt.is_baseline:
         return verdict
     try:
         found = await attempt.bench.audit(winner.incumbent.job, winner.candidate.job, attempt.job, attempt.say("job"))

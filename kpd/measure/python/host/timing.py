@@ -79,7 +79,7 @@ def _case(
 ) -> dict[str, Any]:
     calls, rounds = ready(session, worker, case, dims, rng, limit_ms)
     count, how = len(calls.drawn), batching(worker)
-    first = [batch(session, calls, side, rounds, rng, limit_ms, 1.0)[0] for side in "abba"]
+    first = [batch(session, calls, side, rounds, rng, limit_ms, 1.0)[0] for side in "ab"]
     stolen = _stolen()
     times: dict[str, list[int]] = {"a": [], "b": []}
     lost = again = 0
