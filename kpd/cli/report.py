@@ -102,6 +102,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("audited", audited["text"], limit)
     if detail["judged"] and (repeats := detail["judged"]["repeats"]):
         yield from _field("repeated", f"{repeats} calls on unchanged inputs", limit)
+    if it["sanitizer"]:
+        yield from _field("sanitizer", it["sanitizer"], limit)
     if it["override"]:
         yield from _field("override", it["override"]["text"], limit)
     if it["score"] is not None:

@@ -16,6 +16,7 @@ from kpd.model.notices import (
     NotOptimised,
     NotWritten,
     OwnBaseline,
+    Unsound,
 )  # fmt: skip
 from kpd.model.run import Run
 from kpd.model.state import State
@@ -96,7 +97,7 @@ def _narrate(fact: e.Fact, of: Run) -> None:
             found = of.iteration(number)
             sign = of_iteration(found, of) if found is not None else OUTCOMES[fact.outcome]
             narrate(f"{run}.{number}  {sign.glyph} {sign.word}  {line(iteration_ended(ended))}")
-        case e.GaveWay(run=run, iteration=number, unheld=unheld) if run == of.id:
+        case e.GaveWay(run=run, iteration=number, unheld=unheld, why="contest") if run == of.id:
             narrate(
                 f"{run}.{unheld} is no faster than the baseline, measured once more: {run}.{number} is the incumbent"
             )
@@ -106,7 +107,8 @@ def _narrate(fact: e.Fact, of: Run) -> None:
             | CasesUnread(run=run)
             | NotOptimised(run=run)
             | NotWritten(run=run)
-            | OwnBaseline(run=run) as about
+            | OwnBaseline(run=run)
+            | Unsound(run=run) as about
         ) if run == of.id:
             narrate(line(notice(about)))
         case e.Noticed(about=DoesNotHold(run=run, instead=None) as about) if run == of.id:

@@ -42,7 +42,7 @@ def wanted(attempt: Attempt, verdict: Callable[[], Verdict]) -> bool:
     if attempt.iteration.confirming:
         return False
     if attempt.is_baseline:
-        return attempt.task.check.sanitizer or attempt.task.final.command is not None
+        return attempt.task.final.command is not None
     return verdict().accepted
 
 
@@ -94,16 +94,6 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     return verdict
 
 
-async def _memcheck(winner: Winner, verdict: Verdict) -> Verdict:
-    """Look for accesses out of bounds, if the task asks for it."""
-    attempt = winner.attempt
-    try:
-        await attempt.bench.memcheck(winner.candidate.job, attempt.job("memcheck"), attempt.say("job"))
-    except bench.CheckFailed as err:
-        raise CandidateFailed(Incorrect(err.wrong)) from err
-    return verdict
-
-
 async def _held_out(winner: Winner, verdict: Verdict) -> Verdict:
     """Add the result on the cases that the task holds out, if it holds out any."""
     attempt = winner.attempt
@@ -118,4 +108,4 @@ async def _held_out(winner: Winner, verdict: Verdict) -> Verdict:
     return held_out(verdict, final, attempt.run.budget.min_gain_pct)
 
 
-HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (_clock, _repeats, _gain, _memcheck, _held_out)
+HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (_clock, _repeats, _gain, _held_out)

@@ -1,5 +1,7 @@
 """Acts on a contest of an accepted candidate against the baseline: one that does not hold there gives way."""
 
+from typing import Literal
+
 from kpd.engine import edits
 from kpd.engine.attempt import Attempt
 from kpd.knowledge import memory
@@ -23,32 +25,34 @@ def confirm(attempt: Attempt, found: Detail) -> None:
     if of is None or of != run.incumbent:  # somebody has decided otherwise meanwhile
         return
     known = headline(run)
-    before = known.speedup if known is not None else None
+    earlier = known.speedup if known is not None else None
     now = found.judged.verdict.gain.speedup if found.judged is not None and attempt.fault is None else None
     held = now is not None and now.low > 1
-    if held and (before is None or now is None or now.high >= before.low):
+    if held and (earlier is None or now is None or now.high >= earlier.low):
         return
-    instead = None if held or attempt.iteration.confirming != "end" or _chosen(run) else _before(run, of)
+    instead = None if held or attempt.iteration.confirming != "end" or chosen(run) else before(run, of)
     if instead is not None:
-        _give_way(attempt, run, instead)
+        give_way(attempt, run, instead, WHY, "contest")
     number = instead.number if instead is not None else None
-    attempt.journal.emit(e.Noticed("warning", DoesNotHold(run.id, of, now, before, number)))
+    attempt.journal.emit(e.Noticed("warning", DoesNotHold(run.id, of, now, earlier, number)))
 
 
-def _chosen(run: Run) -> bool:
+def chosen(run: Run) -> bool:
     """Return whether a person made the incumbent what it is."""
     return run.before is not None or (run.best is not None and run.best.override is not None)
 
 
-def _before(run: Run, of: int) -> Iteration | None:
-    """Return the accepted iteration, or the baseline, that iteration `of` was measured against when it was accepted."""
-    return next((it for it in lineage(run, of) if it.number != of), None)
+def before(run: Run, of: int) -> Iteration | None:
+    """Return what iteration `of` was built on: the newest accepted one without a known fault, or the baseline."""
+    line = (it for it in lineage(run, of) if it.number != of)
+    return next((it for it in line if it.outcome in ("accepted", "baseline") or it.override), None)
 
 
-def _give_way(attempt: Attempt, run: Run, instead: Iteration) -> None:
+def give_way(attempt: Attempt, run: Run, instead: Iteration, reason: str, why: Literal["contest", "sanitizer"]) -> None:
+    """Make the iteration `instead` the incumbent; the memory keeps the `reason`. Raises OSError."""
     files = attempt.files_of(instead.number)
     memory.overruled(
-        attempt.workspace, run, instead, WHY, attempt.iteration.started, attempt.bench.device.arch, by_hand=False
+        attempt.workspace, run, instead, reason, attempt.iteration.started, attempt.bench.device.arch, by_hand=False
     )
-    attempt.journal.emit(e.GaveWay(run.id, instead.number, edits.hashes(files), run.incumbent or 0))
+    attempt.journal.emit(e.GaveWay(run.id, instead.number, edits.hashes(files), run.incumbent or 0, why))
     edits.show_incumbent(attempt.workspace, attempt.journal, run.id, files)

@@ -11,7 +11,7 @@ OF_A_STEP = re.compile(r"(r\d+)\.(\d+)\.\d+-")
 
 
 async def end_leftovers(journal: Journal, host: Host) -> None:
-    """End the jobs of iterations that are over; those of an iteration under way go on. Raises HostError.
+    """End the jobs of iterations that are over, unless compute-sanitizer looks at them; others go on. Raises HostError.
 
     What measures the incumbent in a candidate's place is ended, too: it is begun anew under another name.
     """
@@ -23,6 +23,6 @@ async def end_leftovers(journal: Journal, host: Host) -> None:
 
 def _wanted(journal: Journal, run_id: str, number: int) -> bool:
     run = journal.state.runs.get(run_id)
-    if run is None or not run.begun or run.current is None:
+    if run is None or not run.begun:
         return False
-    return run.current.number == number
+    return number in {it.number for it in (*run.unsanitized, run.current) if it is not None}

@@ -48,6 +48,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Sanitize:
+    """Wait until compute-sanitizer has looked at the accepted iteration `number`: the run may not end before."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The run is over."""
 
@@ -59,13 +66,13 @@ MOST_EXPLORED = 8
 """The most points of one iteration's parameters that are tried before the next agent's turn."""
 
 
-def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | End:
+def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | Sanitize | End:
     """Decide what the run does next.
 
     First comes an unfinished iteration, then the baseline (unless the task has no right one), then what the operator
     asked for (an edit, or to measure something again), then, within the budget, the next agent's turn. Before the end
-    the incumbent is measured against the baseline. A run that had ended and was reopened measures what was asked for,
-    and ends again.
+    compute-sanitizer has looked at the winners, and the incumbent is measured against the baseline. A run that had
+    ended and was reopened measures what was asked for, and ends again.
     """
     if (current := run.current) is not None:
         return Iterate(current.number, current.agent, resumed=True)
@@ -79,6 +86,8 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | En
         return Iterate(number, AGAIN, of=wish.of, thorough=wish.thorough, confirming=wish.confirming)
     if run.reopened is not None:
         before = run.reopened
+        if run.unsanitized:
+            return Sanitize(run.unsanitized[0].number)
         return End(before.outcome if before.outcome == "stopped" else result(run), before.cause)
     if (cause := _spent(run, direction)) is not None:
         return _confirmed(run, number, cause)
@@ -97,8 +106,13 @@ def _first(run: Run, number: int) -> Iterate | End | None:
     return Iterate(number, BASELINE) if faulty is None else End("failed", BaselineFaulty(_fault_of(faulty)))
 
 
-def _confirmed(run: Run, number: int, cause: RunCause) -> Iterate | End:
-    """End the run, once a contest against the baseline has ended for its incumbent: with a result or without."""
+def _confirmed(run: Run, number: int, cause: RunCause) -> Iterate | Sanitize | End:
+    """End the run, once a contest against the baseline has ended for its incumbent: with a result or without.
+
+    Before that compute-sanitizer has looked at all winners, so that no other becomes the incumbent afterwards.
+    """
+    if run.unsanitized:
+        return Sanitize(run.unsanitized[0].number)
     best = run.incumbent
     if best == (run.baseline.number if run.baseline is not None else None):
         return End(result(run), cause)

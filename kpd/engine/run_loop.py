@@ -18,7 +18,9 @@ from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.placement import Placement
 from kpd.engine.record import write_report
+from kpd.engine.sanitize import Beside, sanitize
 from kpd.engine.turns import Turns, claim_of
+from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
 from kpd.hosts.job import device_claim, job_seconds
 from kpd.knowledge import patterns
@@ -26,11 +28,12 @@ from kpd.measure.bench import Bench
 from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
-from kpd.model.agents import EDIT
+from kpd.model.agents import AGAIN, EDIT
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
 from kpd.model.notices import NotMeasuredAgain, NotWritten
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
+from kpd.model.waits import ForSanitizer
 from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.config import Config
 from kpd.workspace.entry_points import PlugInError
@@ -55,6 +58,7 @@ class RunLoop:
         self.host = pool.hosts[place.host]
         self.run_id = run_id
         self._claim = claim_of(turns, journal, run_id)
+        self._turns = turns
         self.control = Control(journal, run_id)
         self.over = asyncio.Event()
         self._agents: dict[str, Agent] = {}
@@ -75,6 +79,8 @@ class RunLoop:
         device_claim.set(self._claim)
         try:
             task, bench = await self._ready()
+            if bench.sanitizes != self.run.sanitizes:
+                self.journal.emit(e.SanitizerFound(self.run_id, bench.sanitizes))
             await self._iterations(task, bench)
         except Interrupted as interrupted:
             if interrupted.how == "skip":
@@ -136,28 +142,51 @@ class RunLoop:
         self.journal.live("build", self.run_id, 0, text)
 
     async def _iterations(self, task: Task, bench: Bench) -> None:
-        while True:
-            try:
-                await self.control.checkpoint()
-            except Interrupted as interrupted:
-                if interrupted.how != "skip":
-                    raise
-                self._give_up(interrupted)
-                continue
-            step = plan.next_action(self.run, task.bench.direction)
-            if isinstance(step, plan.End):
+        """Iterate until the plan says that the run is over; compute-sanitizer looks at winners meanwhile."""
+        made = [bench]
+        beside = Beside(lambda number: sanitize(self._attempt(number, AGAIN, task, made[-1]), self._turns))
+        try:
+            while not self.run.over:
+                try:
+                    await self.control.checkpoint()
+                except Interrupted as interrupted:
+                    if interrupted.how != "skip":
+                        raise
+                    self._give_up(interrupted)
+                    continue
+                beside.begin(self.run)
+                made.append(await self._next(task, made.pop(), beside))
+        finally:
+            await beside.stop()
+
+    async def _next(self, task: Task, bench: Bench, beside: Beside) -> Bench:
+        """Do what comes next, and return the bench, which may have had to be prepared again."""
+        step = plan.next_action(self.run, task.bench.direction)
+        match step:
+            case plan.End():
                 self.journal.emit(e.RunEnded(self.run_id, step.outcome, step.cause))
                 self._write_report()
-                return
-            if isinstance(step, plan.Wait):
+            case plan.Wait():
                 await self.control.wait_until(
                     lambda: not isinstance(plan.next_action(self.run, task.bench.direction), plan.Wait)
                 )
-                continue
-            await self._follow_settings()
-            bench = await self._iteration(step, task, bench)
-            if self.run.over:
-                return
+            case plan.Sanitize():
+                await self._sanitized(step.number, beside)
+            case plan.Iterate():
+                await self._follow_settings()
+                return await self._iteration(step, task, bench)
+        return bench
+
+    async def _sanitized(self, number: int, beside: Beside) -> None:
+        """Wait until compute-sanitizer has looked at the iteration. Raises Interrupted; after trouble RunRestart."""
+        set_waiting(self.journal, self.run, ForSanitizer(self.run_id, number))
+        try:
+            await self.control.run(beside.ended(number))
+        except (HostError, OSError) as err:
+            set_waiting(self.journal, self.run, None)
+            await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
+            raise RunRestart from err
+        set_waiting(self.journal, self.run, None)
 
     async def _follow_settings(self) -> None:
         """Use changes of [claude], and of the run's agents and model, from the next iteration on.
@@ -178,15 +207,9 @@ class RunLoop:
 
     async def _iteration(self, step: plan.Iterate, task: Task, bench: Bench) -> Bench:
         """Execute the iteration, and return the bench, which may have had to be prepared again. Raises Interrupted."""
-        if step.agent not in self._agents:
-            self._agents[step.agent] = make_agent(step.agent, self.config)
-        held = self._agents[step.agent]
+        at = self._attempt(step.number, step.agent, task, bench)
         if not step.resumed:
-            self._begin(step, held)
-        at = Attempt(
-            self.workspace, self.config, self.journal, self.control, self.host, bench, held, task, self.live,
-            self.run_id, step.number, prepare=partial(self._prepared, task),
-        )  # fmt: skip
+            self._begin(step, at.agent)
         try:
             await self.control.run(iterate(at))
         except Exhausted as err:
@@ -199,6 +222,14 @@ class RunLoop:
                 raise
             self._give_up(interrupted)
         return at.bench
+
+    def _attempt(self, number: int, agent: str, task: Task, bench: Bench) -> Attempt:
+        if agent not in self._agents:
+            self._agents[agent] = make_agent(agent, self.config)
+        return Attempt(
+            self.workspace, self.config, self.journal, self.control, self.host, bench, self._agents[agent], task,
+            self.live, self.run_id, number, prepare=partial(self._prepared, task),
+        )  # fmt: skip
 
     def _begin(self, step: plan.Iterate, held: Agent) -> None:
         run = self.run

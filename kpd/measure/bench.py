@@ -12,6 +12,7 @@ from kpd.measure.score import CaseWork
 from kpd.model.faults import WrongResult
 from kpd.model.flags import Flag
 from kpd.model.hosts import Device
+from kpd.model.sanitizer import Tool, ToolReport
 from kpd.text.faults import wrong as told
 
 Say = Callable[[str], None]
@@ -136,8 +137,15 @@ class Bench(Protocol):
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
         """Return what looks wrong with the object of build job `built`, and not with the task's own kernel."""
 
-    async def memcheck(self, built: str, job: str, say: Say) -> None:
-        """Look for out-of-bounds accesses that a check cannot see, if the task asks for it. Raises CheckFailed."""
+    @property
+    def sanitizes(self) -> bool:
+        """Whether the task wants compute-sanitizer to look at its winners, and the host has it."""
+
+    async def sanitize(self, built: str | None, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
+        """Run the checked cases of a build job (None: the task's own kernel) under one tool of compute-sanitizer.
+
+        It takes at most `limit_s` seconds, and holds the lease of the device.
+        """
 
     async def repeat(self, built: str, job: str, say: Say) -> dict[str, int] | None:
         """Call a candidate that is about to be accepted on inputs that do not change, in a process of its own.

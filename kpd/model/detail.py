@@ -30,6 +30,7 @@ class Detail:
     broken: tuple[e.MeasurementBroken, ...] = ()
     trials: tuple[e.Tried, ...] = ()
     accepted: e.Accepted | None = None
+    sanitized: e.Sanitized | None = None
     ended: e.IterationEnded | None = None
 
     def has(self, step: StepName) -> bool:
@@ -52,6 +53,8 @@ class Detail:
             return replace(self, **changes)
         if isinstance(fact, e.Accepted):
             return replace(self, accepted=fact)
+        if isinstance(fact, e.Sanitized):
+            return replace(self, sanitized=fact)
         return replace(self, ended=fact) if isinstance(fact, e.IterationEnded) else self
 
 

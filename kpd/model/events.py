@@ -2,11 +2,12 @@
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
 What steps find is in `steps`, what operators do in `acts`, what coding agents do in `sessions`, with kpd's tools in
-`trials` and with their own in `tools`, what the watchdog reports in `watchdog`; all of them can be imported from here,
-too.
+`trials` and with their own in `tools`, what compute-sanitizer finds in `sanitizing`, what the watchdog reports in
+`watchdog`; all of them can be imported from here, too.
 """
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from kpd.model import acts
 from kpd.model.acts import (
@@ -34,6 +35,7 @@ from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.run import Budget, OwnFiles
+from kpd.model.sanitizing import Sanitized as Sanitized, SanitizerFound as SanitizerFound
 from kpd.model.sessions import (
     PermissionAnswered as PermissionAnswered,
     PermissionAsked as PermissionAsked,
@@ -340,10 +342,14 @@ class Accepted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class GaveWay(IterationFact):
-    """A return to iteration `iteration` as the incumbent: `unheld`, the one before, was no faster than the baseline."""
+    """A return to iteration `iteration` as the incumbent, in place of `unheld`.
+
+    That one was no faster than the baseline in a "contest", or the "sanitizer" found a fault in it.
+    """
 
     files: dict[str, str]
     unheld: int
+    why: Literal["contest", "sanitizer"] = "contest"
 
 
 @dataclass(frozen=True, slots=True)

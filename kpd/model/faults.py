@@ -67,10 +67,11 @@ class OtherCases(Kind, frozen=True):
 
 
 class BadAccess(Kind, frozen=True):
-    """A report of compute-sanitizer, and its number of errors."""
+    """A report of compute-sanitizer: its number of errors and its first words; `tool` is empty in older logs."""
 
     said: str
     errors: int
+    tool: str = ""
 
 
 class ChangedCode(Kind, frozen=True):
@@ -145,7 +146,7 @@ class NotBuilt(Kind, frozen=True, tag="build"):
 
 
 class Incorrect(Kind, frozen=True):
-    """A wrong result found by the check, or by the memcheck before an acceptance."""
+    """A wrong result found by the check, or a wrong access that compute-sanitizer saw after the acceptance."""
 
     wrong: WrongResult
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
-from kpd.model import acts, events as e, sessions, tools
+from kpd.model import acts, events as e, sanitizing, sessions, tools
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
@@ -17,7 +17,7 @@ from kpd.model.status import DeviceUse, Done, Ended, Paused, Running, Stepping
 from kpd.model.waits import Wait
 
 NOTICES_KEPT = 50
-_BESIDES = (acts, sessions, tools)
+_BESIDES = (acts, sanitizing, sessions, tools)
 """Modules that register their reducers when they are imported."""
 
 
@@ -290,8 +290,12 @@ def _accepted(state: State, at: float, fact: e.Accepted) -> State:
     run = state.runs.get(fact.run)
     before = run.incumbent if run is not None and fact.override else None
     found = run.iteration(fact.iteration) if run is not None else None
-    cleared = {"hold": "approved"} if found is not None and found.hold else {}
-    state = on_iteration(state, fact, override=fact.override, **cleared)
+    changes: dict[str, Any] = {"override": fact.override}
+    if found is not None and found.hold:
+        changes["hold"] = "approved"
+    if run is not None and run.sanitizes and found is not None and found.parent != found.number and not found.sanitized:
+        changes["provisional"] = True
+    state = on_iteration(state, fact, **changes)
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 
 

@@ -25,7 +25,8 @@ class Headline:
 
     `by` is the iteration that measured it against the baseline; None where it is chained. `cause` says why an
     unconfirmed one could not be measured. `first` is the first right candidate, which is the baseline where the task's
-    own files were not right.
+    own files were not right. It is `provisional` until compute-sanitizer has seen the
+    incumbent pass.
     """
 
     of: int
@@ -34,6 +35,7 @@ class Headline:
     by: int | None = None
     cause: IterationCause | None = None
     first: int | None = None
+    provisional: bool = False
 
     @property
     def holds(self) -> bool:
@@ -51,14 +53,18 @@ def headline(run: Run, of: int | None = None) -> Headline | None:
     baseline = run.baseline
     if number is None or baseline is None or number == baseline.number:
         return None
+    found = run.iteration(number)
+    provisional = found is not None and found.provisional
     last = next((it for it in reversed(run.iterations) if it.confirms == number and it.outcome is not None), None)
     if last is not None and last.verdict is not None:
-        return Headline(number, last.verdict.gain.speedup, "measured", last.number, first=run.first_right)
+        return Headline(
+            number, last.verdict.gain.speedup, "measured", last.number, first=run.first_right, provisional=provisional
+        )
     speedup = chained(run, number)
     if speedup is None:
         return None
     how: How = "unconfirmed" if last else "chained"
-    return Headline(number, speedup, how, cause=last.cause if last else None, first=run.first_right)
+    return Headline(number, speedup, how, None, last.cause if last else None, run.first_right, provisional)
 
 
 def paired_score(run: Run, direction: Direction = "lower") -> float | None:

@@ -6,6 +6,7 @@ from typing import Literal
 from kpd.model.agents import BASELINE
 from kpd.model.causes import IterationCause
 from kpd.model.flags import Flag
+from kpd.model.sanitizer import ToolReport
 from kpd.model.session import AgentSession
 from kpd.model.spending import NOTHING, Spend
 from kpd.model.status import STEPS, Done, IterationStatus, Outcome, StepName, Stepping
@@ -60,7 +61,8 @@ class Iteration:
     agent was unsure of, for a sweep to explore. `again` is the iteration whose files it measures once more, `thorough`
     with all processes; `confirming` says why it does so against the baseline. `review` says whether the candidate waits
     for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
-    held because of its `flags`. `session` is that of a coding agent.
+    held because of its `flags`. `session` is that of a coding agent. `provisional`: it was accepted, and
+    compute-sanitizer has not seen it pass; `sanitized` is what its tools saw.
     """
 
     number: int
@@ -89,6 +91,8 @@ class Iteration:
     review: PersonsAnswer = ""
     hold: PersonsAnswer = ""
     session: AgentSession | None = None
+    provisional: bool = False
+    sanitized: tuple[ToolReport, ...] = ()
 
     @property
     def under_way(self) -> Stepping | None:
@@ -124,6 +128,11 @@ class Iteration:
     def held(self) -> bool:
         """Whether it won, but a person has to look at its flags before it becomes the incumbent."""
         return self.hold == "waits"
+
+    @property
+    def unsanitized(self) -> bool:
+        """Whether compute-sanitizer is still to look at it."""
+        return self.provisional and not self.sanitized
 
     @property
     def confirms(self) -> int | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.model.causes import RunCause
+from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Kind, Told
 from kpd.model.verdicts import Speedup
 from kpd.model.waits import Hold, Pause, Wait
@@ -115,6 +116,18 @@ class DoesNotHold(Kind, frozen=True):
     instead: int | None = None
 
 
+class Unsound(Kind, frozen=True):
+    """An accepted iteration in which compute-sanitizer found a fault.
+
+    `instead` is the iteration that became the incumbent in its place; None where it was not, or a person had chosen it.
+    """
+
+    run: str
+    iteration: int
+    fault: CandidateFault
+    instead: int | None = None
+
+
 class BaselineCost(Kind, frozen=True):
     """What the baseline of a task with its own benchmark will take: at most `runs` runs of `seconds` each."""
 
@@ -211,6 +224,7 @@ Subject = (
     | NotOptimised
     | CallUnseen
     | DoesNotHold
+    | Unsound
     | Idle
     | Stalled
     | Told

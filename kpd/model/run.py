@@ -61,7 +61,8 @@ class Run:
     by name: see `trait`. `before` is the incumbent from before the last decision of a person, to undo it. `turn` orders
     the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
     had ended: it goes on only to measure what a person brought back. `confinement` is what confines its candidates.
-    `own_files` is what its task says of the files that it began with.
+    `own_files` is what its task says of the files that it began with. `sanitizes`: its winners are provisional until
+    compute-sanitizer has seen them.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Run:
     reopened: Ended | None = None
     confinement: Confinement | None = None
     own_files: OwnFiles = "right"
+    sanitizes: bool = False
 
     @property
     def begun(self) -> bool:
@@ -175,6 +177,11 @@ class Run:
     def held(self) -> tuple[Iteration, ...]:
         """The winners that wait for a person because of their flags."""
         return tuple(it for it in self.iterations if it.held)
+
+    @property
+    def unsanitized(self) -> tuple[Iteration, ...]:
+        """The accepted iterations that compute-sanitizer is still to look at."""
+        return tuple(it for it in self.iterations if it.unsanitized)
 
     @property
     def baseline(self) -> Iteration | None:

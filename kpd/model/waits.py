@@ -112,6 +112,13 @@ class Silent(Kind, frozen=True):
     seconds: float
 
 
+class ForSanitizer(Kind, frozen=True):
+    """The look of compute-sanitizer at an accepted iteration, before the run may end."""
+
+    run: str
+    iteration: int
+
+
 class ForEdit(Kind, frozen=True):
     """An edit of the task folder by the run's operator."""
 
@@ -129,6 +136,7 @@ Wait = (
     | ForReply
     | ForService
     | Silent
+    | ForSanitizer
     | ForEdit
     | AgentSays
     | Told

@@ -116,7 +116,8 @@ def _misdeed(what: f.Defect, whose: str) -> str:
         case f.OtherCases():
             return f"candidate and incumbent were timed on different cases: {', '.join(what.cases)}"
         case f.BadAccess():
-            return f"compute-sanitizer: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
+            tool = f" ({what.tool})" if what.tool else ""
+            return f"compute-sanitizer{tool}: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
         case f.ChangedCode():
             return f"{whose}{what.said}"
         case f.Complaint():

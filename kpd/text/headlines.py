@@ -10,10 +10,10 @@ HOW: dict[How, str] = {"measured": "measured", "chained": "chained", "unconfirme
 def headline(found: Headline) -> str:
     """Format a headline with its interval and where it comes from: `8.11× [8.01, 8.20], chained`.
 
-    Where the task's own files were not right, it also says over which iteration.
+    Where the task's own files were not right, it also says over which iteration, and where it is provisional, that.
     """
     over = "" if found.first is None else f", over iteration {found.first}"
-    return f"{speedup(found.speedup)}, {HOW[found.how]}{over}"
+    return f"{speedup(found.speedup)}, {HOW[found.how]}{over}{', provisional' if found.provisional else ''}"
 
 
 def base(found: Headline) -> str:

@@ -21,6 +21,7 @@ from kpd.text.faults import fault
 from kpd.text.flags import flag
 from kpd.text.headlines import base, headline as told_headline, unconfirmed
 from kpd.text.notices import notice, told
+from kpd.text.sanitizer import provisional, reports
 from kpd.text.trials import tried
 from kpd.text.verdicts import verdict
 from kpd.text.waits import conflict, hold, idle_reason, pause, wait
@@ -63,10 +64,14 @@ def _status(found: Run) -> Json:
 
 
 def iteration(found: Iteration) -> Json:
-    """Return an iteration with `reason`, why it ended, in words, and its `sign`; an `override` has its `text`, too."""
+    """Return an iteration with `reason`, why it ended, in words, and its `sign`; an `override` has its `text`, too.
+
+    `sanitizer` says what the tools of compute-sanitizer saw of it, or why it is provisional, in words.
+    """
     body = codec.jsonable(found) | _stands(found)
     body["sign"] = codec.jsonable(signs.of_iteration(found))
     body["flags"] = _flags(found.flags)
+    body["sanitizer"] = provisional(found) or reports(found.sanitized)
     if found.override is not None:
         body["override"]["text"] = override(found.override)
     if found.verdict is not None:
@@ -123,6 +128,8 @@ def _told(fact: e.Fact) -> Json:
             return {**body, "verdict": judged(fact.verdict), "flags": _flags(fact.flags), **_audited(fact)}
         case e.Noticed():
             return {**body, "text": told(fact.about)}
+        case e.Sanitized():
+            return {**body, "text": reports(fact.reports), "message": "" if fact.fault is None else fault(fact.fault)}
         case e.Explained():
             return {**body, "changes": _changes(fact)}
     return body

@@ -3,6 +3,7 @@
 from kpd.model import events as e, notices as n
 from kpd.model.kinds import Told
 from kpd.text.endings import run_ended
+from kpd.text.faults import fault
 from kpd.text.foreign import plain
 from kpd.text.gains import speedup
 from kpd.text.waits import idle_reason
@@ -70,6 +71,9 @@ def told(found: n.Subject) -> str:
             return f"{found.run}.{found.iteration} was asking {found.model} when the daemon ended{most}"
         case n.DoesNotHold():
             return _unheld(found)
+        case n.Unsound():
+            instead = "" if found.instead is None else f"; {found.run}.{found.instead} is the incumbent instead"
+            return f"{found.run}.{found.iteration} was accepted, but does not hold: {fault(found.fault)}{instead}"
         case n.Said() | Told():
             return found.text
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kpd.model.causes import Flagged
-from kpd.model.faults import IsIncorrect, NotMended
+from kpd.model.faults import BreaksMeasurement, IsIncorrect, NotMended
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import Ended, Outcome, Queued, RunOutcome
@@ -37,6 +37,7 @@ FLAGGED = Sign("✗", "flagged", "bad")
 DECLINED = Sign("✗", "declined", "bad")
 APPROVED = Sign("⚑", "approved", "muted")
 BY_HAND = Sign("▲", "by hand", "good")
+PROVISIONAL = Sign("▲", "provisional", "warn")
 
 OUTCOMES: dict[Outcome, Sign] = {
     "baseline": Sign("◆", "baseline", "strong"),
@@ -71,14 +72,18 @@ def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> S
         return HELD if held else RUNNING if run is None else of_run(run)
     if it.override:
         return BY_HAND
+    if it.outcome == "accepted" and it.provisional:
+        return PROVISIONAL
     if it.outcome == "held":
         return {"declined": DECLINED, "approved": APPROVED}.get(it.hold, OUTCOMES["held"])
     if it.outcome == "rejected" and isinstance(it.cause, Flagged):
         return FLAGGED
     if it.outcome != "rejected":
         return OUTCOMES[it.outcome]
-    if it.verdict is None:
-        return INCORRECT if _is_incorrect(it) else REJECTED
+    if _is_incorrect(it):  # it may have a verdict: compute-sanitizer looks at accepted ones
+        return INCORRECT
+    if it.verdict is None or isinstance(it.cause, BreaksMeasurement):
+        return REJECTED
     if it.verdict.rule == "worst_case":
         return SLOW_CASE
     return NEAR_MISS if it.verdict.near_miss else VERDICTS[it.verdict.word]

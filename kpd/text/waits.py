@@ -35,6 +35,8 @@ def wait(found: s.Wait | None) -> str:
             return f"{found.said}; asked again in {found.again_s:.0f} s"
         case s.Silent():
             return f"no part of the answer has come for {found.seconds:g} s: the model thinks, or the connection hangs"
+        case s.ForSanitizer():
+            return f"compute-sanitizer looks at {found.run}.{found.iteration}, before the run ends"
         case s.ForEdit():
             return "for an edit of the task folder"
         case s.HostTrouble():

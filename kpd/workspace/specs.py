@@ -61,11 +61,11 @@ class CheckSpec:
     equal inputs must give equal bits in every call: "auto", where they do with the task's own kernel.
 
     A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
-    last JSON object on its stdout says {"ok": true}. With `sanitizer`, a CUDA candidate runs once under NVIDIA's
-    compute-sanitizer before it is accepted. `good` are further texts by which a task's own commands say
-    that a result is right; `unchecked` says that nothing compares the results, which kpd then shows everywhere.
-    `flagged` says what becomes of a candidate that wins and has flags: a person decides ("hold"), it is rejected, or
-    it is accepted and the flags are shown ("note").
+    last JSON object on its stdout says {"ok": true}. With `sanitizer`, winners of a CUDA task run under the tools of
+    NVIDIA's compute-sanitizer beside the run, where the host has it. `good` are further texts by which a task's own
+    commands say that a result is right; `unchecked` says that nothing compares the results, which kpd then shows
+    everywhere. `flagged` says what becomes of a candidate that wins and has flags: a person decides ("hold"), it is
+    rejected, or it is accepted and the flags are shown ("note").
     """
 
     seeds: Few = 3
@@ -80,7 +80,7 @@ class CheckSpec:
     truth: Literal["oracle", "baseline"] = "oracle"
     limit_s: Seconds = 60.0
     command: Text | None = None
-    sanitizer: bool = False
+    sanitizer: bool = True
     good: tuple[str, ...] = ()
     unchecked: bool = False
     flagged: Literal["hold", "reject", "note"] = "hold"

@@ -7,6 +7,7 @@ from kpd.text.checks import sizes
 from kpd.text.endings import TURN_ENDS, iteration_ended, override
 from kpd.text.faults import fault
 from kpd.text.flags import flags
+from kpd.text.sanitizer import reports
 from kpd.text.verdicts import interval
 from tui.format import money
 from tui.format.marks import Mark
@@ -49,6 +50,13 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.Accepted():
             by_hand = f" by hand, {clean(override(fact.override))}" if fact.override else ""
             return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
+        case e.Sanitized(fault=None):
+            return _DONE, f"compute-sanitizer  {clean(reports(fact.reports))}"
+        case e.Sanitized():
+            return _BAD, f"compute-sanitizer  {clean(reports(fact.reports))}"
+        case e.SanitizerFound():
+            told = "winners are provisional until it has seen them" if fact.present else "it is not there any more"
+            return _NOTE, f"compute-sanitizer: {told}"
         case e.GaveWay():
             return _NOTE, f"{fact.run}.{fact.iteration} is the incumbent instead of {fact.unheld}, which did not hold"
         case e.ReviewAsked():

@@ -16,6 +16,7 @@ from kpd.text.faults import fault
 from kpd.text.flags import flag
 from kpd.text.gains import speedup
 from kpd.text.headlines import HOW, unconfirmed
+from kpd.text.sanitizer import provisional
 from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED, verdict
 from tui.actions.table import key
 from tui.format import marks, money
@@ -153,6 +154,7 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
         (it.memo, "", 4 if wide else 2),
         (reason, ".muted", 2),
         (f"! {UNCHECKED}" if run.unchecked else "", ".warn", 2),
+        (f"! {provisional(it)}" if it.provisional else "", ".warn", 3),
         (f"truth: {BASELINE_IS_TRUTH}" if _by_the_baseline(detail) else "", ".muted", 2),
     ):
         head += wrapped(text, width, style, most=most) if text else []
@@ -199,7 +201,8 @@ def _best(view: View, run: Run, width: int) -> list[Content]:
     aside = f": {clean(unconfirmed(won))}" if won.cause is not None else ""
     first = "the baseline" if won.first is None else f"{run.id}.{won.first}, the first right candidate"
     parts: list[Part] = [
-        (f"  {HOW[won.how]}", ".muted"), (f"  {run.id}.{won.of} against {first}", ".muted"), (aside, ".warn"),
+        ("  provisional" if won.provisional else "", ".warn"), (f"  {HOW[won.how]}", ".muted"),
+        (f"  {run.id}.{won.of} against {first}", ".muted"), (aside, ".warn"),
     ]  # fmt: skip
     return [*found, as_fits(heading("Speed-up", (speedup(won.speedup), ".good")), parts, width)]
 

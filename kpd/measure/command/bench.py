@@ -34,6 +34,7 @@ from kpd.measure.score import CaseWork
 from kpd.model.faults import Complaint, WrongResult
 from kpd.model.flags import Flag
 from kpd.model.hosts import Device
+from kpd.model.sanitizer import Tool, ToolReport
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
@@ -165,8 +166,14 @@ class CommandBench:
         """Return nothing: the task makes its objects itself, if any. Its text has been screened."""
         return ()
 
-    async def memcheck(self, built: str, job: str, say: Say) -> None:
-        """Do nothing: a task's own check may look for such accesses."""
+    @property
+    def sanitizes(self) -> bool:
+        """No: a task's own check may look for wrong accesses."""
+        return False
+
+    async def sanitize(self, built: str | None, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
+        """Report that nothing was seen: nobody asks for this."""
+        return ToolReport(tool, 0, 0, 0.0)
 
     async def repeat(self, built: str, job: str, say: Say) -> None:
         """Return None: the calls are the benchmark's own."""

@@ -13,6 +13,7 @@ from kpd.measure.cuda.sources import UNIT, layer, pristine
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.driver.linking import PROGRAM, Driver, link
+from kpd.measure.driver.sanitize import SANITIZER, present
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.objects import allowed
 from kpd.measure.objects.inspect import Inspector
@@ -91,7 +92,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
         return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
 
     listings = ("", build.PTXAS)
-    sanitizer = tools.beside("compute-sanitizer") if task.check.sanitizer else ""
+    sanitizer = await present(host, tools.beside(SANITIZER)) if task.check.sanitizer else ""
     return DriverBench(
         host, task, device, program, roofline, measure, compile, listings, checking, measuring, cached=False,
         inspector=Inspector(allowed.CUDA, building, tools.beside("cuobjdump")), lay=layer(task), sanitizer=sanitizer,

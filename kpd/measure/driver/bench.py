@@ -16,6 +16,7 @@ from kpd.measure.build_cache import BuildCache
 from kpd.measure.driver import audits, check, timing, tolerance
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
 from kpd.measure.driver.repeat import repeat
+from kpd.measure.driver.sanitize import sanitize
 from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import MeasureRoofline, Roofline, work
 from kpd.measure.run_context import RunContext
@@ -24,13 +25,12 @@ from kpd.measure.score import CaseWork
 from kpd.measure.seals import Seals
 from kpd.model.flags import Flag, NotInspected
 from kpd.model.hosts import Device
+from kpd.model.sanitizer import Tool, ToolReport
 from kpd.workspace.run_files import digest, read_files
 from kpd.workspace.task import Task
 
 LISTING_LIMIT = 16 << 20
 """The most bytes of assembly or of remarks; a kernel has about ten thousand."""
-MEMCHECK_TIMES = 10
-"""How many times longer than a check a memcheck may take."""
 
 
 class CompileTree(Protocol):
@@ -47,8 +47,8 @@ class DriverBench:
 
     `cached` says whether a timed case may find its data in a cache. `listings` are the names of the files in a build's
     `out/` folder with its assembly, if there is any, and the compiler's remarks. `lay` turns a candidate's files into
-    those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if the task asks for
-    it. `place` makes the objects of a timed process (None: they are copied). `inspector` looks at built
+    those that are staged over the protected files. `sanitizer` is the path of compute-sanitizer, if winners are to be
+    seen by it. `place` makes the objects of a timed process (None: they are copied). `inspector` looks at built
     objects (None: nobody does). Raises TaskError where task.toml asks for what the harness lacks.
     """
 
@@ -207,13 +207,16 @@ class DriverBench:
             found = await audits.audit(what, job("fresh"), job("alone"), say)
         return replace(found, alone=tuple(weighted(sample, self.task.weights) for sample in found.alone))
 
-    async def memcheck(self, built: str, job: str, say: Say) -> None:
-        if self._sanitizer:
-            self._made.may_be_touched()
-            where = replace(self._sealed(self._checking, {}, built), capable=True)
-            async with self._made.again_if_gone(built, seals=where.seals):
-                limit_s = MEMCHECK_TIMES * self.task.check.limit_s
-                await check.memcheck(self.host, self.harness, built, job, self._sanitizer, where, limit_s, say)
+    @property
+    def sanitizes(self) -> bool:
+        return bool(self._sanitizer)
+
+    async def sanitize(self, built: str | None, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
+        built = built or (await self._own(say)).job
+        self._made.may_be_touched()
+        where = replace(self._sealed(self._checking, {}, built), capable=True)
+        async with self._made.again_if_gone(built, seals=where.seals):
+            return await sanitize(self.host, self.harness, built, job, self._sanitizer, tool, where, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
         """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""

@@ -1,6 +1,5 @@
 """Checks outputs against the task's oracle on new secret inputs, and that all accesses are in reference."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -14,7 +13,6 @@ from kpd.measure.run_context import RunContext
 from kpd.measure.seeds import Draws
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import (
-    BadAccess,
     ChangedCode,
     Complaint,
     Crashed,
@@ -205,54 +203,3 @@ def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
                 problem.cancels,
             )  # fmt: skip
     return Complaint(problem.message)
-
-
-NO_TOOL = 91
-MOST_LINES = 4
-PADDING = 1 << 20
-"""Unused bytes behind each buffer: without them the next buffer could begin where one ends."""
-LEFT_OUT = "take sanitizer out of [check] in task.toml"
-_SUMMARY = re.compile(r"^=+ ERROR SUMMARY: (\d+) error", re.MULTILINE)
-_SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|ERROR SUMMARY|Saved host backtrace|Host Frame)(\S.*)$", re.MULTILINE)
-
-
-async def memcheck(
-    host: Host,
-    harness: Harness,
-    built: str,
-    job: str,
-    tool: str,
-    where: RunContext,
-    limit_s: float,
-    say: Say | None = None,
-) -> None:
-    """Run every checked case under compute-sanitizer: `tool` is its path; if that is missing, the one on the PATH.
-
-    Each buffer is there an allocation of exactly its size, so that an access one element past its end is seen: see
-    engine_memcheck in native/cuda/device.cu. CUDA's own errors do not count: a check sees them, and a candidate may
-    provoke some on purpose.
-
-    Raises CheckFailed for what it reports, and HostError when it cannot run, or does not see every case.
-    """
-    path = jobs.out(host, built, OBJECT)
-    run = jobs.words([harness.program, "memcheck", path])
-    given = jobs.words([tool])
-    script = (
-        f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\n"
-        f"tool={given}\n[ -x {given} ] || tool=$(command -v compute-sanitizer) || exit {NO_TOOL}\n"
-        f'"$tool" --tool memcheck --padding {PADDING} --report-api-errors no --log-file out/memcheck.txt {run} >&2\n'
-        "status=$?\ncat out/memcheck.txt\nexit $status\n"
-    )
-    result = await jobs.run(host, where.spec(job, script, limit_s), say)
-    said = result.stdout.decode(errors="replace")
-    if result.rc == NO_TOOL:
-        await host.forget(job)
-        raise HostError("no_compiler", f"{host.name} has no compute-sanitizer", f"install it, or {LEFT_OUT}")
-    errors = sum(int(count) for count in _SUMMARY.findall(said))
-    if errors:
-        first = " · ".join(_SAID.findall(said)[:MOST_LINES])
-        raise CheckFailed(WrongResult(BadAccess(first, errors)))
-    if result.rc != 0 or not _SUMMARY.search(said):
-        await host.forget(job)
-        told = "did not finish" if result.reason else f"did not see every case: {jobs.tail(result.stderr)}"
-        raise HostError("host", f"{host.name}: compute-sanitizer {told}", LEFT_OUT)

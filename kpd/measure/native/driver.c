@@ -19,7 +19,7 @@
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
  * check, time, fresh and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
- * is null or what the kernel did wrong; run and memcheck have none. Exit status 0: no problem; 1: a problem; 2: the driver or
+ * is null or what the kernel did wrong; run and memcheck have none, memcheck a line "seen NAME" for each case. Exit status 0: no problem; 1: a problem; 2: the driver or
  * the harness is at fault, with the reason on standard error.
  */
 #include "report.h"
@@ -89,6 +89,9 @@ static int run(const char *object, kpd_use left_out, void (*what)(view *v, int c
         arena_fill(&job.views[c], job.timed);
         arena_poison(&job.views[c]);
         what(&job.views[c], calls, &answer);
+        if (answer.how != DONE || what != engine_memcheck) continue;
+        printf("seen %s\n", kpd_task.cases[c].name);
+        fflush(stdout); /* the tool may be ended in the next case */
     }
     return answer.how == DONE ? 0 : fail(answer.message);
 }

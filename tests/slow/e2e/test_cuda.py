@@ -54,6 +54,7 @@ def test_a_cuda_task_is_measured_and_only_its_kernel_section_may_change(
     file.write_text(quick.replace("// ===== HARNESS SECTION (do not modify) =====", "// ===== HARNESS SECTION ====="))
     better = daemon.until_event("iteration_ended", iteration=3)["body"]
     assert better["outcome"] == "accepted", better["reason"]
+    assert not daemon.events("sanitizer_found"), "there is no compute-sanitizer"
     folder = workspace.iteration_folder("blend", "r1", 3)
     assert (folder / "candidate" / "blend.cu").read_text() == quick
     (case,) = json.loads((folder / "timing.json").read_text())["samples"][0]["cases"].values()
@@ -63,3 +64,76 @@ def test_a_cuda_task_is_measured_and_only_its_kernel_section_may_change(
     assert {key: value for key, value in rederived.items() if key != "reason"} == verdict
     timed = daemon.query("show", iteration="r1.3")["detail"]["timed"]["cases"]
     assert timed[0]["warm_us"] > 0
+
+
+SANITIZER = """#!/bin/sh
+echo $2 >>{folder}/asked
+while [ "$1" != --log-file ]; do shift; done
+log=$2; shift 2
+while [ ! -e {folder}/go ]; do sleep 0.05; done
+for object; do :; done
+"$@" || exit 8
+if [ "$(tail -n 1 {folder}/asked)" = racecheck ] && grep -q hazardous "$object"; then
+  echo "========= Error: Race reported between Write access at 0x460 in hazardous" >"$log"
+  echo "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)" >>"$log"
+  exit 1
+fi
+echo "========= ERROR SUMMARY: 0 errors" >"$log"
+[ "$(tail -n 1 {folder}/asked)" != racecheck ] ||
+  echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" >"$log"
+"""
+
+
+def test_a_winner_is_provisional_until_compute_sanitizer_has_seen_it(
+    daemon: RealDaemon, workspace: Workspace, tmp_path: Path
+) -> None:
+    """The run goes on meanwhile, a daemon that is killed goes on with it, and one with a fault gives way."""
+    tool = tmp_path / "bin" / "compute-sanitizer"
+    tool.write_text(SANITIZER.format(folder=tmp_path))
+    tool.chmod(0o755)
+    with workspace.config.open("a") as config:
+        config.write(f"writes = [{json.dumps(str(tmp_path))}]\n")
+    file = workspace.tasks / "blend" / "blend.cu"
+    slow = file.read_text()
+
+    def edited(loops: int, kernel: str) -> str:
+        return slow.replace("r < 20", f"r < {loops}").replace("blended", kernel)
+
+    daemon.start()
+    daemon.command("run", task="blend", agent="operator")
+    daemon.until_event("folder_known")
+    file.write_text(edited(6, "blended"))
+    assert daemon.until_event("iteration_ended", iteration=1)["body"]["outcome"] == "accepted"
+    daemon.until(lambda: (tmp_path / "asked").exists(), "the first tool")
+    run = daemon.query("status")["runs"]["r1"]
+    assert run["best"]["sign"]["word"] == "provisional"
+    assert run["headline"]["text"].endswith(", chained, provisional")
+    assert run["best"]["sanitizer"] == "provisional until compute-sanitizer has looked at it"
+
+    daemon.kill()
+    daemon.start()
+    daemon.command("resume")
+    (tmp_path / "go").touch()
+    seen = daemon.until_event("sanitized", iteration=1)["body"]
+    assert seen["fault"] is None
+    assert [(one["tool"], one["cases"], one["of"]) for one in seen["reports"]] == [
+        ("memcheck", 2, 2), ("initcheck", 2, 2), ("racecheck", 2, 2),
+    ]  # fmt: skip
+    assert (tmp_path / "asked").read_text().split() == ["memcheck", "initcheck", "racecheck"], "each once"
+    assert daemon.query("status")["runs"]["r1"]["best"]["sign"]["word"] == "accepted"
+
+    file.write_text(edited(1, "hazardous"))
+    assert daemon.until_event("iteration_ended", iteration=2)["body"]["outcome"] == "accepted"
+    body = daemon.until_event("sanitized", iteration=2)["body"]
+    assert body["message"] == (
+        "incorrect: compute-sanitizer (racecheck): Error: Race reported between Write access at 0x460 in hazardous "
+        "(1 error)"
+    )
+    gave_way = daemon.until_event("gave_way")["body"]
+    assert (gave_way["iteration"], gave_way["unheld"], gave_way["why"]) == (1, 2, "sanitizer")
+    found = daemon.query("show", iteration="r1.2")["iteration"]
+    assert (found["outcome"], found["sign"]["word"], found["reason"]) == ("rejected", "incorrect", body["message"])
+    assert file.read_text() == edited(6, "blended")
+    assert (tmp_path / "asked").read_text().split()[-2:] == ["racecheck", "racecheck"], "the task's own kernel, too"
+    memory = (workspace.memory / "blend.md").read_text()
+    assert "rolled back: compute\\-sanitizer found a fault in it" in memory or "rolled back: compute-sanitizer" in memory

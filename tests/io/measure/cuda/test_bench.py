@@ -127,9 +127,10 @@ async def test_a_memcheck_sees_the_checked_cases_and_a_profile_the_timed_ones(
     candidate = await built(bench, tells)
     bench._sanitizer = str(tool)
     try:
-        await bench.memcheck(candidate, "memcheck", quiet)
+        found = await bench.sanitize(candidate, "memcheck", "memcheck", 30.0, quiet)
     finally:
         bench._sanitizer = ""
+    assert (found.cases, found.of, found.errors, found.trouble) == (2, 2, 0, "")
     assert set((tmp_path / "seen").read_text().split()) == {"n=20011", "n=1003"}
     ran = await bench.counted(candidate, "timed-only", lambda calls: calls(1), quiet)
     assert set(ran.stderr.decode().split()) == {"n=20011"}

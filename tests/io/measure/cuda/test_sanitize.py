@@ -1,15 +1,14 @@
-"""A memcheck of real kernels on a real GPU: what strays by one element is seen, and what does not is left in peace."""
+"""compute-sanitizer on a real GPU: what strays by one element and what races is seen, all else is left in peace."""
 
 import shutil
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
 
-from kpd.measure.bench import CheckFailed
 from kpd.measure.catalogue import prepare
 from kpd.measure.driver.bench import DriverBench
 from kpd.model.hosts import Device
+from kpd.model.sanitizer import TOOLS, Tool
 from kpd.workspace.task import load_task
 from tests.support.measure.cuda_measured import LOOP, kernel, task_folder
 from tests.support.measure.measured import local_host
@@ -29,7 +28,6 @@ async def _bench(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Driv
     async with local_host(root / "host") as host:
         gpu = (await host.probe())["gpus"][0]
         device = Device(gpu.uuid, "gpu", gpu.name, arch=gpu.arch)
-        task = replace(task, check=replace(task.check, sanitizer=True))
         bench = await prepare(host, task, device, quiet)
         assert isinstance(bench, DriverBench)
         yield bench
@@ -39,22 +37,25 @@ def quiet(text: str) -> None:
     pass
 
 
-async def tried(bench: DriverBench, body: str) -> str:
-    """What a memcheck says of a kernel with this body that passes the check; empty when nothing."""
+async def tried(bench: DriverBench, body: str, tool: Tool = "memcheck") -> str:
+    """What the tool says of a kernel with this body that passes the check; empty when nothing."""
     files = {"kernel.cu": kernel(body).encode(), "build.json": b'{"flags": ""}'}
     built = (await bench.build(await bench.stage(files), files, quiet)).job
     name = built.partition("-")[2][:8]
     await bench.check(built, f"check-{name}", quiet)
-    try:
-        await bench.memcheck(built, f"memcheck-{name}", quiet)
-    except CheckFailed as err:
-        return str(err)
-    return ""
+    found = await bench.sanitize(built, tool, f"{tool}-{name}", 60.0, quiet)
+    assert (found.cases == found.of) == (not found.errors), found
+    assert not found.trouble
+    return found.said
 
 
-@pytest.mark.parametrize("body", [LOOP, SHARED.format(stray="")], ids=["plain", "shared memory"])
-async def test_a_clean_kernel_passes(bench: DriverBench, body: str) -> None:
-    assert await tried(bench, body) == ""
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_a_clean_kernel_passes(bench: DriverBench, tool: Tool) -> None:
+    assert await tried(bench, LOOP, tool) == ""
+
+
+async def test_shared_memory_within_its_bounds_passes(bench: DriverBench) -> None:
+    assert await tried(bench, SHARED.format(stray="")) == ""
 
 
 @pytest.mark.parametrize(
@@ -69,5 +70,14 @@ async def test_a_clean_kernel_passes(bench: DriverBench, body: str) -> None:
 )
 async def test_what_strays_is_told(bench: DriverBench, body: str, said: str) -> None:
     found = await tried(bench, body)
-    assert found.startswith(f"compute-sanitizer: {said}"), found
+    assert found.startswith(said), found
     assert "blended" in found
+
+
+RACE = "__shared__ float tile[256]; tile[threadIdx.x] = x[i]; float near = tile[threadIdx.x ^ 32]; "
+
+
+async def test_a_race_in_shared_memory_is_told(bench: DriverBench) -> None:
+    """The result does not depend on it: no check can see it."""
+    race = await tried(bench, RACE + LOOP + " if (near == 12345.678f) y[i] += 0 * near;", "racecheck")
+    assert "Race reported" in race, race

@@ -1,0 +1,118 @@
+"""Lets compute-sanitizer look at accepted candidates while the run goes on; one with a fault gives way."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+
+from msgspec import structs
+
+from kpd.engine import builds, confirm
+from kpd.engine.attempt import Attempt
+from kpd.engine.record import write_report
+from kpd.engine.turns import DeviceClaim, Turns
+from kpd.hosts.errors import HostError
+from kpd.hosts.job import device_claim, job_seconds
+from kpd.model import events as e
+from kpd.model.faults import BadAccess, BreaksMeasurement, Incorrect, WrongResult
+from kpd.model.notices import Unsound
+from kpd.model.run import Run
+from kpd.model.sanitizer import TOOLS, Tool, ToolReport
+from kpd.model.waits import HostTrouble, Wait
+
+MOST_S = 30.0
+"""The most seconds that all tools together may take for one candidate, beside a second look at what they meet."""
+LEAST_S = 1.0
+WHY = "compute-sanitizer found a fault in it"
+Fault = Incorrect | BreaksMeasurement
+
+
+class Beside:
+    """The looks at accepted candidates of one run that are under way beside it. `look` has one for an iteration."""
+
+    def __init__(self, look: Callable[[int], Coroutine[None, None, None]]) -> None:
+        self._look = look
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+
+    def begin(self, run: Run) -> None:
+        """Begin what has not begun, and again what met trouble with the host or the disk. Raises other errors of it."""
+        for it in run.unsanitized:
+            known = self._under_way.get(it.number)
+            if known is not None and known.done() and not isinstance(known.exception(), HostError | OSError):
+                known.result()
+            if known is None or known.done():
+                self._under_way[it.number] = asyncio.create_task(self._look(it.number), name=f"sanitizes {it.number}")
+
+    async def ended(self, number: int) -> None:
+        """Wait until the look at iteration `number` has ended, and raise what it raised; cancelling only stops this."""
+        await asyncio.wait([self._under_way[number]])
+        self._under_way[number].result()
+
+    async def stop(self) -> None:
+        """Cancel all that is under way, and wait until its jobs are gone."""
+        for task in self._under_way.values():
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+
+async def sanitize(attempt: Attempt, turns: Turns) -> None:
+    """Run the tools on an accepted candidate, record what they saw, and let it give way if they found a fault.
+
+    Each tool waits for the run's turn on the device: none runs while something is measured there. A restart reads what
+    has been seen. Raises HostError and OSError.
+    """
+    job_seconds.set([])
+    device_claim.set(DeviceClaim(turns, attempt.run_id, _unsaid))
+    found = attempt.detail_of(attempt.number)
+    attempt.number_of_attempt = len(found.faults) + 1
+    built = await builds.candidate(attempt, found)
+    reports: list[ToolReport] = []
+    fault: Fault | None = None
+    for left, tool in zip(range(len(TOOLS), 0, -1), TOOLS, strict=True):
+        limit_s = max(LEAST_S, (MOST_S - sum(report.seconds for report in reports)) / left)
+        report = await _seen(attempt, built.job, tool, limit_s)
+        reports.append(report)
+        if (fault := fault_of(report)) is not None:
+            break
+    if fault is not None:
+        _give_way(attempt, fault)
+    attempt.journal.emit(e.Sanitized(attempt.run_id, attempt.number, tuple(reports), fault))
+    write_report(attempt.workspace, attempt.run)
+
+
+async def _seen(attempt: Attempt, built: str, tool: Tool, limit_s: float) -> ToolReport:
+    """Return what the tool saw of the candidate, and whether the same is wrong with the task's own kernel.
+
+    Trouble with the tool may come by chance: then the candidate is tried once more.
+    """
+    bench, say = attempt.bench, attempt.say("job")
+    report = await bench.sanitize(built, tool, attempt.job(tool), limit_s, say)
+    if report.trouble:
+        report = await bench.sanitize(built, tool, attempt.job(f"{tool}-again"), limit_s, say)
+    if not report.errors and not report.trouble:
+        return report
+    own = await bench.sanitize(None, tool, attempt.job(f"{tool}-baseline"), limit_s, say)
+    shared = own.errors if report.errors else own.errors or own.trouble
+    return structs.replace(report, baseline=bool(shared))
+
+
+def fault_of(report: ToolReport) -> Fault | None:
+    """Return what the candidate is to blame for; None where the tool saw no fault, or the baseline has it, too."""
+    if report.baseline or not (report.errors or report.trouble):
+        return None
+    if report.errors:
+        return Incorrect(WrongResult(BadAccess(report.said, report.errors, report.tool)))
+    return BreaksMeasurement(report.tool, HostTrouble("host", report.trouble, ""))
+
+
+def _give_way(attempt: Attempt, fault: Fault) -> None:
+    """Make the newest iteration of its line that holds the incumbent, unless a person chose. It is safe to repeat."""
+    run, number = attempt.run, attempt.number
+    instead = confirm.before(run, number) if run.incumbent == number and not confirm.chosen(run) else None
+    if instead is not None:
+        confirm.give_way(attempt, run, instead, WHY, "sanitizer")
+    attempt.journal.emit(
+        e.Noticed("warning", Unsound(run.id, number, fault, instead.number if instead is not None else None))
+    )
+
+
+def _unsaid(wait: Wait | None) -> None:
+    """Say nothing: the run itself does not wait."""

@@ -1,0 +1,79 @@
+"""Runs checked cases under the tools of NVIDIA's compute-sanitizer, and reads what these say."""
+
+import re
+
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.bench import Say
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.run_context import RunContext
+from kpd.model.sanitizer import Tool, ToolReport
+from kpd.text.foreign import plain
+
+SANITIZER = "compute-sanitizer"
+NO_TOOL = 91
+GRACE_S = 5.0
+"""How much longer than its tool a job may take, in seconds."""
+MOST_LINES = 4
+MOST_SAID = 600
+"""The most characters of a tool's words that are kept."""
+PADDING = 1 << 20
+"""Unused bytes behind each buffer: without them the next buffer could begin where one ends."""
+OPTIONS: dict[Tool, str] = {
+    "memcheck": f"--padding {PADDING} --report-api-errors no",
+    "initcheck": "",
+    "racecheck": "--racecheck-report analysis",
+}
+"""CUDA's own errors do not count: a check sees them, and a candidate may provoke some on purpose."""
+_OVER = (124, 137)
+"""Exit statuses of timeout(1): the program was ended, or had to be killed."""
+_ERRORS = re.compile(r"^=+ (?:ERROR SUMMARY: |RACECHECK SUMMARY: .*\()(\d+) error", re.MULTILINE)
+_WARNING = re.compile(r"^=+ Warning: .*\n(?:=+ {2,}\S.*\n)*", re.MULTILINE)
+_SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|\w+ SUMMARY|Saved host backtrace|Host Frame)(\S.*)$", re.MULTILINE)
+
+
+async def present(host: Host, path: str) -> str:
+    """Return the path of compute-sanitizer on the host: `path`, or the one on the PATH; empty if there is none."""
+    given = jobs.words([path])
+    found = await host.run(f"if [ -x {given} ]; then echo {given}; else command -v {SANITIZER}; fi", 10.0)
+    return found.stdout.decode(errors="replace").strip() if found.rc == 0 else ""
+
+
+async def sanitize(
+    host: Host,
+    harness: Harness,
+    built: str,
+    job: str,
+    program: str,
+    tool: Tool,
+    where: RunContext,
+    limit_s: float,
+    say: Say | None = None,
+) -> ToolReport:
+    """Run the checked cases once under `tool`, for at most `limit_s` seconds; `program` is compute-sanitizer's path.
+
+    Each buffer is there an allocation of exactly its size, so that an access one element past its end is seen: see
+    engine_memcheck in native/cuda/device.cu. Warnings of racecheck do not count: they are of races that do no harm.
+    Raises HostError when the job cannot run.
+    """
+    path = jobs.out(host, built, OBJECT)
+    run = jobs.words([harness.program, "memcheck", path])
+    script = (
+        f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\n"
+        f"[ -x {jobs.words([program])} ] || {{ echo {SANITIZER} is gone >&2; exit {NO_TOOL}; }}\n"
+        f"timeout -k 2 {limit_s:.1f} {jobs.words([program])} --tool {tool} {OPTIONS[tool]} "
+        f"--log-file out/said.txt {run} >out/seen.txt\n"
+        "status=$?\ngrep -c '^seen ' out/seen.txt\n[ ! -f out/said.txt ] || cat out/said.txt\nexit $status\n"
+    )
+    result = await jobs.run(host, where.spec(job, script, limit_s + GRACE_S), say)
+    count, _, said = result.stdout.decode(errors="replace").partition("\n")
+    of = sum(case.checked for case in harness.cases)
+    cases = min(of, int(count)) if count.isdecimal() else 0
+    errors = sum(map(int, _ERRORS.findall(said)))
+    if errors:
+        first = plain(" · ".join(_SAID.findall(_WARNING.sub("", said))[:MOST_LINES]), MOST_SAID)
+        return ToolReport(tool, cases, of, result.seconds, errors, first)
+    over = result.rc in _OVER or result.reason == "timeout"
+    whole = result.rc == 0 and cases == of and _ERRORS.search(said) is not None
+    trouble = "" if whole or over else plain(jobs.tail(result.stderr), MOST_SAID) or f"it ended with {result.rc}"
+    return ToolReport(tool, cases, of, result.seconds, trouble=trouble)

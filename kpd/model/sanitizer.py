@@ -1,0 +1,27 @@
+"""Defines what the tools of compute-sanitizer saw of an accepted candidate."""
+
+from typing import Literal, get_args
+
+import msgspec
+
+Tool = Literal["memcheck", "initcheck", "racecheck"]
+"""Tools of compute-sanitizer: accesses out of bounds, reads of unwritten global memory, races in shared memory."""
+TOOLS: tuple[Tool, ...] = get_args(Tool)
+
+
+class ToolReport(msgspec.Struct, frozen=True):
+    """What one tool saw in `seconds`: `cases` of the `of` checked cases came to their end under it.
+
+    `errors` is the number that it reports, `said` the first of them in the tool's words. `trouble` says why it did not
+    see every case, in the words of who failed; empty where it only ran out of time. `baseline`: the task's own kernel
+    has errors or trouble under this tool, too, so that nothing is held against the candidate.
+    """
+
+    tool: Tool
+    cases: int
+    of: int
+    seconds: float
+    errors: int = 0
+    said: str = ""
+    trouble: str = ""
+    baseline: bool = False

@@ -1,0 +1,44 @@
+"""Defines the facts of compute-sanitizer, which looks at accepted candidates beside the run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from kpd.model.fact import IterationFact, RunFact
+from kpd.model.faults import CandidateFault, outcome_of
+from kpd.model.reducers import on_iteration, on_run, reduces
+from kpd.model.sanitizer import ToolReport
+from kpd.model.state import State
+from kpd.model.status import Done
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizerFound(RunFact):
+    """Whether the run's winners are provisional until compute-sanitizer has seen them: its host has the tool."""
+
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitized(IterationFact):
+    """The end of compute-sanitizer's look at an accepted candidate; with `fault` the acceptance does not hold."""
+
+    reports: tuple[ToolReport, ...]
+    fault: CandidateFault | None = None
+
+
+@reduces(SanitizerFound)
+def _found(state: State, at: float, fact: SanitizerFound) -> State:
+    return on_run(state, fact.run, sanitizes=fact.present)
+
+
+@reduces(Sanitized)
+def _sanitized(state: State, at: float, fact: Sanitized) -> State:
+    """Keep the reports. An acceptance that none of the tools saw a case of stays provisional."""
+    run = state.runs.get(fact.run)
+    it = run.iteration(fact.iteration) if run is not None else None
+    unseen = fact.fault is None and not any(report.cases for report in fact.reports)
+    changes: dict[str, Any] = {"sanitized": fact.reports, "provisional": unseen}
+    if fact.fault is not None and it is not None and isinstance(it.status, Done):
+        ended = it.status
+        changes["status"] = Done(outcome_of(fact.fault), fact.fault, ended.at, ended.exhausted)
+    return on_iteration(state, fact, **changes)

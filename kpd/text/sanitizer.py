@@ -1,0 +1,30 @@
+"""Renders what the tools of compute-sanitizer saw of an accepted candidate."""
+
+from collections.abc import Iterable
+
+from kpd.model.iteration import Iteration
+from kpd.model.sanitizer import ToolReport
+
+
+def provisional(it: Iteration) -> str:
+    """Say why the acceptance of the iteration is provisional; empty where it is not."""
+    if it.unsanitized:
+        return "provisional until compute-sanitizer has looked at it"
+    return f"provisional: compute-sanitizer saw no case of it; {reports(it.sanitized)}" if it.provisional else ""
+
+
+def reports(found: Iterable[ToolReport]) -> str:
+    """Say on one line what each tool saw, and for how long; empty where none has looked."""
+    return "; ".join(map(_report, found))
+
+
+def _report(found: ToolReport) -> str:
+    """Say what one tool saw: `memcheck: no error in 5 of 5 cases, 2.1 s`."""
+    seen = f"{found.cases} of {found.of} cases, {found.seconds:.1f} s"
+    shared = "; the task's own kernel has the same, so it does not count" if found.baseline else ""
+    if found.errors:
+        return f"{found.tool}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"
+    if found.trouble:
+        return f"{found.tool}: broken off after {seen}{shared}: {found.trouble}"
+    where = " in shared memory" if found.tool == "racecheck" else ""
+    return f"{found.tool}: no error{where} in {seen}"
