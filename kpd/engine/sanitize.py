@@ -1,7 +1,8 @@
 """Lets compute-sanitizer look at accepted candidates while the run goes on; one with a fault gives way."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Literal
 
 from msgspec import structs
 
@@ -23,6 +24,9 @@ MOST_S = 30.0
 LEAST_S = 1.0
 WHY = "compute-sanitizer found a fault in it"
 Fault = Incorrect | BreaksMeasurement
+Try = Literal["", "-again", "-baseline"]
+RunTool = Callable[[Tool, Try, float], Awaitable[ToolReport]]
+"""A function that runs a tool on the candidate, once or again, or on the task's own kernel, for so many seconds."""
 
 
 class Beside:
@@ -64,32 +68,40 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
     found = attempt.detail_of(attempt.number)
     attempt.number_of_attempt = len(found.faults) + 1
     built = await builds.candidate(attempt, found)
-    reports: list[ToolReport] = []
-    fault: Fault | None = None
-    for left, tool in zip(range(len(TOOLS), 0, -1), TOOLS, strict=True):
-        limit_s = max(LEAST_S, (MOST_S - sum(report.seconds for report in reports)) / left)
-        report = await _seen(attempt, built.job, tool, limit_s)
-        reports.append(report)
-        if (fault := fault_of(report)) is not None:
-            break
+
+    async def run(tool: Tool, of: Try, limit_s: float) -> ToolReport:
+        kernel = None if of == "-baseline" else built.job
+        return await attempt.bench.sanitize(kernel, tool, attempt.job(f"{tool}{of}"), limit_s, attempt.say("job"))
+
+    reports, fault = await look(run)
     if fault is not None:
         _give_way(attempt, fault)
-    attempt.journal.emit(e.Sanitized(attempt.run_id, attempt.number, tuple(reports), fault))
+    attempt.journal.emit(e.Sanitized(attempt.run_id, attempt.number, reports, fault))
     write_report(attempt.workspace, attempt.run)
 
 
-async def _seen(attempt: Attempt, built: str, tool: Tool, limit_s: float) -> ToolReport:
-    """Return what the tool saw of the candidate, and whether the same is wrong with the task's own kernel.
+async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
+    """Run one tool after the other, until one finds a fault. Return what they saw, and that fault.
 
-    Trouble with the tool may come by chance: then the candidate is tried once more.
+    What is wrong with the task's own kernel, too, is no fault of the candidate.
     """
-    bench, say = attempt.bench, attempt.say("job")
-    report = await bench.sanitize(built, tool, attempt.job(tool), limit_s, say)
+    reports: list[ToolReport] = []
+    for left, tool in zip(range(len(TOOLS), 0, -1), TOOLS, strict=True):
+        limit_s = max(LEAST_S, (MOST_S - sum(report.seconds for report in reports)) / left)
+        reports.append(await _seen(run, tool, limit_s))
+        if (fault := fault_of(reports[-1])) is not None:
+            return tuple(reports), fault
+    return tuple(reports), None
+
+
+async def _seen(run: RunTool, tool: Tool, limit_s: float) -> ToolReport:
+    """Return what the tool saw. Trouble with it may come by chance: then the candidate is tried once more."""
+    report = await run(tool, "", limit_s)
     if report.trouble:
-        report = await bench.sanitize(built, tool, attempt.job(f"{tool}-again"), limit_s, say)
+        report = await run(tool, "-again", limit_s)
     if not report.errors and not report.trouble:
         return report
-    own = await bench.sanitize(None, tool, attempt.job(f"{tool}-baseline"), limit_s, say)
+    own = await run(tool, "-baseline", limit_s)
     shared = own.errors if report.errors else own.errors or own.trouble
     return structs.replace(report, baseline=bool(shared))
 

@@ -1,0 +1,180 @@
+"""Winners are provisional until compute-sanitizer has seen them: the state, the plan, and who is to blame."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from kpd.engine import confirm
+from kpd.engine.plan import End, Iterate, Sanitize, next_action
+from kpd.engine.sanitize import LEAST_S, MOST_S, Try, look
+from kpd.model import events as e
+from kpd.model.causes import IterationsUsed
+from kpd.model.codec import encode, fact_from
+from kpd.model.detail import detail
+from kpd.model.faults import BadAccess, BreaksMeasurement, CandidateFault, Incorrect, WrongResult
+from kpd.model.fold import fold_all
+from kpd.model.headline import headline
+from kpd.model.iteration import Override
+from kpd.model.run import Budget, Run
+from kpd.model.sanitizer import TOOLS, Tool, ToolReport
+from kpd.model.status import Ended
+from kpd.model.verdicts import Gain, Verdict
+from kpd.text import signs
+from kpd.text.headlines import headline as told
+from kpd.text.sanitizer import provisional, reports
+from tests.support.model.samples import done, run_of
+
+CLEAN = tuple(ToolReport(tool, 2, 2, 1.0) for tool in TOOLS)
+NOTHING = tuple(ToolReport(tool, 0, 2, 10.0) for tool in TOOLS)
+RACE = ToolReport("racecheck", 2, 2, 1.0, 1, "Race reported")
+FAULT = Incorrect(WrongResult(BadAccess("Race reported", 1, "racecheck")))
+FASTER = Verdict("faster", Gain(10.0, 9.0, 11.0), 7, True, "confirmed", 1.0)
+
+
+def log(*facts: e.Fact, present: bool = True) -> list[e.Event]:
+    """A run whose iterations 1 and 2 were accepted, and then these facts."""
+    begun: list[e.Fact] = [e.RunQueued("r1", "task", "sweep", "local", Budget(2, 9)), e.RunStarted("r1", "gpu")]
+    begun += [e.SanitizerFound("r1", True)] if present else []
+    for number in range(3):
+        begun.append(e.IterationStarted("r1", number, "sweep" if number else "baseline", max(0, number - 1)))
+        begun.append(e.Judged("r1", number, 0.0, 0.0, FASTER))
+        begun.append(e.Accepted("r1", number, {"k": str(number)}))
+        begun.append(e.IterationEnded("r1", number, "accepted" if number else "baseline", IterationsUsed(0)))  # type: ignore[arg-type]
+    return [e.Event(seq, float(seq), fact) for seq, fact in enumerate((*begun, *facts), start=1)]
+
+
+def folded(*facts: e.Fact, present: bool = True) -> Run:
+    return fold_all(log(*facts, present=present)).runs["r1"]
+
+
+def seen(number: int, found: tuple[ToolReport, ...] = CLEAN, fault: CandidateFault | None = None) -> e.Sanitized:
+    return e.Sanitized("r1", number, found, fault)
+
+
+def test_winners_are_provisional_where_the_tool_is_and_the_baseline_is_not() -> None:
+    assert [it.provisional for it in folded().iterations] == [False, True, True]
+    assert not any(it.provisional for it in folded(present=False).iterations), "as in older logs"
+    gone = folded(e.SanitizerFound("r1", False), e.Accepted("r1", 0, {}, Override("me")))
+    assert not gone.iterations[0].provisional and not gone.sanitizes
+
+
+def test_it_is_marked_wherever_its_number_is_shown() -> None:
+    run = folded()
+    found = headline(run)
+    assert found is not None and told(found).endswith(", chained, provisional")
+    assert signs.of_iteration(run.iterations[2]).word == "provisional"
+    assert provisional(run.iterations[2]) == "provisional until compute-sanitizer has looked at it"
+    run = folded(seen(2))
+    found = headline(run)
+    assert found is not None and told(found).endswith(", chained")
+    assert signs.of_iteration(run.iterations[2]).word == "accepted"
+    assert provisional(run.iterations[2]) == ""
+
+
+def test_one_of_which_no_tool_saw_a_case_stays_provisional() -> None:
+    it = folded(seen(2, NOTHING)).iterations[2]
+    assert (it.provisional, it.unsanitized) == (True, False)
+    assert provisional(it).startswith("provisional: compute-sanitizer saw no case of it; memcheck: no error in 0 of 2")
+    one = folded(seen(2, (*NOTHING[:2], ToolReport("racecheck", 1, 2, 10.0)))).iterations[2]
+    assert not one.provisional
+
+
+def test_one_with_a_fault_is_refused_and_keeps_its_verdict() -> None:
+    run = folded(seen(2, (RACE,), FAULT), e.GaveWay("r1", 1, {"k": "1"}, 2, "sanitizer"))
+    it = run.iterations[2]
+    assert (it.outcome, it.cause, it.provisional, it.verdict) == ("rejected", FAULT, False, FASTER)
+    assert signs.of_iteration(it).word == "incorrect"
+    assert run.incumbent == 1
+
+
+def test_a_person_who_accepts_it_again_is_not_asked_again() -> None:
+    run = folded(seen(2, (RACE,), FAULT), e.Accepted("r1", 2, {"k": "2"}, Override("me")))
+    assert not run.iterations[2].provisional and confirm.chosen(run)
+
+
+def test_what_it_gives_way_to_has_no_known_fault() -> None:
+    run = folded()
+    assert getattr(confirm.before(run, 2), "number", None) == 1
+    run = folded(seen(1, (RACE,), FAULT))
+    assert run.incumbent == 2, "each stands for itself"
+    assert getattr(confirm.before(run, 2), "number", None) == 0
+
+
+def test_no_run_ends_before_its_winners_were_seen() -> None:
+    assert next_action(folded()) == Sanitize(1)
+    assert next_action(folded(seen(1))) == Sanitize(2)
+    assert next_action(folded(seen(1), seen(2))) == Iterate(3, "again", of=2, confirming="end")
+    assert next_action(folded(seen(1, NOTHING), seen(2))) == Iterate(3, "again", of=2, confirming="end")
+    going = replace(folded(), reopened=Ended("improved", IterationsUsed(2), 0.0))
+    assert next_action(going) == Sanitize(1)
+    assert next_action(replace(folded(), budget=Budget(9, 9))) == Iterate(3, "sweep"), "it goes on meanwhile"
+    vain = run_of(folded().iterations[0], replace(folded().iterations[1], status=done("rejected"), provisional=False))
+    assert isinstance(next_action(replace(vain, budget=Budget(1, 9))), End)
+
+
+def test_the_fact_is_in_the_detail_and_survives_the_log() -> None:
+    fact = seen(2, (RACE,), FAULT)
+    found = detail([one for one in log(fact) if getattr(one.fact, "iteration", None) == 2])
+    assert found.sanitized == fact
+    assert fact_from("sanitized", encode(fact)) == fact
+    old = fact_from("gave_way", b'{"run": "r1", "iteration": 0, "files": {}, "unheld": 1}')
+    assert isinstance(old, e.GaveWay) and old.why == "contest"
+
+
+def looked(**answers: dict[Try, ToolReport]) -> tuple[tuple[ToolReport, ...], object, list[tuple[str, float]]]:
+    """What is found where the tools answer so; by default they see no error, in a second."""
+    asked: list[tuple[str, float]] = []
+
+    async def run(tool: Tool, of: Try, limit_s: float) -> ToolReport:
+        asked.append((f"{tool}{of}", limit_s))
+        return answers.get(tool, {}).get(of, ToolReport(tool, 2, 2, 1.0))
+
+    found, fault = asyncio.run(look(run))
+    return found, fault, asked
+
+
+def error(tool: Tool, count: int = 1) -> ToolReport:
+    return ToolReport(tool, 2, 2, 1.0, count, "it strays")
+
+
+def trouble(tool: Tool) -> ToolReport:
+    return ToolReport(tool, 0, 2, 1.0, trouble="no registers left")
+
+
+def test_all_tools_look_at_a_clean_one_and_share_the_time() -> None:
+    found, fault, asked = looked()
+    assert (found, fault) == (CLEAN, None)
+    assert asked == [("memcheck", 10.0), ("initcheck", 14.5), ("racecheck", 28.0)]
+
+
+def test_the_time_of_all_is_limited() -> None:
+    slow: dict[str, dict[Try, ToolReport]] = {tool: {"": ToolReport(tool, 1, 2, 10.0)} for tool in TOOLS}
+    found, fault, asked = looked(**slow)
+    assert fault is None and [limit for _, limit in asked] == [10.0, 10.0, 10.0]
+    assert sum(report.seconds for report in found) <= MOST_S
+    late: dict[str, dict[Try, ToolReport]] = {"memcheck": {"": ToolReport("memcheck", 1, 2, 31.0)}}
+    assert looked(**late)[2][1] == ("initcheck", LEAST_S)
+
+
+def test_an_error_is_the_candidates_unless_the_baseline_has_it() -> None:
+    found, fault, asked = looked(initcheck={"": error("initcheck", 3)})
+    assert fault == Incorrect(WrongResult(BadAccess("it strays", 3, "initcheck")))
+    assert [name for name, _ in asked] == ["memcheck", "initcheck", "initcheck-baseline"], "no more is asked for"
+    found, fault, _ = looked(initcheck={"": error("initcheck", 3), "-baseline": error("initcheck")})
+    assert fault is None and found[1].baseline and len(found) == 3
+    assert "the task's own kernel has the same" in reports(found)
+    _, fault, _ = looked(initcheck={"": error("initcheck"), "-baseline": trouble("initcheck")})
+    assert fault is not None, "trouble is no error"
+
+
+@pytest.mark.parametrize(("again", "own", "blamed"), [(False, False, False), (True, True, False), (True, False, True)])
+def test_trouble_with_a_tool_is_the_candidates_if_it_stays_and_the_baseline_has_none(
+    again: bool, own: bool, blamed: bool
+) -> None:
+    answers: dict[Try, ToolReport] = {"": trouble("memcheck")}
+    answers |= {"-again": trouble("memcheck")} if again else {}
+    answers |= {"-baseline": trouble("memcheck")} if own else {}
+    found, fault, _ = looked(memcheck=answers)
+    assert isinstance(fault, BreaksMeasurement) == blamed
+    assert found[0].baseline == own
