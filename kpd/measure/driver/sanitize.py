@@ -12,6 +12,8 @@ from kpd.text.foreign import plain
 
 SANITIZER = "compute-sanitizer"
 NO_TOOL = 91
+ANSWER_S = 10.0
+"""How long the tool may take to say its version, in seconds."""
 GRACE_S = 5.0
 """How much longer than its tool a job may take, in seconds."""
 MOST_LINES = 4
@@ -33,9 +35,10 @@ _SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|\w+ SUMMARY|Saved host backtrace|
 
 
 async def present(host: Host, path: str) -> str:
-    """Return the path of compute-sanitizer on the host: `path`, or the one on the PATH; empty if there is none."""
+    """Return the path of compute-sanitizer on the host, `path` or one on the PATH; empty if none says its version."""
     given = jobs.words([path])
-    found = await host.run(f"if [ -x {given} ]; then echo {given}; else command -v {SANITIZER}; fi", 10.0)
+    script = f"tool={given}\n[ -x {given} ] || tool=$(command -v {SANITIZER}) || exit 1\n"
+    found = await host.run(f'{script}"$tool" --version >/dev/null 2>&1 && echo "$tool"', ANSWER_S)
     return found.stdout.decode(errors="replace").strip() if found.rc == 0 else ""
 
 

@@ -79,6 +79,7 @@ def says(folder: Path, text: str, status: int = 0, heard: str = "", lasts: str =
     tool.write_text(
         f"""#!/bin/sh
 case "$*" in
+  --version) exit 0 ;;
   "{OPTIONS["memcheck"]} "*) shift 7 ;;
   "{OPTIONS["initcheck"]} "*) shift 3 ;;
   "{OPTIONS["racecheck"]} "*) shift 5 ;;
