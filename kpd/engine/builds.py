@@ -20,8 +20,18 @@ async def both(attempt: Attempt, found: Detail) -> tuple[BuiltObject, BuiltObjec
 
 async def incumbent(attempt: Attempt) -> BuiltObject:
     """Return the incumbent's object. Raises BuildError, HostError."""
-    parent = attempt.parent
-    return await _object(attempt, attempt.files_of(parent), attempt.detail_of(parent))
+    return await _of(attempt, attempt.parent)
+
+
+async def baseline(attempt: Attempt) -> BuiltObject:
+    """Return the baseline's object, of a run that has one. Raises BuildError, HostError."""
+    found = attempt.run.baseline
+    assert found is not None
+    return await _of(attempt, found.number)
+
+
+async def _of(attempt: Attempt, number: int) -> BuiltObject:
+    return await _object(attempt, attempt.files_of(number), attempt.detail_of(number))
 
 
 async def _object(attempt: Attempt, files: dict[str, bytes], known: Detail) -> BuiltObject:

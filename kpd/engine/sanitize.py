@@ -26,7 +26,7 @@ WHY = "compute-sanitizer found a fault in it"
 Fault = Incorrect | BreaksMeasurement
 Try = Literal["", "-again", "-baseline"]
 RunTool = Callable[[Tool, Try, float], Awaitable[ToolReport]]
-"""A function that runs a tool on the candidate, once or again, or on the task's own kernel, for so many seconds."""
+"""A function that runs a tool on the candidate, once or again, or on the baseline, for so many seconds."""
 
 
 class Beside:
@@ -67,11 +67,10 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
     device_claim.set(DeviceClaim(turns, attempt.run_id, _unsaid))
     found = attempt.detail_of(attempt.number)
     attempt.number_of_attempt = len(found.faults) + 1
-    built = await builds.candidate(attempt, found)
 
     async def run(tool: Tool, of: Try, limit_s: float) -> ToolReport:
-        kernel = None if of == "-baseline" else built.job
-        return await attempt.bench.sanitize(kernel, tool, attempt.job(f"{tool}{of}"), limit_s, attempt.say("job"))
+        built = await (builds.baseline(attempt) if of == "-baseline" else builds.candidate(attempt, found))
+        return await attempt.bench.sanitize(built.job, tool, attempt.job(f"{tool}{of}"), limit_s, attempt.say("job"))
 
     reports, fault = await look(run)
     if fault is not None:
@@ -83,7 +82,7 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
 async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
     """Run one tool after the other, until one finds a fault. Return what they saw, and that fault.
 
-    What is wrong with the task's own kernel, too, is no fault of the candidate.
+    What is wrong with the baseline, too, is no fault of the candidate.
     """
     reports: list[ToolReport] = []
     for left, tool in zip(range(len(TOOLS), 0, -1), TOOLS, strict=True):

@@ -141,8 +141,8 @@ class Bench(Protocol):
     def sanitizes(self) -> bool:
         """Whether the task wants compute-sanitizer to look at its winners, and the host has it."""
 
-    async def sanitize(self, built: str | None, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
-        """Run the checked cases of a build job (None: the task's own kernel) under one tool of compute-sanitizer.
+    async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
+        """Run the checked cases once with the object of build job `built`, under one tool of compute-sanitizer.
 
         It takes at most `limit_s` seconds, and holds the lease of the device.
         """

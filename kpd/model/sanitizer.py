@@ -13,8 +13,8 @@ class ToolReport(msgspec.Struct, frozen=True):
     """What one tool saw in `seconds`: `cases` of the `of` checked cases came to their end under it.
 
     `errors` is the number that it reports, `said` the first of them in the tool's words. `trouble` says why it did not
-    see every case, in the words of who failed; empty where it only ran out of time. `baseline`: the task's own kernel
-    has errors or trouble under this tool, too, so that nothing is held against the candidate.
+    see every case, in the words of who failed; empty where it only ran out of time. `baseline`: the baseline has errors
+    or trouble under this tool, too, so that nothing is held against the candidate.
     """
 
     tool: Tool

@@ -21,7 +21,7 @@ def reports(found: Iterable[ToolReport]) -> str:
 def _report(found: ToolReport) -> str:
     """Say what one tool saw: `memcheck: no error in 5 of 5 cases, 2.1 s`."""
     seen = f"{found.cases} of {found.of} cases, {found.seconds:.1f} s"
-    shared = "; the task's own kernel has the same, so it does not count" if found.baseline else ""
+    shared = "; the baseline has the same, so it does not count" if found.baseline else ""
     if found.errors:
         return f"{found.tool}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"
     if found.trouble:

@@ -171,7 +171,7 @@ class CommandBench:
         """No: a task's own check may look for wrong accesses."""
         return False
 
-    async def sanitize(self, built: str | None, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
+    async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
         """Report that nothing was seen: nobody asks for this."""
         return ToolReport(tool, 0, 0, 0.0)
 

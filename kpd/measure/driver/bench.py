@@ -211,8 +211,7 @@ class DriverBench:
     def sanitizes(self) -> bool:
         return bool(self._sanitizer)
 
-    async def sanitize(self, built: str | None, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
-        built = built or (await self._own(say)).job
+    async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
         self._made.may_be_touched()
         where = replace(self._sealed(self._checking, {}, built), capable=True)
         async with self._made.again_if_gone(built, seals=where.seals):

@@ -135,5 +135,5 @@ def test_a_winner_is_provisional_until_compute_sanitizer_has_seen_it(
     found = daemon.query("show", iteration="r1.2")["iteration"]
     assert (found["outcome"], found["sign"]["word"], found["reason"]) == ("rejected", "incorrect", body["message"])
     assert file.read_text() == edited(6, "blended")
-    assert (tmp_path / "asked").read_text().split()[-2:] == ["racecheck", "racecheck"], "the task's own kernel, too"
+    assert (tmp_path / "asked").read_text().split()[-2:] == ["racecheck", "racecheck"], "the baseline, too"
     assert "rolled back: compute-sanitizer found a fault in it" in (workspace.memory / "blend.md").read_text()
