@@ -1,11 +1,11 @@
-"""kpd task new, check, list: create, check and list the tasks of a workspace."""
+"""kpd task new, import, check, list: create, import, check and list the tasks of a workspace."""
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kpd.cli import task_new
+from kpd.cli import task_import, task_new
 from kpd.cli.ask import planned_workspace, workspace
 from kpd.cli.diagnosis import problems
 from kpd.cli.exit_codes import OK, USAGE, CliError
@@ -25,13 +25,14 @@ PLACEHOLDER = "@NAME@"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="what", metavar="new|check|list", required=True)
+    verbs = parser.add_subparsers(dest="what", metavar="new|import|check|list", required=True)
     new = verbs.add_parser("new", help="create a small task to start from, or a task of a production kernel")
     new.add_argument("name", metavar="NAME")
     new.add_argument(
         "--language", "--lang", metavar="L", default="c", help="language of the small task: c, python (default: c)"
     )
     task_new.arguments(new)
+    task_import.arguments(verbs.add_parser("import", help="make a task of a folder that others wrote, and try it"))
     check = verbs.add_parser(
         "check", help="check tasks, and build and run each once; explain errors, and exit with 64 if there are any"
     )
@@ -46,6 +47,8 @@ def execute(args: Namespace) -> int:
     if args.what == "list":
         return _list(planned_workspace(args), args)
     ws = workspace(args)
+    if args.what == "import":
+        return task_import.execute(ws, args)
     return _new(ws, args) if args.what == "new" else _check(ws, args)
 
 

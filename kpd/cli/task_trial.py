@@ -47,6 +47,21 @@ def trial(task: Task, config: HostConfig) -> TaskTrial:
         return asyncio.run(_trial(task, config, Path(folder)))
 
 
+def has_device(kind: str, config: HostConfig) -> bool:
+    """Return whether this machine has a device of this kind. Raises OSError."""
+
+    async def found() -> bool:
+        with tempfile.TemporaryDirectory(prefix="kpd-devices-") as folder:
+            host = Host("local", PurePosixPath(folder), Local(), leases=config.leases)
+            try:
+                await host.connect()
+                return any(device.kind == kind for device in devices(await host.probe(), config))
+            finally:
+                await host.close()
+
+    return asyncio.run(found())
+
+
 async def _trial(task: Task, config: HostConfig, folder: Path) -> TaskTrial:
     host = Host("local", PurePosixPath(folder), Local(), leases=config.leases)
     try:

@@ -29,8 +29,10 @@ MAY: dict[str, str] = {
     "daemon": "model text workspace operations hosts measure profile knowledge agents engine",
     "demo": "model workspace operations daemon",
     "onboarding": "model source workspace hosts measure claude agents",
+    "imports": "source workspace measure",
     "mcp": "",
-    "cli": "model text workspace operations hosts measure profile claude agents tools daemon demo onboarding mcp",
+    "cli": "model text workspace operations hosts measure profile claude agents tools daemon demo onboarding imports"
+    " mcp",
 }
 """What each room imports of kpd besides itself, and so may: docs/architecture.md has the same table."""
 ROOMS = tuple(MAY)

@@ -1,0 +1,144 @@
+"""Makes a task of a folder that others wrote: recognises it, copies it, writes task.toml, and reads its benchmark."""
+
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kpd.imports.breaking import broken
+from kpd.imports.draft import Answers, TaskDraft, toml
+from kpd.imports.errors import ImportRefused, Question, Unclear
+from kpd.imports.importer import Recognised, recognised
+from kpd.imports.probe import Ran, run_once
+from kpd.imports.reading import BenchmarkReading, understand
+from kpd.imports.source import ForeignFolder, read_folder
+from kpd.workspace.records import folders
+from kpd.workspace.run_files import write_atomic
+from kpd.workspace.task import TASK_FILE
+
+LIMIT_S = 600.0
+"""The most seconds that the first run of a benchmark may take."""
+
+
+@dataclass(slots=True)
+class Brought:
+    """A task in a temporary folder, with what was understood of it.
+
+    `run` is the first run of its benchmark, `reading` what that printed; both are None where kpd's own runner measures,
+    or where the benchmark could not run here.
+    """
+
+    folder: Path
+    kind: Recognised
+    draft: TaskDraft
+    run: Ran | None = None
+    reading: BenchmarkReading | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def write(self) -> None:
+        """Write task.toml as it stands."""
+        write_atomic(self.folder / TASK_FILE, toml(self.draft.toml))
+
+
+def bring(path: Path, into: Path, name: str, answers: Answers, form: str = "") -> Brought:
+    """Make the folder `into`/`name` of what lies at `path`; nothing is run. Raises ImportRefused, Unclear, OSError."""
+    source = read_folder(path)
+    kind = recognised(source, form)
+    draft = kind.importer.draft(source, answers)
+    draft.toml["task"]["name"] = name
+    for table, given in (("bench", answers.bench), ("check", answers.check)):
+        if given:
+            draft.put(table, "command", given)
+    draft.put("check", "good", list(answers.good))
+    if answers.unchecked and not draft.checked and draft.get("check", "command") is None:
+        draft.put("check", "unchecked", True)
+    found = Brought(into / name, kind, draft)
+    _copy(source, draft, found.folder)
+    found.notes += [f"left out: {one}" for one in source.left_out]
+    if source.products:
+        found.notes.append(f"not copied, made by a build or a run: {', '.join(source.products[:8])}")
+    if not draft.copied and not draft.made:
+        raise ImportRefused(f"{path} has no file for a task", "name the folder of one task")
+    found.write()
+    return found
+
+
+def _copy(source: ForeignFolder, draft: TaskDraft, to: Path) -> None:
+    for path in draft.copied:
+        target = to / path
+        write_atomic(target, source.data(path))
+        target.chmod((source.root / path).stat().st_mode & 0o755 | 0o600)
+    for path, data in draft.made.items():
+        write_atomic(to / path, data)
+
+
+def read_benchmark(found: Brought, answers: Answers) -> None:
+    """Run the task's benchmark once, and complete [bench] by what it prints. Raises ImportRefused, Unclear, OSError."""
+    draft = found.draft
+    command = draft.get("bench", "command")
+    if command is None:
+        return
+    limit = float(draft.get("bench", "limit_s") or LIMIT_S)
+    found.run = run = run_once(found.folder, command, limit, folders(tuple(draft.get("task", "records") or ())))
+    if run.rc != 0 and not answers.baseline:
+        ended = f"did not end within {limit:g} s" if run.rc is None else f"exited with {run.rc}"
+        raise Unclear(Question("--baseline", f"`{command}` {ended}: {run.tail}", ("wrong",)))
+    if answers.baseline and run.rc != 0:
+        _unread(draft, answers)
+        return
+    known = {key: draft.get("bench", key) for key in ("score", "direction") if draft.get("bench", key)}
+    found.reading = reading = understand(run.stdout, draft.prefers, known, answers)
+    draft.put("bench", "score", reading.score)
+    draft.put("bench", "direction", reading.direction)
+    if reading.cases and draft.get("bench", "cases") is None:
+        draft.put("bench", "cases", reading.cases)
+        draft.put("bench", "unit", reading.unit)
+    draft.put("bench", "limit_s", draft.get("bench", "limit_s") or max(60, round(10 * run.seconds)))
+    found.write()
+
+
+def _unread(draft: TaskDraft, answers: Answers) -> None:
+    """Take the keys of [bench] from what the operator says: a benchmark that fails tells none."""
+    score = answers.score or draft.get("bench", "score")
+    if not score:
+        raise Unclear(Question("--score", "the benchmark fails, so it tells no score: which key will it have?"))
+    direction = answers.direction or draft.get("bench", "direction")
+    if not direction:
+        raise Unclear(Question("--direction", f"is a lower or a higher {score!r} better?", ("lower", "higher")))
+    draft.put("bench", "score", score)
+    draft.put("bench", "direction", direction)
+
+
+def refuse_unchecked(found: Brought, answers: Answers) -> None:
+    """Raise Unclear where nothing compares the results, unless the operator says so."""
+    draft, reading = found.draft, found.reading
+    if draft.checked or answers.unchecked or draft.get("check", "command") or draft.get("bench", "verdict"):
+        return
+    if reading is None or not reading.confirmed:
+        said = ", ".join(reading.said) if reading is not None and reading.said else "nothing"
+        text = (
+            f"nothing compares the results: of its correctness the benchmark says {said}. How is a candidate checked?"
+        )
+        raise Unclear(Question("--check", text), Question("--unchecked", "or is nothing to check them?"))
+
+
+def with_broken_kernel(found: Brought, into: Path, editable: dict[str, bytes]) -> Path | None:
+    """Copy the task to `into`, its kernel broken; None where kpd does not know how to break it. Raises OSError."""
+    files = broken(editable)
+    if not files:
+        return None
+    to = into / found.folder.name
+    shutil.copytree(found.folder, to)
+    for path, data in files.items():
+        write_atomic(to / path, data)
+    return to
+
+
+def quoted(*words: str) -> str:
+    return " ".join(map(shlex.quote, words))
+
+
+def described(draft: TaskDraft) -> dict[str, Any]:
+    """Return what of the draft is told, as plain values."""
+    return {"toml": draft.toml, "assumed": draft.assumed, "weak": draft.weak, "made": sorted(draft.made)}

@@ -1,0 +1,31 @@
+"""Defines why a folder of others cannot become a task."""
+
+from dataclasses import dataclass
+
+from kpd.workspace.paths import WorkspaceError
+
+
+class ImportRefused(WorkspaceError):
+    """The error that a folder cannot become a task; the remedy says what helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that the folder does not tell. `flag` answers it on the command line; `choices` are what was found."""
+
+    flag: str
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+class Unclear(ImportRefused):
+    """The error that the folder leaves questions open."""
+
+    def __init__(self, *questions: Question) -> None:
+        asked = "; ".join(f"{question.text}{_or(question.choices)}" for question in questions)
+        super().__init__(asked, f"say it with {', '.join(question.flag for question in questions)}")
+        self.questions = questions
+
+
+def _or(choices: tuple[str, ...]) -> str:
+    return f" ({', '.join(choices)})" if choices else ""
