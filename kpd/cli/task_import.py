@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kpd.cli.task_trial import TaskTrial
     from kpd.imports.bringing import Brought
     from kpd.imports.draft import Answers
-    from kpd.imports.errors import Question
+    from kpd.imports.errors import OpenQuestion
 
 MOST_QUESTIONS = 10
 NO_GPU = "this machine has no GPU: nothing was run; try it with kpd task check on one that has"
@@ -145,7 +145,7 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
     return told
 
 
-def _asked(question: "Question", answers: "Answers") -> "Answers":
+def _asked(question: "OpenQuestion", answers: "Answers") -> "Answers":
     """Ask a person, and return the answers with theirs. Raises CliError where none is given."""
     name = question.flag.removeprefix("--")
     before: Any = getattr(answers, name, None)

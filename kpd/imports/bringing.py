@@ -8,7 +8,7 @@ from typing import Any
 
 from kpd.imports.breaking import broken
 from kpd.imports.draft import Answers, TaskDraft, toml
-from kpd.imports.errors import ImportRefused, Question, Unclear
+from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.importer import Recognised, recognised
 from kpd.imports.probe import Ran, run_once
 from kpd.imports.reading import BenchmarkReading, understand
@@ -79,11 +79,11 @@ def read_benchmark(found: Brought, answers: Answers) -> None:
     command = draft.get("bench", "command")
     if command is None:
         return
-    limit = float(draft.get("bench", "limit_s") or LIMIT_S)
-    found.run = run = run_once(found.folder, command, limit, folders(tuple(draft.get("task", "records") or ())))
+    most = float(draft.get("bench", "limit_s") or LIMIT_S)
+    found.run = run = run_once(found.folder, command, most, folders(tuple(draft.get("task", "records") or ())))
     if run.rc != 0 and not answers.baseline:
-        ended = f"did not end within {limit:g} s" if run.rc is None else f"exited with {run.rc}"
-        raise Unclear(Question("--baseline", f"`{command}` {ended}: {run.tail}", ("wrong",)))
+        ended = f"did not end within {most:g} s" if run.rc is None else f"exited with {run.rc}"
+        raise Unclear(OpenQuestion("--baseline", f"`{command}` {ended}: {run.tail}", ("wrong",)))
     if answers.baseline and run.rc != 0:
         _unread(draft, answers)
         return
@@ -94,7 +94,12 @@ def read_benchmark(found: Brought, answers: Answers) -> None:
     if reading.cases and draft.get("bench", "cases") is None:
         draft.put("bench", "cases", reading.cases)
         draft.put("bench", "unit", reading.unit)
-    draft.put("bench", "limit_s", draft.get("bench", "limit_s") or max(60, round(10 * run.seconds)))
+    limit = max(60, round(10 * run.seconds))
+    draft.put("bench", "limit_s", draft.get("bench", "limit_s") or limit)
+    if draft.get("check", "command"):
+        draft.put("check", "limit_s", draft.get("check", "limit_s") or limit)
+    if draft.get("final", "command"):
+        draft.put("final", "limit_s", draft.get("final", "limit_s") or 4 * limit)
     found.write()
 
 
@@ -102,10 +107,10 @@ def _unread(draft: TaskDraft, answers: Answers) -> None:
     """Take the keys of [bench] from what the operator says: a benchmark that fails tells none."""
     score = answers.score or draft.get("bench", "score")
     if not score:
-        raise Unclear(Question("--score", "the benchmark fails, so it tells no score: which key will it have?"))
+        raise Unclear(OpenQuestion("--score", "the benchmark fails, so it tells no score: which key will it have?"))
     direction = answers.direction or draft.get("bench", "direction")
     if not direction:
-        raise Unclear(Question("--direction", f"is a lower or a higher {score!r} better?", ("lower", "higher")))
+        raise Unclear(OpenQuestion("--direction", f"is a lower or a higher {score!r} better?", ("lower", "higher")))
     draft.put("bench", "score", score)
     draft.put("bench", "direction", direction)
 
@@ -120,7 +125,7 @@ def refuse_unchecked(found: Brought, answers: Answers) -> None:
         text = (
             f"nothing compares the results: of its correctness the benchmark says {said}. How is a candidate checked?"
         )
-        raise Unclear(Question("--check", text), Question("--unchecked", "or is nothing to check them?"))
+        raise Unclear(OpenQuestion("--check", text), OpenQuestion("--unchecked", "or is nothing to check them?"))
 
 
 def with_broken_kernel(found: Brought, into: Path, editable: dict[str, bytes]) -> Path | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kpd.imports.draft import Answers, TaskDraft
-from kpd.imports.errors import ImportRefused, Question, Unclear
+from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.source import ForeignFolder
 
 LEDGERS = ("*.csv", "*.log", "*.jsonl")
@@ -24,7 +24,7 @@ def begun(folder: ForeignFolder, answers: Answers, editable: Iterable[str], lang
     chosen = answers.editable or tuple(dict.fromkeys(editable))
     if not chosen:
         some = tuple(path for path in folder.files if path.endswith((".c", ".cpp", ".cu", ".py", ".json")))[:8]
-        raise Unclear(Question("--editable", "which files may a candidate change?", some))
+        raise Unclear(OpenQuestion("--editable", "which files may a candidate change?", some))
     if answers.baseline != "absent" and (missing := [path for path in chosen if not _there(folder, path)]):
         remedy = "correct its name, or say --baseline absent"
         raise ImportRefused(f"{missing[0]} is not in {folder.root}", remedy)

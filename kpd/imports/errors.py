@@ -10,7 +10,7 @@ class ImportRefused(WorkspaceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OpenQuestion:
     """Something that the folder does not tell. `flag` answers it on the command line; `choices` are what was found."""
 
     flag: str
@@ -21,7 +21,7 @@ class Question:
 class Unclear(ImportRefused):
     """The error that the folder leaves questions open."""
 
-    def __init__(self, *questions: Question) -> None:
+    def __init__(self, *questions: OpenQuestion) -> None:
         asked = "; ".join(f"{question.text}{_or(question.choices)}" for question in questions)
         super().__init__(asked, f"say it with {', '.join(question.flag for question in questions)}")
         self.questions = questions

@@ -12,9 +12,12 @@ _HEAD = '''"""Written by kpd when it imported this task: runs the task's own pro
 import json
 import subprocess
 import sys
+import time
 
 COMMAND = {command}
+begun = time.perf_counter()
 ended = subprocess.run(COMMAND, shell=True, stdout=subprocess.PIPE, text=True, errors="replace")
+seconds = time.perf_counter() - begun
 sys.stderr.write(ended.stdout)
 '''
 _CHECK = '''if ended.returncode != 0:
@@ -45,6 +48,6 @@ def check(command: str) -> bytes:
 
 
 def bench(command: str, code: str, constants: Mapping[str, Any] | None = None) -> bytes:
-    """Return a program that runs a command, and then `code`, which has its output as `ended.stdout`."""
+    """Return a program that runs a command, and then `code`: it knows `ended.stdout`, the output, and the `seconds`."""
     given = "".join(f"{name} = {value!r}\n" for name, value in (constants or {}).items())
     return (_HEAD.format(command=json.dumps(command)) + given + code).encode()

@@ -11,10 +11,11 @@ from kpd.imports.source import ForeignFolder
 VERBS = "edit|optimi[sz]e|modify|improve|tune|rewrite|implement|fix|repair"
 KERNELS = ("kernel*.c", "kernel*.cpp", "kernel*.cu", "kernel*.py", "*_kernel.c", "*_kernel.py", "kernel*.json")
 _TIMED = """import re
+
 found = re.findall(r"\\bbest(?:_(?:s|ms|us))?\\s*=\\s*([0-9.eE+-]+)\\s*(s|ms|us)\\b", ended.stdout)
-if ended.returncode != 0 or not found:
+if ended.returncode != 0:
     sys.exit(ended.returncode if ended.returncode > 0 else 1)
-figure, unit = found[-1]
+figure, unit = found[-1] if found else (seconds, "s")
 print(json.dumps({"best_us": float(figure) * {"s": 1e6, "ms": 1e3, "us": 1}[unit], "ok": True}))
 """
 
@@ -81,8 +82,8 @@ def _timed_by_verifier(found: TaskDraft, verifier: str) -> None:
     found.put("bench", "direction", "lower")
     found.checked = True
     found.weak.append(
-        f"{verifier} prints one time in a sentence, and fails what is slower than its own threshold: a right candidate"
-        " that is too slow counts as wrong"
+        f"{verifier} prints a time in a sentence (`best=0.01s`), or its whole run is timed; it may fail what is slower than"
+        " its own threshold: a right candidate that is too slow then counts as wrong"
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kpd.imports.draft import Answers, TaskDraft
-from kpd.imports.errors import ImportRefused, Question, Unclear
+from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.source import ForeignFolder
 from kpd.workspace.entry_points import EntryPointGroup
 
@@ -51,5 +51,5 @@ def recognised(folder: ForeignFolder, name: str = "") -> Recognised:
         titles = "; ".join(f"{one} ({found.title})" for one, found in known.items())
         raise ImportRefused(f"{folder.root} has none of the formats that kpd knows", f"formats: {titles}")
     if len(best) > 1:
-        raise Unclear(Question("--format", f"{folder.root} looks like {len(best)} formats", tuple(best)))
+        raise Unclear(OpenQuestion("--format", f"{folder.root} looks like {len(best)} formats", tuple(best)))
     return Recognised(best[0], known[best[0]], signs[best[0]])

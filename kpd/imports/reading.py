@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpd.imports.draft import Answers
-from kpd.imports.errors import ImportRefused, Question, Unclear
+from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.measure.command.correctness import claims
 from kpd.measure.command.result import last_object
 from kpd.measure.command.shape import EACH, TIMES, values_at
@@ -52,13 +52,15 @@ def understand(stdout: str, prefers: tuple[str, ...], known: dict[str, Any], ans
             "name a command that prints one with --bench, or let it print one",
         )
     if (count := _objects(stdout)) > 1 and not answers.last:
-        raise Unclear(Question("--last", f"the benchmark printed {count} JSON objects: is the last one the result?"))
+        raise Unclear(
+            OpenQuestion("--last", f"the benchmark printed {count} JSON objects: is the last one the result?")
+        )
     score = _score(table, answers.score or str(known.get("score", "")), prefers)
     cases, unit, names = _cases(table, score)
     found = tuple(claims(table, score, frozenset(good.lower() for good in answers.good)))
     direction = answers.direction or known.get("direction") or _direction(score)
     if not direction:
-        raise Unclear(Question("--direction", f"is a lower or a higher {score!r} better?", ("lower", "higher")))
+        raise Unclear(OpenQuestion("--direction", f"is a lower or a higher {score!r} better?", ("lower", "higher")))
     said = tuple(f"{claim.place} = {claim.said}" for claim in found)
     value = float(values_at(table, score)[0])
     return BenchmarkReading(score, value, direction, unit, cases, names, said, any(claim.confirms for claim in found))
@@ -81,7 +83,7 @@ def _score(table: dict[str, Any], given: str, prefers: tuple[str, ...]) -> str:
         return best[0]
     if EACH in "".join(best) and len({_last(place) for place in best}) == 1:
         return best[0]
-    raise Unclear(Question("--score", "which number of the result is the score?", tuple(best or places)[:SHOWN]))
+    raise Unclear(OpenQuestion("--score", "which number of the result is the score?", tuple(best or places)[:SHOWN]))
 
 
 def _figures(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
