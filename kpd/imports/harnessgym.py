@@ -82,8 +82,8 @@ def _timed_by_verifier(found: TaskDraft, verifier: str) -> None:
     found.put("bench", "direction", "lower")
     found.checked = True
     found.weak.append(
-        f"{verifier} prints a time in a sentence (`best=0.01s`), or its whole run is timed; it may fail what is slower than"
-        " its own threshold: a right candidate that is too slow then counts as wrong"
+        f"{verifier} prints a time in a sentence (`best=0.01s`), or its whole run is timed; it may fail what is slower"
+        " than its own threshold: a right candidate that is too slow then counts as wrong"
     )
 
 

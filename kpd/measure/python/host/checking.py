@@ -10,8 +10,7 @@ from typing import Any
 
 from kpd.measure.python.host.calling import CallOutput, CallSets, KernelProblem, wrong
 from kpd.measure.python.host.compare import CompareRule, errors
-from kpd.measure.python.host.process import Worker
-from kpd.measure.python.host.session import RunnerCommand, told
+from kpd.measure.python.host.session import RunnerCommand, WorkerCase
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
 AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
@@ -27,13 +26,14 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     report = {**NOTHING, "problem": None}
     failed: list[str] = []
     worst: KernelProblem | None = None
-    for case, dims in session.harness.cases.items():
+    for case in session.harness.cases:
         for kind in session.kinds:
+            work = WorkerCase(session, worker, case, kind, rng, float(limit_ms))
             try:
                 for _ in range(int(seeds)):
-                    _once(session, worker, (case, kind), dims, rng, float(limit_ms), report)
+                    _once(work, report)
             except KernelProblem as err:
-                told(err, (case, kind))
+                work.told(err)
                 if err.report["kind"] not in ("wrong", "raised", "input"):
                     raise
                 failed.append(f"{case}/{kind}")
@@ -44,16 +44,9 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     return report
 
 
-def _once(
-    session: RunnerCommand,
-    worker: Worker,
-    where: tuple[str, str],
-    dims: dict[str, int],
-    rng: random.Random,
-    limit_ms: float,
-    report: dict[str, Any],
-) -> None:
-    calls, outputs = called(session, worker, where, dims, rng, limit_ms)
+def _once(work: WorkerCase, report: dict[str, Any]) -> None:
+    calls, outputs = called(work)
+    session = work.session
     for number, found in enumerate(outputs):
         output, verdict = calls.judge("b", found, number, session.rule, session.harness.truth(calls.values(number)))
         report["comparisons"] += verdict.compared
@@ -61,25 +54,18 @@ def _once(
             raise wrong("b", output, verdict)
         if not report["case"] or verdict.worst > report["worst"]:
             report.update(
-                worst=verdict.worst, case=where[0], distribution=where[1], output=output, index=verdict.element
+                worst=verdict.worst, case=work.case, distribution=work.kind, output=output, index=verdict.element
             )
 
 
-def called(
-    session: RunnerCommand,
-    worker: Worker,
-    where: tuple[str, str],
-    dims: dict[str, int],
-    rng: random.Random,
-    limit_ms: float,
-) -> tuple[CallSets, list[list[CallOutput]]]:
+def called(work: WorkerCase) -> tuple[CallSets, list[list[CallOutput]]]:
     """Call a kernel on some sets of inputs, and return what it returned for each."""
-    calls = CallSets(session.harness, worker, where[0], dims, where[1])
+    calls = work.calls()
     for number in range(AT_ONCE):
-        calls.fill(number, session.harness.draw(dims, rng.getrandbits(62), where[1]))
+        calls.fill(number, work.draw())
     calls.prepare(LIMIT_MS)
-    calls.learn("b", limit_ms, rng)
-    answer, _ = calls.run("b", AT_ONCE, 1, AT_ONCE * limit_ms)
+    calls.learn("b", work.limit_ms, work.rng)
+    answer, _ = calls.run("b", AT_ONCE, 1, AT_ONCE * work.limit_ms)
     outputs = [calls.outputs("b", answer, number) for number in range(AT_ONCE)]
     for number in range(AT_ONCE):
         calls.unchanged("b", number)
@@ -91,21 +77,22 @@ def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dic
     rng = random.Random(SEED)
     worker = session.worker({"b": kernel})
     table: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {}
-    for case, dims in session.harness.cases.items():
+    for case in session.harness.cases:
         for kind in session.kinds:
+            work = WorkerCase(session, worker, case, kind, rng, float(limit_ms))
             found = table.setdefault(case, {}).setdefault(kind, {})
             for _ in range(ROUNDS):
                 try:
-                    calls, outputs = called(session, worker, (case, kind), dims, rng, float(limit_ms))
+                    calls, outputs = called(work)
                 except KernelProblem as err:
-                    raise told(err, (case, kind)) from err
+                    raise work.told(err) from err
                 for number, one in enumerate(outputs):
                     want = session.harness.truth(calls.values(number))
                     for name, output in zip(session.harness.outputs, one, strict=False):
                         got = output.read()
                         if len(got) != len(want[name]):
                             message = f"{name} has {len(got)} elements, but truth gives {len(want[name])}"
-                            raise told(KernelProblem("raised", "b", message), (case, kind))
+                            raise work.told(KernelProblem("raised", "b", message))
                         seen = errors(output.layout, got, want[name])
                         found[name] = tuple(map(max, zip(found.get(name, (0.0, 0.0, 0.0)), seen, strict=False)))
     Path(file).write_text(json.dumps(table))
@@ -119,20 +106,21 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
     worker = session.worker({"b": kernel})
     made: dict[str, int] = {}
     share = float(span_ms) / len(session.harness.cases) / 1000
-    for case, dims in session.harness.cases.items():
+    for case in session.harness.cases:
+        work = WorkerCase(session, worker, case, session.kinds[0], rng, float(limit_ms))
         try:
-            made[case] = _again(session, worker, (case, session.kinds[0]), dims, rng, share, float(limit_ms), same)
+            made[case] = _again(work, share, same)
         except KernelProblem as err:
-            raise told(err, (case, session.kinds[0]), "repeats") from err
+            raise work.told(err, "repeats") from err
     return {"problem": None, "calls": made}
 
 
 def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool:
     """Return whether the task's own kernel gives the same bits each time."""
     worker = session.worker({"b": session.settings["baseline"]})
-    case, dims = next(iter(session.harness.cases.items()))
+    case = next(iter(session.harness.cases))
     try:
-        _again(session, worker, (case, session.kinds[0]), dims, rng, 0.05, limit_ms, True)
+        _again(WorkerCase(session, worker, case, session.kinds[0], rng, limit_ms), 0.05, True)
     except KernelProblem:
         return False
     finally:
@@ -140,30 +128,21 @@ def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool
     return True
 
 
-def _again(
-    session: RunnerCommand,
-    worker: Worker,
-    where: tuple[str, str],
-    dims: dict[str, int],
-    rng: random.Random,
-    share_s: float,
-    limit_ms: float,
-    same: bool,
-) -> int:
-    calls = CallSets(session.harness, worker, where[0], dims, where[1])
-    calls.fill(0, session.harness.draw(dims, rng.getrandbits(62), where[1]))
+def _again(work: WorkerCase, share_s: float, same: bool) -> int:
+    calls = work.calls()
+    calls.fill(0, work.draw())
     calls.prepare(LIMIT_MS)
-    calls.learn("b", limit_ms, rng)
-    want = session.harness.truth(calls.values(0))
+    calls.learn("b", work.limit_ms, work.rng)
+    want = work.session.harness.truth(calls.values(0))
     first: list[bytes] | None = None
     deadline, made = time.monotonic() + share_s, 0
     while made < 2 or time.monotonic() < deadline:
         calls.restore()
-        answer, _ = calls.run("b", 1, 1, limit_ms)
+        answer, _ = calls.run("b", 1, 1, work.limit_ms)
         outputs = calls.outputs("b", answer, 0)
         bits = [one.data for one in outputs]
         if first is None or bits != first:
-            output, verdict = calls.judge("b", outputs, 0, session.rule, want)
+            output, verdict = calls.judge("b", outputs, 0, work.session.rule, want)
             if not verdict.worst <= 1.0:
                 raise wrong("b", output, verdict)
             if first is not None and same:

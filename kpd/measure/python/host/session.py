@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import shutil
 import sys
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from kpd.measure.python.host.calling import KernelProblem, problem_of
+from kpd.measure.python.host.calling import CallSets, KernelProblem, problem_of
 from kpd.measure.python.host.compare import CompareRule
-from kpd.measure.python.host.harness import KINDS, PythonHarness
+from kpd.measure.python.host.harness import KINDS, Inputs, PythonHarness
 from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.spare import Spare
 
@@ -102,12 +104,37 @@ class RunnerCommand:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class WorkerCase:
+    """What is to be called: a case with one kind of inputs, in a worker that has loaded the kernels.
+
+    A call may take `limit_ms`; `rng` draws what no kernel may know.
+    """
+
+    session: RunnerCommand
+    worker: Worker
+    case: str
+    kind: str
+    rng: random.Random
+    limit_ms: float
+
+    def calls(self) -> CallSets:
+        """Return calls of this case, without inputs yet."""
+        return CallSets(self.session.harness, self.worker, self.case, self.dims, self.kind)
+
+    def draw(self) -> Inputs:
+        """Draw inputs that nobody has seen."""
+        return self.session.harness.draw(self.dims, self.rng.getrandbits(62), self.kind)
+
+    @property
+    def dims(self) -> dict[str, int]:
+        return self.session.harness.cases[self.case]
+
+    def told(self, problem: KernelProblem, when: str = "check") -> KernelProblem:
+        """Return the problem with its case, its kind of inputs and its moment."""
+        problem.report.update(case=self.case, distribution=self.kind, when=when)
+        return problem
+
+
 def _digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:32]
-
-
-def told(problem: KernelProblem, where: tuple[str, str], when: str = "check") -> KernelProblem:
-    """Return the problem with its case, its kind of inputs and its moment."""
-    problem.report["case"], problem.report["distribution"] = where
-    problem.report["when"] = when
-    return problem

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kpd.measure.python.host.calling import CallSets, KernelProblem, wrong
 from kpd.measure.python.host.process import Failed, Worker
-from kpd.measure.python.host.session import ON_GPU, SHARED, RunnerCommand, told
+from kpd.measure.python.host.session import ON_GPU, SHARED, RunnerCommand, WorkerCase
 
 
 class Batching(NamedTuple):
@@ -51,11 +51,12 @@ def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, li
     worker = session.worker({side: paths[side] for side in (order, *({"a", "b"} - {order}))})
     cases = {}
     with turn(worker.gpu):
-        for case, dims in session.harness.cases.items():
+        for case in session.harness.cases:
+            work = WorkerCase(session, worker, case, session.kinds[0], rng, float(limit_ms))
             try:
-                cases[case] = _case(session, worker, case, dims, rng, int(quads), float(limit_ms))
+                cases[case] = _case(work, int(quads))
             except KernelProblem as err:
-                raise told(err, (case, session.kinds[0]), "timed") from err
+                raise work.told(err, "timed") from err
     return {"cases": cases, "problem": None}
 
 
@@ -68,18 +69,10 @@ def turn(waits: bool) -> Iterator[None]:
         yield
 
 
-def _case(
-    session: RunnerCommand,
-    worker: Worker,
-    case: str,
-    dims: dict[str, int],
-    rng: random.Random,
-    quads: int,
-    limit_ms: float,
-) -> dict[str, Any]:
-    calls, rounds = ready(session, worker, case, dims, rng, limit_ms)
-    count, how = len(calls.drawn), batching(worker)
-    first = [batch(session, calls, side, rounds, rng, limit_ms, 1.0)[0] for side in "ab"]
+def _case(work: WorkerCase, quads: int) -> dict[str, Any]:
+    calls, rounds = ready(work)
+    count, how = len(calls.drawn), batching(work.worker)
+    first = [batch(work, calls, side, rounds, 1.0)[0] for side in "ab"]
     stolen = _stolen()
     times: dict[str, list[int]] = {"a": [], "b": []}
     lost = again = 0
@@ -88,9 +81,9 @@ def _case(
     while len(times["a"]) < 2 * wanted:
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(times["a"]) // 2 % 2 else "abba":
-            spent, waited = batch(session, calls, side, rounds, rng, limit_ms, how.compared[side])
+            spent, waited = batch(work, calls, side, rounds, how.compared[side])
             while waited > LOST_SHARE * spent and again < AGAIN * wanted:
-                spent, waited = batch(session, calls, side, rounds, rng, limit_ms, how.compared[side])
+                spent, waited = batch(work, calls, side, rounds, how.compared[side])
                 again += 1
             times[side].append(spent)
             lost += waited
@@ -98,42 +91,29 @@ def _case(
         "reps": count * rounds, "a_ns": times["a"], "b_ns": times["b"], "steal_ticks": _stolen() - stolen,
         "threads": 1, "lost_ns": lost if lost > MOST_LOST * (sum(times["a"]) + sum(times["b"])) else 0,
     }  # fmt: skip
-    return {**report, **_device(worker, count)} if worker.gpu else report
+    return {**report, **_device(work.worker, count)} if work.worker.gpu else report
 
 
-def ready(
-    session: RunnerCommand,
-    worker: Worker,
-    case: str,
-    dims: dict[str, int],
-    rng: random.Random,
-    limit_ms: float,
-    most: int | None = None,
-) -> tuple[CallSets, int]:
+def ready(work: WorkerCase, most: int | None = None) -> tuple[CallSets, int]:
     """Lay out as many sets of inputs as a batch has calls; return them, and how often a batch calls each."""
-    kind, how = session.kinds[0], batching(worker)
-    calls = CallSets(session.harness, worker, case, dims, kind)
-    calls.fill(0, session.harness.draw(dims, rng.getrandbits(62), kind))
+    worker, how = work.worker, batching(work.worker)
+    calls = work.calls()
+    calls.fill(0, work.draw())
     calls.prepare(WAIT_MS)
     for side in "ab":
-        calls.learn(side, limit_ms, rng)
+        calls.learn(side, work.limit_ms, work.rng)
     calls.refuse_other_kind()
     spent = []
     for _ in range(5):
         calls.restore()
-        spent.append(calls.run("a", 1, how.trial, limit_ms)[1] - worker.idle_ns)
+        spent.append(calls.run("a", 1, how.trial, work.limit_ms)[1] - worker.idle_ns)
     each = max(min(spent) // how.trial, 1)
     room = (ON_GPU if worker.gpu else SHARED) // 2 // calls.drawn[0].size
     wanted = max(1, round(how.ns / each))
     count = max(1, min(wanted, how.sets if most is None else most, room))
-    in_place = any(name in calls.drawn[0].layouts for name in session.harness.outputs)
+    in_place = any(name in calls.drawn[0].layouts for name in work.session.harness.outputs)
     for number in range(1, count):
-        drawn = (
-            session.harness.draw(dims, rng.getrandbits(62), kind)
-            if number < how.bases
-            else calls.drawn[number % how.bases]
-        )
-        calls.fill(number, drawn)
+        calls.fill(number, work.draw() if number < how.bases else calls.drawn[number % how.bases])
     calls.prepare(WAIT_MS)
     return calls, 1 if in_place else max(1, round(wanted / count))
 
@@ -143,28 +123,20 @@ def batching(worker: Worker) -> Batching:
     return GPU if worker.gpu else CPU
 
 
-def batch(
-    session: RunnerCommand,
-    calls: CallSets,
-    side: str,
-    rounds: int,
-    rng: random.Random,
-    limit_ms: float,
-    compared: float,
-) -> tuple[int, int]:
+def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> tuple[int, int]:
     """Take one batch. Return its nanoseconds, and those beside in which other work had the CPU. Raises KernelProblem.
 
     What the process and this one waited is no time of the batch, as long as none of the kernel's threads had a CPU.
     """
-    worker, count = calls.worker, len(calls.drawn)
+    worker, count = work.worker, len(calls.drawn)
     calls.restore()
-    calls.change(rng)
+    calls.change(work.rng)
     before = worker.scheduled_ns()
-    answer, spent = calls.run(side, count, rounds, limit_ms)
+    answer, spent = calls.run(side, count, rounds, work.limit_ms)
     waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
     delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
-    if rng.random() < compared:
-        compare(session, calls, side, answer, rng.randrange(count))
+    if work.rng.random() < compared:
+        compare(work.session, calls, side, answer, work.rng.randrange(count))
     return max(spent - delayed - worker.idle_ns, 1), delayed
 
 
@@ -189,34 +161,27 @@ def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limi
     share = 1e6 * float(span_ms) / len(session.harness.cases)
     cases = {}
     with turn(worker.gpu):
-        for case, dims in session.harness.cases.items():
+        for case in session.harness.cases:
+            work = WorkerCase(session, worker, case, session.kinds[0], rng, float(limit_ms))
             try:
-                cases[case] = _fresh(session, worker, case, dims, rng, share, float(limit_ms))
+                cases[case] = _fresh(work, share)
             except KernelProblem as err:
-                raise told(err, (case, session.kinds[0]), "the audit on fresh inputs") from err
+                raise work.told(err, "the audit on fresh inputs") from err
     return {"cases": cases, "problem": None}
 
 
-def _fresh(
-    session: RunnerCommand,
-    worker: Worker,
-    case: str,
-    dims: dict[str, int],
-    rng: random.Random,
-    share: float,
-    limit_ms: float,
-) -> dict[str, Any]:
-    calls, _ = ready(session, worker, case, dims, rng, limit_ms, FRESH_SETS)
-    count, kind = len(calls.drawn), session.kinds[0]
+def _fresh(work: WorkerCase, share: float) -> dict[str, Any]:
+    calls, _ = ready(work, FRESH_SETS)
+    count, rng = len(calls.drawn), work.rng
     times: dict[str, list[int]] = {"a": [], "b": []}
     compared, spent = 0, 0.0
     while len(times["a"]) < FEWEST_PAIRS or (spent < share and len(times["a"]) < FRESH_PAIRS):
         for side in rng.sample("ab", 2):
             for number in range(count):
-                calls.fill(number, session.harness.draw(dims, rng.getrandbits(62), kind))
+                calls.fill(number, work.draw())
             calls.prepare(WAIT_MS)
             looks = side == "b" and (not times["b"] or rng.random() < 0.3)
-            taken, _ = batch(session, calls, side, 1, rng, limit_ms, float(looks))
+            taken, _ = batch(work, calls, side, 1, float(looks))
             compared += looks
             spent += taken
             times[side].append(taken)
@@ -226,9 +191,10 @@ def _fresh(
 def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
     """Call a kernel so many times in each case, for a profiler."""
     worker = session.worker({"a": kernel})
-    for case, dims in session.harness.cases.items():
-        one = CallSets(session.harness, worker, case, dims, session.kinds[0])
-        one.fill(0, session.harness.draw(dims, 1, session.kinds[0]))
+    for case in session.harness.cases:
+        work = WorkerCase(session, worker, case, session.kinds[0], random.Random(1), WAIT_MS)
+        one = work.calls()
+        one.fill(0, work.draw())
         one.prepare(WAIT_MS)
         one.run("a", 1, int(calls), WAIT_MS)
     return {}
