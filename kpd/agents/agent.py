@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, runtime_checkable
 
 from kpd.claude.question import Ledger
 from kpd.model.agents import AgentTraits
@@ -170,6 +170,17 @@ class Agent(Protocol):
     async def close(self) -> None:
         """Release what the agent holds (processes, connections)."""
         return
+
+
+@runtime_checkable
+class ReflectingAgent(Protocol):
+    """An agent that can improve its own tools."""
+
+    async def reflect(self, context: Context) -> None:
+        """Improve the agent's tools after an iteration of its own has ended, in a run that wants that.
+
+        What fails here is recorded, and is no trouble of the run.
+        """
 
 
 @dataclass(frozen=True, slots=True)

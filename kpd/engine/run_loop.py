@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kpd.agents.agent import Agent, Exhausted
+from kpd.agents.agent import Agent, Exhausted, ReflectingAgent
 from kpd.agents.catalogue import make_agent
 from kpd.engine import edits, plan
 from kpd.engine.attempt import Attempt, Unconfirmed
@@ -17,8 +17,10 @@ from kpd.engine.host_trouble import RunRestart, handle_trouble, note_peaks
 from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.placement import Placement
+from kpd.engine.proposing import context_of
 from kpd.engine.record import write_report
 from kpd.engine.sanitize import Beside, sanitize
+from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
@@ -212,6 +214,9 @@ class RunLoop:
             self._begin(step, at.agent)
         try:
             await self.control.run(iterate(at))
+            if self.run.evolve and isinstance(at.agent, ReflectingAgent):
+                context = replace(context_of(at, None), serve=partial(serve_session, at))
+                await self.control.run(at.agent.reflect(context))
         except Exhausted as err:
             for_good = not plan.explores(self.run, step.agent)
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", NothingLeft(err.why), for_good))

@@ -146,6 +146,7 @@ class RunQueued(RunFact):
     by: str = ""
     approve: bool = False
     traits: dict[str, AgentTraits] = field(default_factory=dict)
+    evolve: bool = False
 
 
 @dataclass(frozen=True, slots=True)

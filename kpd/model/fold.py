@@ -120,7 +120,10 @@ def _playback_changed(state: State, at: float, fact: e.PlaybackChanged) -> State
 
 @reduces(e.RunQueued)
 def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
-    run = Run(fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits)
+    run = Run(
+        fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits,
+        evolve=fact.evolve,
+    )  # fmt: skip
     return replace(state, runs={**state.runs, fact.run: run})
 
 

@@ -62,7 +62,7 @@ class Run:
     the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
     had ended: it goes on only to measure what a person brought back. `confinement` is what confines its candidates.
     `own_files` is what its task says of the files that it began with. `sanitizes`: its winners are provisional until
-    compute-sanitizer has seen them.
+    compute-sanitizer has seen them. `evolve`: its coding agents may build tools.
     """
 
     id: str
@@ -99,6 +99,7 @@ class Run:
     confinement: Confinement | None = None
     own_files: OwnFiles = "right"
     sanitizes: bool = False
+    evolve: bool = False
 
     @property
     def begun(self) -> bool:

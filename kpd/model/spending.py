@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness"]
+Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness", "toolsmith"]
 
 
 @dataclass(frozen=True, slots=True)

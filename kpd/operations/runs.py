@@ -37,6 +37,7 @@ class QueueRun(OnDaemon):
     approve: Annotated[
         bool | None, Arg("", "let candidates wait for kpd approve before they are built", "--approve")
     ] = None
+    evolve: Annotated[bool | None, Arg("", "let coding agents build tools for later sessions", "--evolve")] = None
     iterations: Annotated[Count | None, ITERATIONS] = None
     patience: Annotated[Count | None, PATIENCE] = None
     min_gain_pct: Annotated[Percent | None, MIN_GAIN] = None

@@ -3,6 +3,7 @@
 from kpd.agents.agent import Agent, Context, Proposal
 from kpd.claude.errors import Unavailable
 from kpd.sessions.attempt import SessionAttempt
+from kpd.sessions.smith import Toolsmith
 from kpd.sessions.terms import settings_of, why_not
 from kpd.workspace.config import Config
 from kpd.workspace.environment import take_key
@@ -34,3 +35,8 @@ class SessionAgent(Agent):
         if why := why_not(self._name, self._config):
             raise Unavailable(why, "then kpd resume; kpd agent gives the run another one")
         return await attempt.proposal()
+
+    async def reflect(self, context: Context) -> None:
+        """Have the session of the iteration name what would have helped it, and build that."""
+        attempt = SessionAttempt(self._name, settings_of(self._name, self._config), context)
+        await Toolsmith(attempt, self._config.toolsmith).improve()

@@ -63,7 +63,7 @@ class SessionAttempt:
         if before is None or not self.folder.tree.is_dir():
             before = await self._opened()
         said, end = "", before.ended
-        paid = self._left_usd(before) > 0
+        paid = self.left_usd(before) > 0
         if not paid and not before.asked(self.answers):
             told = f"its session has cost {dollars(before.usd)} of {dollars(self.settings.usd)}"
             raise Exhausted(f"{self.name} is not asked again: {told}")
@@ -76,7 +76,7 @@ class SessionAttempt:
         while end in LISTENS and (notes := unread(self.context.latest())):
             before = past(self.context.events())
             assert before is not None
-            if before.left_s(0.0) <= 0 or self._left_usd(before) <= 0:
+            if before.left_s(0.0) <= 0 or self.left_usd(before) <= 0:
                 break  # the next iteration reads them
             result = await self._turn(before, False, notes)
             said, end = result.said, result.end
@@ -89,11 +89,11 @@ class SessionAttempt:
         limit = limit_s(self.settings, nth)
         await asyncio.to_thread(self.folder.prepare, self.context.task, self.context.incumbent, self.context.workspace)
         session = f"{run.id}.{self.context.number}"
-        self._record(e.SessionOpened(*self._at, session, argv(self.settings), limit))
+        self.record(e.SessionOpened(*self.at, session, argv(self.settings), limit))
         task = self.context.task.name
         given = await asyncio.to_thread(give, self.folder, self.context.workspace, self.context.tools(), task)
         if given:
-            self._record(e.ToolsGiven(*self._at, session, given))
+            self.record(e.ToolsGiven(*self.at, session, given))
         return Past(session, limit, tools=given)
 
     async def _turn(self, before: Past, goes_on: bool, notes: tuple[Steering, ...] = ()) -> TurnResult:
@@ -108,7 +108,7 @@ class SessionAttempt:
         asking = Asking(context, before.session, place, self.settings.ask_s, before.requests)
         async with context.serve(self.folder.root, self.folder.tree, budget) as socket:
             try:
-                talk = await self._started(conversation, before.own, socket, asking, tools)
+                talk = await self.started(conversation, before.own, socket, asking, tools)
                 try:
                     result = await self._talked(talk, conversation, before, goes_on, left, notes)
                 finally:
@@ -125,12 +125,12 @@ class SessionAttempt:
     ) -> TurnResult:  # fmt: skip
         """Send the prompt of a turn that may take `left` seconds, and wait for its end."""
         remembers = bool(before.own) and talk.own == before.own
-        self._record(e.SessionKnown(*self._at, before.session, talk.own, talk.agent, talk.loads))
+        self.record(e.SessionKnown(*self.at, before.session, talk.own, talk.agent, talk.loads))
         prompt = await asyncio.to_thread(self._prompt, before, goes_on, remembers, notes)
-        turn, most_usd = before.turns + 1, self._most_usd(before)
+        turn, most_usd = before.turns + 1, self.most_usd(before)
         call = self.context.ledger.begin(self._purpose(goes_on or bool(notes)), self.name, most_usd)
         read = tuple(line.note for line in notes)
-        self._record(e.SessionPrompted(*self._at, before.session, turn, self.answers, goes_on, read))
+        self.record(e.SessionPrompted(*self.at, before.session, turn, self.answers, goes_on, read))
         conversation.note("operator" if notes else "kpd", prompt)
         cutting = asyncio.create_task(self._cut(talk), name="cutting a turn")
         begun, result = asyncio.get_running_loop().time(), TurnResult("cut")
@@ -154,7 +154,7 @@ class SessionAttempt:
         await self.context.until(is_cut)
         talk.cut()
 
-    async def _started(
+    async def started(
         self, conversation: Conversation, own: str, socket: Path, asking: Asking, tools: Sequence[ToolServer]
     ) -> Talk:
         """Start the agent. Raises Unavailable."""
@@ -214,8 +214,8 @@ class SessionAttempt:
         foreign = self._foreign()
         said = result.said.strip()[-2000:]
         claimed = brief.claimed_us(result.said)
-        self._record(
-            e.SessionTurned(*self._at, before.session, turn, result.end, round(seconds, 3), said, claimed, foreign)
+        self.record(
+            e.SessionTurned(*self.at, before.session, turn, result.end, round(seconds, 3), said, claimed, foreign)
         )
 
     def _foreign(self) -> tuple[str, ...]:
@@ -224,15 +224,15 @@ class SessionAttempt:
         except (OSError, TaskError) as err:  # a tree that cannot be read is no candidate either
             return (self.cleaner.text(str(err)),)
 
-    def _left_usd(self, before: Past) -> float:
+    def left_usd(self, before: Past) -> float:
         """Return what is left of the session's dollars; what a turn has cost whose end nobody saw is not counted."""
         return self.settings.usd - before.usd
 
-    def _most_usd(self, before: Past) -> float:
+    def most_usd(self, before: Past) -> float:
         """Return the dollars that the next turn may cost: what is left of the session's, and of the run's."""
         run = self.context.latest()
         of_run = run.budget.usd - run.spend.usd if run.budget.usd else self.settings.usd
-        return min(self._left_usd(before), max(of_run, 1e-9))  # the ledger refuses where the run has nothing left
+        return min(self.left_usd(before), max(of_run, 1e-9))  # the ledger refuses where the run has nothing left
 
     def _purpose(self, goes_on: bool) -> Purpose:
         failure = self.context.failure
@@ -241,10 +241,10 @@ class SessionAttempt:
         return "again" if failure.step == "propose" else "compile_fix" if failure.step == "build" else "runtime_fix"
 
     @property
-    def _at(self) -> tuple[str, int]:
+    def at(self) -> tuple[str, int]:
         return self.context.run.id, self.context.number
 
-    def _record(self, fact: e.IterationFact) -> None:
+    def record(self, fact: e.Fact) -> None:
         self.context.record(fact)
 
 

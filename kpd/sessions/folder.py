@@ -37,6 +37,11 @@ class SessionFolder:
         return self.root / "tools"
 
     @property
+    def tool(self) -> Path:
+        """Where the agent builds a tool after its iteration; before that it is not there."""
+        return self.root / "tool"
+
+    @property
     def brief(self) -> Path:
         return self.root / "TASK.md"
 
@@ -55,6 +60,19 @@ class SessionFolder:
         lay_task(self.tree, task, incumbent)
         for skill in load_skills(workspace).by_id.values():
             write_atomic(self.root / "skills" / f"{skill.id}.md", f"# {skill.id}\n\n{skill.signal}\n\n{skill.body}\n")
+
+    def prepare_tool(self, task: Task, incumbent: dict[str, bytes]) -> None:
+        """Make an empty folder for a tool, and the tree anew; the agent's own tree is moved to `worked`.
+
+        Raises OSError.
+        """
+        worked = self.root / "worked"
+        shutil.rmtree(worked, ignore_errors=True)
+        shutil.rmtree(self.tool, ignore_errors=True)
+        if self.tree.exists():
+            self.tree.rename(worked)
+        lay_task(self.tree, task, incumbent)
+        self.tool.mkdir()
 
     def proposed(self, task: Task) -> dict[str, bytes]:
         """Read the files that a candidate may have. One that is missing is left out. Raises OSError, TaskError."""

@@ -40,13 +40,13 @@ def order(
     beside = () if folder.root in socket.parents else (str(socket),)  # where the folder's path is too long for it
     opened = (str(folder.root), *beside, *installed(Path(program), workspace.root), *own)
     reads = (*map(glob.escape, opened), *READS, *settings.reads)
-    writes = tuple(glob.escape(str(path)) for path in (folder.tree, folder.state, folder.scratch))
+    writes = tuple(glob.escape(str(path)) for path in (folder.tree, folder.state, folder.scratch, folder.tool))
     return Order((program, *argv(settings)[1:]), str(folder.tree), env, reads, writes, settings.confined)
 
 
 def place(settings: AgentConfig, folder: SessionFolder, task: Task, servers: tuple[str, ...]) -> Place:
     """Return where the agent may act without asking anybody; `servers` are the built tools of its session."""
     tree = folder.tree.resolve()
-    writes = (tree, folder.scratch.resolve(), folder.state.resolve())
+    writes = (tree, folder.scratch.resolve(), folder.state.resolve(), folder.tool.resolve())
     reads = (folder.root.resolve(), Path("/usr"), Path("/opt"), *map(Path, settings.reads))
     return Place(tree, writes, reads, shown(task), (*COMMANDS, *settings.commands), servers)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from kpd.model.run import Budget
 from kpd.workspace.entry_points import NAME, PlugInError
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
-from kpd.workspace.strict import Count, Document, NotNegative, Percent, Positive, Text, nearest
+from kpd.workspace.strict import Count, Document, Few, NotNegative, Percent, Positive, Text, nearest
 from kpd.workspace.transports import TRANSPORTS, BadKey, is_here
 
 LOCAL = "local"
@@ -176,6 +176,20 @@ class AgentConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsmithConfig:
+    """Whether coding agents build tools for later sessions, where a run does not say it (`enabled`), and how long.
+
+    After each of its iterations an agent has `reflect_limit` to name what would have helped, `build_limit` to build it,
+    and the same again for each of `repairs` repairs.
+    """
+
+    enabled: bool = False
+    reflect_limit: Text = "3m"
+    build_limit: Text = "8m"
+    repairs: Few = 2
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     hosts: dict[str, HostConfig] = field(default_factory=lambda: {LOCAL: HostConfig()})
     run: RunConfig = field(default_factory=RunConfig)
@@ -183,6 +197,7 @@ class Config:
     tui: TuiConfig = field(default_factory=TuiConfig)
     notify: NotifyConfig = field(default_factory=NotifyConfig)
     agents: dict[str, AgentConfig] = field(default_factory=dict)
+    toolsmith: ToolsmithConfig = field(default_factory=ToolsmithConfig)
 
     def budget(self) -> Budget:
         """Return the budget of a run, as far as neither its command line nor its task sets other limits."""
@@ -212,6 +227,8 @@ def load_config(ws: Workspace) -> Config:
     config = replace(config, hosts={LOCAL: HostConfig(), **read})
     for name, agent in config.agents.items():
         _check_agent(document, name, agent)
+    for key in ("reflect_limit", "build_limit"):
+        _check_duration(document, getattr(config.toolsmith, key), "toolsmith", key)
     if config.run.host not in (ANY, *config.hosts):
         known = ", ".join((ANY, *config.hosts))
         raise document.error(f"'host' in [run] names {config.run.host!r}", f"known hosts are {known}", "run", "host")
@@ -227,6 +244,16 @@ def duration(text: str) -> float:
     if found is None or not float(found[1]):
         raise ValueError(f"{text!r} is no duration")
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def _check_duration(document: Document, text: str, *keys: str) -> None:
+    """Check one duration. Raises ConfigError."""
+    try:
+        duration(text)
+    except ValueError as err:
+        *tables, key = keys
+        message = f"'{key}' in [{'.'.join(tables)}]: {err}"
+        raise document.error(message, 'write "90s", "20m" or "1h"', *keys) from err
 
 
 def _check_agent(document: Document, name: str, agent: AgentConfig) -> None:

@@ -82,6 +82,13 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             )
         case e.PermissionAnswered(by=""):
             return (_DONE, "allowed") if fact.allowed else (_BAD, f"refused: {clean(fact.why)}")
+        case e.ToolsGiven():
+            return _NOTE, f"the session has {clean(', '.join(fact.tools))}"
+        case e.SmithTurned():
+            said = f": {clean(fact.said)}" if fact.task == "reflect" and fact.said else ""
+            return _NOTE, f"{fact.task}  {TURN_ENDS[fact.end]} ({seconds(fact.seconds)}){said}"
+        case e.SmithEnded():
+            return _smith(fact)
         case e.Billed() if fact.refused:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"
         case e.Billed():
@@ -98,6 +105,17 @@ def _turned(fact: e.SessionTurned) -> tuple[Mark, str]:
     foreign = f", and has changed {clean(', '.join(fact.foreign))}, which is not taken" if fact.foreign else ""
     told = f"turn {fact.turn} ends: {TURN_ENDS[fact.end]} ({seconds(fact.seconds)}){claim}{foreign}"
     return _DONE if fact.end == "done" and not fact.foreign else _BAD, told
+
+
+def _smith(fact: e.SmithEnded) -> tuple[Mark, str]:
+    """Say what came of a session's work on a tool."""
+    end = {
+        "nothing": "no tool was built", "unusable": "what was built is no tool",
+        "broken_off": "the work on a tool ended",
+        "qualified": f"{clean(fact.tool)} is qualified: later sessions get it",
+        "quarantined": f"{clean(fact.tool)} did not pass its checks: it is quarantined",
+    }[fact.end]  # fmt: skip
+    return _DONE if fact.end == "qualified" else _NOTE, end + (f": {clean(fact.why)}" if fact.why else "")
 
 
 def _found(fact: e.StepFact) -> str:

@@ -38,9 +38,10 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd)
     budget = given.over(task.budget.over(config.budget()))
     approve = config.run.approve if op.approve is None else op.approve
+    evolve = config.toolsmith.enabled if op.evolve is None else op.evolve
     queued = _new_run(engine)
     engine.journal.emit(
-        e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent, config))
+        e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent, config), evolve)
     )
     engine.wake()
     return {"run": queued}

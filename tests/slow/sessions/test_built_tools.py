@@ -55,3 +55,35 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
     assert "word-count, which you built for this task" in said and "other-tool" not in said
     shown = {one["ref"]: (one["state"], one["sessions"], one["used"]) for one in daemon.query("toolbox")}
     assert shown == {tool: ("quarantined", 1, 1), other: ("quarantined", 0, 0)}
+
+
+def test_a_session_builds_a_tool_repairs_it_and_the_next_one_uses_it(daemon: RealDaemon, workspace: Workspace) -> None:
+    here = ["run", 'ls "$HOME/../tool" | wc -l']
+    agent(
+        workspace,
+        [["call", "word-count", "count", {}], ["write", "kernel.c", kernel(2)], ["say", "MEMO: two\n"]],
+        [["say", "I counted by hand.\n\nIMPROVEMENT: a server that counts words\n"]],
+        [here, ["files", "../tool", server_tool(self_test="/absent/kernel.c")], ["say", "built\n"]],
+        [["files", "../tool", server_tool()], ["say", "mended\n"]],
+    )
+    daemon.start()
+    daemon.command("run", task="scale", agent="mine", iterations=2, evolve=True)
+    ended = daemon.until_event("smith_ended")["body"]
+    assert (ended["end"], ended["tool"].partition("@")[0]) == ("qualified", "word-count"), daemon.output
+    turns = [(event["body"]["task"], event["body"]["said"]) for event in daemon.events("smith_turned")]
+    assert turns == [("reflect", "a server that counts words"), ("build", "0\nbuilt"), ("mend", "mended")]
+    first, second = [event["body"] for event in daemon.events("tool_checked")]
+    assert [(one["name"], one["said"]) for one in first["checks"] if not one["ok"]] == [
+        ("self_test", "exit status 1: no such file: /absent/kernel.c")
+    ]
+    assert (first["tool"], first["version"] != second["version"]) == ("word-count", True)
+    states = {one["version"]: one["state"] for one in daemon.query("toolbox")}
+    assert states == {first["version"]: "quarantined", second["version"]: "qualified"}
+    told = (workspace.iteration_folder("scale", "r1", 1) / "session" / "state" / "prompt_3.md").read_text()
+    assert "its self-test: exit status 1: no such file: /absent/kernel.c" in told
+    bills = [event["body"]["purpose"] for event in daemon.events("billed")]
+    assert bills == ["propose", "toolsmith", "toolsmith", "toolsmith"]
+    called = daemon.until_event("tool_called", tool="count")["body"]
+    assert (called["iteration"], called["server"], called["ok"]) == (2, "word-count", True)
+    daemon.command("stop")
+    assert [event["body"]["tools"] for event in daemon.events("tools_given")] == [[ended["tool"]]]

@@ -15,8 +15,10 @@ def kernel(repeat: object) -> str:
     return KERNEL.format(repeat=repeat)
 
 
-def agent(workspace: Workspace, *turns: list[list[Any]], settings: str = "", **options: Any) -> None:
-    """Add the agent `mine`, which does `turns` in order; `options` are those of its script."""
+def agent(
+    workspace: Workspace, *turns: list[list[Any]], settings: str = "", name: str = "mine", **options: Any
+) -> None:
+    """Add an agent, which does `turns` in order; `options` are those of its script."""
     script = workspace.root.parent / "script.json"
     script.write_text(json.dumps({"turns": turns, **options}))
     command = json.dumps([sys.executable, str(PROGRAM), str(script)])

@@ -85,7 +85,7 @@ def step(what: str, *args: Any) -> None:
         case "servers":
             say(f"servers: {', '.join(SERVERS)}\n")
         case "call":
-            say(f"{args[1]} says: {call(*args)}\n")
+            say(f"{args[1]} says: {call(*args) if args[0] in SERVERS else 'there is no such server'}\n")
         case "files":  # a folder full of files
             for path, text in args[1].items():
                 at = Path(args[0]) / path

@@ -1,0 +1,147 @@
+"""Has the session of an iteration that has ended build one tool for later sessions, until it passes its checks."""
+
+import asyncio
+from collections.abc import Callable
+
+from kpd.claude.errors import OverBudget, Unavailable
+from kpd.model import events as e
+from kpd.model.tools import SmithEnd, SmithTask
+from kpd.model.trials import TrialBudget
+from kpd.sessions import program, smith_brief as words
+from kpd.sessions.asking import Asking
+from kpd.sessions.attempt import SessionAttempt
+from kpd.sessions.conversation import Conversation, transcript
+from kpd.sessions.past import Past, past
+from kpd.sessions.turn import TurnResult
+from kpd.text.endings import TURN_ENDS
+from kpd.text.tools import troubles
+from kpd.tools.files import BadTool, read_tool
+from kpd.tools.qualify import read_built
+from kpd.tools.registry import check, register
+from kpd.workspace.config import ToolsmithConfig, duration
+from kpd.workspace.run_files import write_atomic
+
+NO_TRIALS = TrialBudget(0, 0.0)
+"""While it builds a tool an agent may look at everything, and measure nothing: its iteration has ended."""
+LONGEST_SAID = 500
+
+
+class BrokenOff(Exception):
+    """The error that the session cannot go on with its tool; the message says why."""
+
+
+class Toolsmith:
+    """The work of one session on a tool, after the attempt at a candidate."""
+
+    def __init__(self, attempt: SessionAttempt, settings: ToolsmithConfig) -> None:
+        self._attempt = attempt
+        self._settings = settings
+        self._own = ""
+
+    async def improve(self) -> None:
+        """Let the session reflect, build, and repair; record what came of it. Raises JournalError."""
+        before = past(self._attempt.context.events())
+        if before is None or before.prompted is None:
+            return
+        self._own = before.own
+        try:
+            end, ref, why = await self._improved()
+        except (Unavailable, OverBudget, OSError, BrokenOff) as err:
+            end, ref, why = "broken_off", "", self._attempt.cleaner.text(str(err))
+        self._attempt.record(e.SmithEnded(*self._attempt.at, before.session, end, ref, why[:LONGEST_SAID]))
+
+    async def _improved(self) -> tuple[SmithEnd, str, str]:
+        attempt, context = self._attempt, self._attempt.context
+        folder, limit_s = attempt.folder, duration(self._settings.build_limit)
+        await asyncio.to_thread(folder.prepare_tool, context.task, context.incumbent)
+        outcome = context.latest().iteration(context.number)
+        reflected = await self._turn("reflect", words.reflect(outcome), duration(self._settings.reflect_limit))
+        improvement = words.improvement(reflected.said)
+        if not improvement:
+            return "nothing", "", "it names no improvement"
+        result = await self._turn("build", words.build(improvement, folder, context.task), limit_s)
+        for left in reversed(range(self._settings.repairs + 1)):
+            if not await asyncio.to_thread(read_or_none, attempt):
+                return "nothing", "", f"nothing was built: {TURN_ENDS[result.end]}"
+            end, ref, trouble = await self._checked()
+            if end == "qualified" or not left:
+                return end, ref, trouble
+            result = await self._turn("mend", words.mend(trouble), limit_s)
+        raise AssertionError("the last repair is checked, too")
+
+    async def _checked(self) -> tuple[SmithEnd, str, str]:
+        """Check what lies in the tool's folder; return what it is, and what is wrong with it."""
+        attempt, context = self._attempt, self._attempt.context
+        try:
+            files, manifest = await asyncio.to_thread(read_built, attempt.folder.tool)
+        except BadTool as err:
+            return "unusable", "", f"- {err}"
+        version = register(context.workspace, files, manifest, context.task.name, attempt.record, *attempt.at)
+        found = context.tools()[f"{manifest.name}@{version}"]
+        if found.stopped or found.task != context.task.name:
+            return "unusable", found.ref, f"- {found.ref} is {found.stopped or f'a tool of {found.task}'} already"
+        confined = attempt.settings.confined
+        await check(context.workspace, found, context.task, context.incumbent, attempt.record, confined)
+        now = context.tools()[found.ref]
+        return "qualified" if now.state == "qualified" else "quarantined", now.ref, troubles(now.checks)
+
+    async def _turn(self, task: SmithTask, prompt: str, limit_s: float) -> TurnResult:
+        """Start the agent, send it one prompt in its session, and wait. Raises Unavailable, OverBudget, BrokenOff."""
+        attempt, context = self._attempt, self._attempt.context
+        before = past(context.events())
+        assert before is not None
+        if attempt.left_usd(before) <= 0:
+            raise BrokenOff("the dollars of the session are used")
+        await context.ready()
+        conversation = Conversation(context.say, attempt.folder.log, attempt.cleaner)
+        place = program.place(attempt.settings, attempt.folder, context.task, ())
+        asking = Asking(context, before.session, place, attempt.settings.ask_s, before.requests)
+        async with context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS) as socket:
+            talk = await attempt.started(conversation, self._own, socket, asking, ())
+            try:
+                remembers = bool(self._own) and talk.own == self._own
+                self._own = talk.own
+                attempt.record(e.SessionKnown(*attempt.at, before.session, talk.own, talk.agent, talk.loads))
+                told = prompt if remembers else words.restarted(attempt.folder.brief, prompt)
+                asked = self._asked(task, told, conversation, before)
+                result = TurnResult("cut")
+                try:
+                    result = await talk.ask(told, limit_s, attempt.most_usd(before))
+                finally:
+                    asked(result)
+            finally:
+                await talk.close()
+                asking.close()
+        write_atomic(
+            context.home / "session.md", attempt.cleaner.text(await asyncio.to_thread(transcript, attempt.folder.log))
+        )
+        return result
+
+    def _asked(
+        self, task: SmithTask, told: str, conversation: Conversation, before: Past
+    ) -> Callable[[TurnResult], None]:
+        """Record that a prompt is about to be sent; the returned function records how that ended."""
+        attempt, loop = self._attempt, asyncio.get_running_loop()
+        call = attempt.context.ledger.begin("toolsmith", attempt.name, attempt.most_usd(before))
+        conversation.note("kpd", told)
+        begun = loop.time()
+
+        def ended(result: TurnResult) -> None:
+            conversation.close()
+            seconds = round(loop.time() - begun, 3)
+            attempt.context.ledger.billed(call, result.usage, conversation.usd, result.cut)
+            said = words.improvement(result.said) if task == "reflect" else result.said.strip()
+            attempt.record(
+                e.SmithTurned(*attempt.at, before.session, task, result.end, seconds, said[-LONGEST_SAID:])
+            )  # fmt: skip
+            conversation.note("kpd", TURN_ENDS[result.end])
+
+        return ended
+
+
+def read_or_none(attempt: SessionAttempt) -> bool:
+    """Return whether anything at all lies in the tool's folder; what cannot be read does."""
+    try:
+        return bool(read_tool(attempt.folder.tool))
+    except BadTool:
+        return True

@@ -1,0 +1,117 @@
+"""A session works on a tool after its iteration: a scripted agent's real process, a real log, real checks."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.engine.proposing import context_of
+from kpd.engine.tools.serving import serve_session
+from kpd.engine.turns import Turns, claim_of
+from kpd.hosts.job import device_claim, job_seconds
+from kpd.model import events as e
+from kpd.model.tools import active
+from kpd.sessions.attempt import SessionAttempt
+from kpd.sessions.smith import Toolsmith
+from kpd.sessions.terms import settings_of
+from kpd.workspace.config import ToolsmithConfig, load_config
+from tests.support.e2e.desk_place import Place
+from tests.support.sessions.scripted import agent
+from tests.support.tools.built import SKILL, server_tool
+
+NAMED = [["say", "IMPROVEMENT: notes on loops\n"]]
+BAD = server_tool(self_test="absent.c")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path / "w")
+    place.workspace.config.touch()
+    for fact in (
+        e.SessionOpened("r1", 2, "r1.2", (sys.executable,), 60.0),
+        e.SessionKnown("r1", 2, "r1.2", "their-own-7", "scripted 1", True),
+        e.SessionPrompted("r1", 2, "r1.2", 1, 0),
+        e.SessionTurned("r1", 2, "r1.2", 1, "done", 1.0),
+    ):
+        place.journal.emit(fact)
+    yield place
+    place.store.close()
+
+
+def session(place: Place) -> SessionAttempt:
+    context = replace(context_of(place.attempt, None), serve=partial(serve_session, place.attempt))
+    return SessionAttempt("mine", settings_of("mine", load_config(place.workspace)), context)
+
+
+async def ended(place: Place, *turns: list[list[Any]]) -> e.SmithEnded:
+    """What comes of a session that does these turns."""
+    agent(place.workspace, *turns)
+    device_claim.set(claim_of(Turns(place.journal), place.journal, "r1"))
+    job_seconds.set([])
+    attempt = session(place)
+    attempt.folder.prepare(place.task, attempt.context.incumbent, place.workspace)
+    attempt.folder.brief.write_text("the task")
+    await Toolsmith(attempt, ToolsmithConfig(repairs=1)).improve()
+    (found,) = place.facts(e.SmithEnded)
+    assert isinstance(found, e.SmithEnded)
+    return found
+
+
+def tasks(place: Place) -> list[str]:
+    return [fact.task for fact in place.facts(e.SmithTurned) if isinstance(fact, e.SmithTurned)]
+
+
+async def test_a_session_that_needs_nothing_builds_nothing(place: Place) -> None:
+    found = await ended(place, [["say", "All was there.\n\nIMPROVEMENT: nothing\n"]])
+    assert (found.end, tasks(place)) == ("nothing", ["reflect"])
+
+
+async def test_an_empty_folder_is_nothing_built_and_never_a_pass(place: Place) -> None:
+    found = await ended(place, NAMED, [["say", "It is done, all checks passed.\n"]])
+    assert (found.end, found.tool, tasks(place)) == ("nothing", "", ["reflect", "build"])
+    assert not place.journal.state.tools
+
+
+async def test_a_skill_alone_is_a_tool(place: Place) -> None:
+    found = await ended(place, NAMED, [["files", "../tool", SKILL]])
+    assert found.end == "qualified"
+    assert [one.ref for one in active(place.journal.state.tools, "scale")] == [found.tool]
+    own = next(iter(place.journal.state.tools.values()))
+    assert (own.run, own.iteration, own.task) == ("r1", 2, "scale")
+
+
+async def test_what_still_fails_after_its_repairs_is_quarantined(place: Place) -> None:
+    found = await ended(place, NAMED, [["files", "../tool", BAD]], [["say", "I see nothing wrong.\n"]])
+    assert (found.end, tasks(place)) == ("quarantined", ["reflect", "build", "mend"])
+    assert "absent.c" in found.why
+    assert place.journal.state.tools[found.tool].state == "quarantined"
+    assert active(place.journal.state.tools, "scale") == ()
+
+
+async def test_files_that_are_no_tool_are_never_registered(place: Place) -> None:
+    found = await ended(place, NAMED, [["files", "../tool", {"tool.toml": "name = 3"}]], [["say", "no\n"]])
+    assert (found.end, bool(place.journal.state.tools)) == ("unusable", False)
+    assert "'summary' is missing" in found.why
+
+
+async def test_what_a_person_has_quarantined_is_not_brought_back(place: Place) -> None:
+    first = await ended(place, NAMED, [["files", "../tool", SKILL]])
+    name, _, version = first.tool.partition("@")
+    place.journal.emit(e.ToolQuarantined(name, version, "it misleads", "ada"))
+    attempt = session(place)
+    (attempt.folder.state / "turns").write_text("0")
+    await Toolsmith(attempt, ToolsmithConfig(repairs=1)).improve()
+    last = place.facts(e.SmithEnded)[-1]
+    assert isinstance(last, e.SmithEnded)
+    assert (last.end, last.tool) == ("unusable", first.tool)
+    assert active(place.journal.state.tools, "scale") == ()
+
+
+async def test_an_agent_that_crashes_leaves_the_run_alone(place: Place) -> None:
+    found = await ended(place, NAMED, [["exit", 3]])
+    assert found.end == "nothing"
+    assert [fact.end for fact in place.facts(e.SmithTurned) if isinstance(fact, e.SmithTurned)] == ["done", "crash"]
