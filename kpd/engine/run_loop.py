@@ -32,7 +32,7 @@ from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.agents import AGAIN, EDIT
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
-from kpd.model.notices import NotMeasuredAgain, NotWritten
+from kpd.model.notices import NotMeasuredAgain, NotWritten, Said
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
 from kpd.model.waits import ForSanitizer
@@ -214,9 +214,7 @@ class RunLoop:
             self._begin(step, at.agent)
         try:
             await self.control.run(iterate(at))
-            if self.run.evolve and isinstance(at.agent, ReflectingAgent):
-                context = replace(context_of(at, None), serve=partial(serve_session, at))
-                await self.control.run(at.agent.reflect(context))
+            await self._reflect(at)
         except Exhausted as err:
             for_good = not plan.explores(self.run, step.agent)
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", NothingLeft(err.why), for_good))
@@ -227,6 +225,17 @@ class RunLoop:
                 raise
             self._give_up(interrupted)
         return at.bench
+
+    async def _reflect(self, at: Attempt) -> None:
+        """Let the agent improve its tools, if the run wants that and the agent can. Raises Interrupted."""
+        if not self.run.evolve or not isinstance(at.agent, ReflectingAgent):
+            return
+        try:
+            context = replace(context_of(at, None), serve=partial(serve_session, at))
+            await self.control.run(at.agent.reflect(context))
+        except OSError as err:
+            told = f"no tool was built after {self.run_id}.{at.number}: {err}"
+            self.journal.emit(e.Noticed("warning", Said(told)))
 
     def _attempt(self, number: int, agent: str, task: Task, bench: Bench) -> Attempt:
         if agent not in self._agents:
