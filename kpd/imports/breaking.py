@@ -1,8 +1,9 @@
 """Breaks a kernel, to see whether anything notices: bodies are emptied, or outputs are zeros."""
 
 import ast
+import re
 
-from kpd.source.text import code
+from kpd.source.text import blank, code
 from kpd.source.tree import grammar, parsed, walk
 
 _ZEROED = """
@@ -32,6 +33,7 @@ def broken(files: dict[str, bytes]) -> dict[str, bytes]:
     return found
 
 
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\[\s\S])*", re.MULTILINE)
 _SUFFIXES = (".c", ".cc", ".cpp", ".cxx", ".cu")
 
 
@@ -66,7 +68,8 @@ def _returns(body: list[ast.stmt], name: str) -> bool:
 def _compiled(path: str, text: str) -> str:
     """Empty the bodies of the functions of C, C++ and CUDA; those that return a value return zero."""
     found = []
-    for node in walk(parsed(grammar(path), code(path, text))):
+    plain = _DIRECTIVE.sub(lambda directive: blank(directive[0]), code(path, text))
+    for node in walk(parsed(grammar(path), plain)):
         body = node.child_by_field_name("body") if node.type == "function_definition" else None
         kind = node.child_by_field_name("type")
         if body is None or body.type != "compound_statement" or kind is None:

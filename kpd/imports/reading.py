@@ -52,9 +52,7 @@ def understand(stdout: str, prefers: tuple[str, ...], known: dict[str, Any], ans
             "name a command that prints one with --bench, or let it print one",
         )
     if (count := _objects(stdout)) > 1 and not answers.last:
-        raise Unclear(
-            OpenQuestion("--last", f"the benchmark printed {count} JSON objects: is the last one the result?")
-        )
+        raise Unclear(OpenQuestion("--last", f"the benchmark printed {count} JSON objects: is the last the result?"))
     score = _score(table, answers.score or str(known.get("score", "")), prefers)
     cases, unit, names = _cases(table, score)
     found = tuple(claims(table, score, frozenset(good.lower() for good in answers.good)))

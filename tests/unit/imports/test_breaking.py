@@ -21,6 +21,9 @@ class M:
         return x
 """
 C = """
+#include "k.h"
+#define TWICE(x) \\
+  (2 * (x))
 /* { */ static inline int g(int a) { return a; }
 void f(float *x, int n) {
   if (n) { x[0] = g(n); }
@@ -28,6 +31,9 @@ void f(float *x, int n) {
 char *h(void) { return 0 ? "}" : 0; }
 """
 EMPTY = """
+#include "k.h"
+#define TWICE(x) \\
+  (2 * (x))
 /* { */ static inline int g(int a) { return 0; }
 void f(float *x, int n) { }
 char *h(void) { return 0; }

@@ -1,0 +1,133 @@
+"""Folders of other tools become tasks that kpd takes as they are, each with a kernel that fails when it is broken."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kpd.workspace.task import load_task
+from tests.support.cli.roots import root
+from tests.support.imports import pilot
+from tests.support.imports.folders import imported, written
+
+__all__ = ["root"]
+
+EVOLVED = {
+    "initial_program.py": "# EVOLVE-BLOCK-START\ndef scale(x):\n    return [2 * v for v in x]\n# EVOLVE-BLOCK-END\n",
+    "evaluator.py": """\
+import importlib.util
+from openevolve.evaluation_result import EvaluationResult
+def evaluate(path):
+    print("evaluating", path)
+    spec = importlib.util.spec_from_file_location("program", path)
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    right = program.scale([1, 4]) == [2, 8]
+    return EvaluationResult(metrics={"correctness": 1.0 if right else 0.5, "combined_score": min(0.8, 1.0)})
+""",
+    "config.yaml": "max_iterations: 3\n",
+}
+GOOGLE = {
+    "scale.cpp": "#include \"scale.h\"\nvoid scale(float *x, int n) {\n  for (int i = 0; i < n; i++) x[i] *= 2;\n}\n",
+    "scale.h": "void scale(float *x, int n);\n",
+    "include/benchmark/benchmark.h": "#include <stdio.h>\n",
+    "bench.cpp": """\
+#include <benchmark/benchmark.h>
+#include "scale.h"
+int main() {
+  float x[64] = {1};
+  scale(x, 64);
+  printf("{\\"context\\": {}, \\"benchmarks\\": [");
+  const char *row = "{\\"name\\": \\"%s\\", \\"run_type\\": \\"%s\\", \\"real_time\\": %f, \\"time_unit\\": \\"ns\\"}";
+  printf(row, "BM/64", "iteration", 1500.0);
+  printf(",");
+  printf(row, "BM/64_mean", "aggregate", 9.0);
+  printf("]}\\n");
+}
+""",
+    "check.cpp": "#include \"scale.h\"\n#include <stdio.h>\nint main() {\n  float x[1] = {3};\n  scale(x, 1);\n"
+                 "  printf(\"{\\\"ok\\\": %s}\\n\", x[0] == 6 ? \"true\" : \"false\");\n}\n",
+    "Makefile": "bench: bench.cpp scale.cpp\n\tg++ -O1 -Iinclude -o bench bench.cpp scale.cpp\n",
+}  # fmt: skip
+
+
+def test_a_prompted_folder_of_kernel_pilot(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told, said = imported(root, capsys, str(written(tmp_path / "scale", pilot.PROMPT)))
+    assert code == 0, said
+    task = load_task(root / "tasks" / "scale")
+    assert (task.areas, task.records) == (("src/",), ("benchmark.csv", "profile/", "solutions.jsonl"))
+    assert task.context == ("prompt.md", "interface.md")
+    assert "benchmark.csv" not in task.protected
+    assert told["format"] == "kernel-pilot"
+    assert any("2 cases (n2000, n4000)" in note for note in told["notes"])
+    assert any("a broken kernel fails" in note for note in told["notes"]), told["notes"]
+
+
+def test_a_standalone_folder_of_kernel_pilot(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = written(tmp_path / "h200_scale", pilot.STANDALONE)
+    code, told, said = imported(root, capsys, str(folder), "--device", "cpu")
+    assert code == 0, said
+    task = load_task(root / "tasks" / "h200_scale")
+    assert (task.areas, task.bench.limit_s, task.summary) == (("solution/",), 60.0, "scale")
+    assert any("1 cases (a)" in note for note in told["notes"])
+    assert any("a broken kernel fails" in note for note in told["notes"]), told["notes"]
+    code, told, said = imported(root, capsys, str(folder), "--as", "on_gpu")
+    assert code == 0, said
+    assert load_task(root / "tasks" / "on_gpu").need.gpu == "H200"
+    assert any("no GPU: nothing was run" in note for note in told["notes"])
+
+
+def test_a_standalone_folder_without_a_solution_has_no_baseline(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {path: text for path, text in pilot.STANDALONE.items() if not path.startswith("solution/")}
+    code, _, said = imported(root, capsys, str(written(tmp_path / "late", files)), "--device", "gpu")
+    assert code == 0, said
+    task = load_task(root / "tasks" / "late")
+    assert (task.baseline, task.editable, task.areas) == ("absent", (), ("solution/kernel.py",))
+
+
+def test_an_example_of_openevolve(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told, said = imported(root, capsys, str(written(tmp_path / "evolve", EVOLVED)))
+    assert code == 0, said
+    task = load_task(root / "tasks" / "evolve")
+    assert (task.editable, task.bench.direction) == (("initial_program.py",), "higher")
+    assert told["read"] == {"score": "score", "value": 0.8}
+    assert told["weak"][0].startswith("a candidate may change all")
+    assert any("correctness is 0.5" in note for note in told["notes"]), told["notes"]
+
+
+def test_a_program_of_google_benchmark_needs_a_check(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = written(tmp_path / "google", GOOGLE)
+    code, _, said = imported(root, capsys, str(folder))
+    assert (code, "nothing compares the results" in said, "--unchecked" in said) == (64, True, True), said
+    check = "g++ -o check check.cpp scale.cpp -x c++ && ./check"
+    code, told, said = imported(root, capsys, str(folder), "--check", "sh check.sh")
+    assert (code, "the task does not run" in said) == (64, True), said
+    (folder / "check.sh").write_text(f"{check}\n")
+    code, told, said = imported(root, capsys, str(folder), "--check", "sh check.sh")
+    assert code == 0, said
+    assert load_task(root / "tasks" / "google").editable == ("scale.cpp",)
+    assert told["read"] == {"score": "best_us", "value": 1.5}
+    assert any("a broken kernel fails" in note for note in told["notes"]), told["notes"]
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        ({"config.toml": "[task\n"}, "config.toml cannot be read"),
+        ({"bench/workloads.json": "{"}, "bench/workloads.json is no JSON"),
+        ({"bench/workloads.json": json.dumps([{"id": "gone", "n": 1, "production": True}])}, "gone: no result"),
+        ({"bench/benchmark.py": pilot.BENCH.replace('"PASSED"', '"SHIPSHAPE"')}, "a: SHIPSHAPE"),
+    ],
+)
+def test_what_a_standalone_folder_gets_wrong_is_quoted(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], asked: str
+) -> None:
+    files = {**pilot.STANDALONE, **change}
+    if "gone" in asked:
+        files["bench/benchmark.py"] = pilot.BENCH.replace('work["id"]', '"a"')
+    code, _, said = imported(root, capsys, str(written(tmp_path / "odd", files)), "--device", "cpu")
+    assert (code, asked in said) == (64, True), said
