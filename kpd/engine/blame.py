@@ -21,10 +21,11 @@ from kpd.model.notices import BuiltAgain
 from kpd.model.waits import ForIncumbent
 from kpd.text.faults import fault
 
-HOSTS_OWN: frozenset[HostErrorKind] = frozenset(
-    {"unreachable", "auth", "host_key", "no_python", "config", "no_compiler"}
-)
-"""Troubles of the link, or of what the host has: no candidate is suspected of them."""
+HOSTS_OWN: frozenset[HostErrorKind] = LOST | {"auth", "host_key", "no_python", "config", "no_compiler"}
+"""Troubles of the link, or of what the host has: no candidate is suspected of them.
+
+A helper that dies comes to no step: a request is sent again, and a job, which goes on meanwhile, is followed again.
+"""
 FAULTS = 2
 """So many troubles of a candidate, each of which the incumbent did not have, reject it."""
 BUSY_FAULTS = 4

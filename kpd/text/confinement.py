@@ -12,6 +12,19 @@ def means(has: Confinement) -> str:
     return f"{sandbox}, {'system calls filtered' if has.filtered else 'no filter of system calls'}"
 
 
+def holds(has: Confinement) -> tuple[str, ...]:
+    """List what candidates cannot do there; empty where nothing confines them."""
+    if not has.confined:
+        return ("kernels write no file and start no program",) if has.filtered else ()
+    since = {
+        1: "candidates read the system's files and their own, and write in their own folder",
+        NETWORK: "builds open no TCP connection",
+        SIGNALS: "builds signal no process outside",
+    }
+    found = tuple(what for version, what in since.items() if has.bubblewrap or has.landlock >= version)
+    return (*found, "kernels start no program and open no connection") if has.filtered else found
+
+
 def lacks(has: Confinement) -> tuple[str, ...]:
     """List what candidates can do there that a newer kernel would prevent; empty where all holds."""
     if not has.confined:

@@ -7,7 +7,7 @@ from kpd.hosts.preflight import gpu_checks
 from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.probe import COMPILERS, HostFacts
 from kpd.model.hosts import Check
-from kpd.text.confinement import lacks, means
+from kpd.text.confinement import holds, lacks, means
 from kpd.workspace.config import HostConfig
 from kpd.workspace.transports import is_here
 
@@ -79,12 +79,13 @@ def _disassembler(facts: HostFacts) -> Check:
 
 def _sandbox(facts: HostFacts) -> Check:
     has = facts["confinement"]
-    found = "; ".join((means(has), *lacks(has)))
+    found = "; ".join((means(has), *holds(has), *(f"but {what}" for what in lacks(has))))
     if has.confined and has.filtered:
         return Check("sandbox", "ok", found)
     if facts["system"] != "Linux":
         return Check("sandbox", "off", found)  # nothing can be done about it
-    remedy = f"{INSTALL.format('bubblewrap')}, or boot Linux 6.12 or later with landlock among lsm="
+    remedy = f"{INSTALL.format('bubblewrap')}, or boot Linux 6.12 or later with landlock among lsm=; if neither can be"
+    remedy += ", give its address as that of a user of its own (jobs@host)"
     return Check("sandbox", "bad", found, remedy if not has.confined else "a kernel with CONFIG_SECCOMP_FILTER")
 
 

@@ -4,7 +4,7 @@
  *   report.c   the JSON, and what went wrong       values.c           kinds of inputs
  *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
  *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
- *   crew.c     work in several threads             worker.c           the process that runs untrusted code
+ *   crew.c     work in several threads             worker.c, serve.c  the process that runs untrusted code
  *   sizes.c    sizes that no case names            fence.c            pages without access beside the buffers
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls

@@ -50,14 +50,10 @@ static outcome load(void) {
     return o;
 }
 
-/* The inputs of `v`, for a call of the baseline. */
+/* The inputs of `v`, for a call of the baseline. What they should be is kept once: a large task has no memory to spare. */
 static void give(view *own, const view *v) {
-    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        if (!is_read(&v->buffers[b])) continue;
-        size_t bytes = v->buffers[b].count * element(v->buffers[b].type);
-        memcpy(own->pristine[b], v->pristine[b], bytes);
-        memcpy(own->data[b], v->pristine[b], bytes);
-    }
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) own->pristine[b] = v->pristine[b];
+    arena_show(own);
     arena_poison(own);
 }
 

@@ -1,4 +1,5 @@
-/* The worker: a child that loads the kernels and runs them, and that knows neither the secret seed nor the truth.
+/* The worker, as the driver sees it: a child that loads the kernels and runs them (serve.c), and that knows neither the secret
+ * seed nor the truth.
  *
  * It is forked before the seed is read. The driver asks it for one thing at a time over a socket pair and waits no longer
  * than a limit, so that a kernel that crashes, hangs or ends the process is an answer, not an accident.
@@ -6,11 +7,10 @@
  * Its sandbox (sandbox.c) keeps the driver, other jobs and the host from it. Both kernels and the clock share the worker:
  * that code in it does not falsify its times there, other measurements have to show.
  */
-#include "driver.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fenv.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,102 +23,14 @@
 #define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
-typedef struct {
-    enum { LOAD, CALL, RESIZE, TIME, AUDIT, FETCH, STOPWATCH, RESUME, FRESH_BEGIN, TAKE, FRESH } what;
-    slot which;
-    int number, set, amount;
-    uint64_t seed;
-    kpd_case size; /* of RESIZE */
-    char paths[2][PATH_BYTES];
-} request;
-
 /* The candidate's worker, and the referee: a worker of its own for the baseline, where its outputs are the truth. */
 static pid_t children[2] = {-1, -1};
-static int lines[2] = {-1, -1}, asked_for_threads[2] = {-1, -1}, line_to_driver = -1, current;
+static int lines[2] = {-1, -1}, asked_for_threads[2] = {-1, -1}, current;
 #define child children[current]
 #define line_to_child lines[current]
 #define asks_for_thread asked_for_threads[current]
 
 void worker_use(int referee) { current = referee; }
-
-/* ── in the child ─────────────────────────────────────────────────────────────────────────────────────────────────── */
-
-static void load(const request *asked, outcome *answer) {
-    for (int turn = 0; turn < 2 && answer->how == DONE; turn++) {
-        slot which = turn == 0 ? asked->which : (slot)!asked->which;
-        if (asked->paths[which][0]) engine_load(asked->paths[which], which, answer);
-    }
-    if (!calls_seal() && answer->how == DONE) {
-        answer->how = REFUSED;
-        snprintf(answer->message, sizeof answer->message, "a thread that it starts when it is loaded filters its system calls");
-    }
-}
-
-void worker_tell(const outcome *answer) {
-    if (send(line_to_driver, answer, sizeof *answer, 0) != (ssize_t)sizeof *answer) _exit(0);
-}
-
-static request next_request(void) {
-    request asked;
-    if (recv(line_to_driver, &asked, sizeof asked, MSG_WAITALL) != (ssize_t)sizeof asked) _exit(0);
-    return asked;
-}
-
-/* The driver starts its own clock before it lets the timing go on; from then on it may be long until this process runs. */
-void worker_begun(uint64_t expected_ns) {
-    worker_tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)});
-    next_request();
-    worker_tell(&(outcome){.how = AWAKE});
-}
-
-void worker_pause(view *v) {
-    worker_tell(&(outcome){.how = PAUSED});
-    for (request asked = next_request(); asked.what == FETCH; asked = next_request()) {
-        outcome answer = {.how = DONE};
-        engine_fetch(v, asked.set, &answer);
-        worker_tell(&answer);
-    }
-    worker_tell(&(outcome){.how = AWAKE});
-}
-
-static void resize(view *v, const request *asked) {
-    static kpd_case size;
-    size = asked->size;
-    fence_lower();
-    arena_resize(v, &size, asked->amount);
-}
-
-static void serve(view *cases, measurement *shared) {
-    outcome answer = {.how = DONE};
-    if (engine_fences) fence_watch();
-    engine_start(shared, &answer);
-    for (;;) {
-        worker_tell(&answer);
-        request asked = next_request();
-        memset(&answer, 0, sizeof answer);
-        view *v = &cases[asked.number];
-        fesetenv(FE_DFL_ENV);
-        errno = 0;
-        switch (asked.what) {
-        case LOAD: load(&asked, &answer); break;
-        case CALL:
-            fence_raise(v);
-            engine_call(v, asked.which, asked.set, asked.amount, &answer);
-            break;
-        case RESIZE: resize(v, &asked); break;
-        case TIME: engine_time(v, asked.amount, asked.seed, &answer); break;
-        case AUDIT: engine_audit(v, asked.which, asked.set, &answer); break;
-        case FETCH: engine_fetch(v, asked.set, &answer); break;
-        case STOPWATCH: engine_stopwatch(v, asked.amount, &answer); break;
-        case FRESH_BEGIN: engine_fresh_begin(v, asked.seed, &answer); break;
-        case TAKE: engine_take(v, asked.set, &answer); break;
-        case FRESH: engine_fresh(v, asked.which, asked.amount, asked.set, &answer); break;
-        case RESUME: break;
-        }
-    }
-}
-
-/* ── in the driver ────────────────────────────────────────────────────────────────────────────────────────────────── */
 
 /* Fork the worker. What a kernel prints does not reach the driver's standard output, which is the report. */
 void worker_start(view *views, measurement *shared, const char *const objects[2]) {
@@ -143,10 +55,9 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     close(null);
-    line_to_driver = pair[1];
-    limits_enter(line_to_driver);
+    limits_enter(pair[1]);
     sandbox_enter(objects);
-    serve(views, shared);
+    worker_serve(pair[1], views, shared);
 }
 
 static outcome ended(int killed) {

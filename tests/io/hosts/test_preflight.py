@@ -65,13 +65,22 @@ def test_what_confines_jobs_is_told() -> None:
     def of(system: str = "Linux", **more: Any) -> Check:
         return check("sandbox", system=system, confinement=Confinement(**more))
 
-    assert of(landlock=6, filtered=True) == Check("sandbox", "ok", "Landlock 6, system calls filtered")
-    assert "could signal other" in of(landlock=5, filtered=True).found
-    assert of(landlock=4, filtered=True).found.count(";") == 1 and of(landlock=3, filtered=True).found.count(";") == 2
-    assert of(landlock=2, filtered=True).found.count(";") == 3
-    assert of(bubblewrap=True, filtered=True) == Check("sandbox", "ok", "bubblewrap, system calls filtered")
+    all_of_it = (
+        "candidates read the system's files and their own, and write in their own folder; "
+        "builds open no TCP connection; builds signal no process outside; "
+        "kernels start no program and open no connection"
+    )
+    six, bubblewrap = of(landlock=6, filtered=True), of(bubblewrap=True, filtered=True)
+    assert six == Check("sandbox", "ok", f"Landlock 6, system calls filtered; {all_of_it}")
+    assert bubblewrap == Check("sandbox", "ok", f"bubblewrap, system calls filtered; {all_of_it}")
+    five = of(landlock=5, filtered=True).found
+    assert "but a build could signal other" in five and "signal no process" not in five and "no TCP" in five
+    lacking = [of(landlock=version, filtered=True).found.count("; but ") for version in (1, 2, 3, 4, 5, 6)]
+    assert lacking == [3, 3, 2, 1, 1, 0]
+    assert "no TCP" not in of(landlock=3, filtered=True).found
     bare = of(filtered=True)
     assert bare.state == "bad" and "read the files" in bare.found and "change" not in bare.found
+    assert "kernels write no file" in bare.found and "a user of its own" in bare.remedy
     assert "install bubblewrap" in bare.remedy
     assert of().found.endswith("and change them") and of(landlock=7).state == "bad"
     assert of("Darwin").state == "off"

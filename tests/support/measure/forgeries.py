@@ -6,6 +6,7 @@ WORK = "for (volatile int r = 0; r < 50; r++)"
 SLOW = kernel(f"{WORK} {{ {LOOP} }}")
 """The incumbent of all of them: fifty times the work."""
 HALF = kernel(f"for (volatile int r = 0; r < 25; r++) {{ {LOOP} }}")
+TENTH = kernel(f"for (volatile int r = 0; r < 5; r++) {{ {LOOP} }}")
 
 KEEPS = kernel(
     "static struct { float x[4096], y[4096]; double s[4096], t[4096]; } kept[2];"

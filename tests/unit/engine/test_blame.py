@@ -86,10 +86,6 @@ def test_what_a_candidate_can_provoke_is_suspect(journal: EventJournal, kind: Ho
     assert not is_suspect(at, BUILD, HostError(kind, "")), "nothing of the candidate runs there"
 
 
-def test_a_helper_that_dies_again_and_again_is_no_trouble_of_the_hosts_own() -> None:
-    assert "helper_died" not in HOSTS_OWN, "where nothing confines a candidate, it can end the helper"
-
-
 async def test_a_candidate_that_changes_what_was_built_is_suspected_once_all_is_built_again(
     journal: EventJournal,
 ) -> None:

@@ -1,0 +1,87 @@
+/* In the worker: it does what the driver asks for, one thing at a time, and says how each ended. */
+#include "worker.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int line_to_driver = -1;
+
+static void load(const request *asked, outcome *answer) {
+    for (int turn = 0; turn < 2 && answer->how == DONE; turn++) {
+        slot which = turn == 0 ? asked->which : (slot)!asked->which;
+        if (asked->paths[which][0]) engine_load(asked->paths[which], which, answer);
+    }
+    if (!calls_seal() && answer->how == DONE) {
+        answer->how = REFUSED;
+        snprintf(answer->message, sizeof answer->message, "a thread that it starts when it is loaded filters its system calls");
+    }
+}
+
+void worker_tell(const outcome *answer) {
+    if (send(line_to_driver, answer, sizeof *answer, 0) != (ssize_t)sizeof *answer) _exit(0);
+}
+
+static request next_request(void) {
+    request asked;
+    if (recv(line_to_driver, &asked, sizeof asked, MSG_WAITALL) != (ssize_t)sizeof asked) _exit(0);
+    return asked;
+}
+
+/* The driver starts its own clock before it lets the timing go on; from then on it may be long until this process runs. */
+void worker_begun(uint64_t expected_ns) {
+    worker_tell(&(outcome){.how = BEGUN, .code = (int)(expected_ns / 1000)});
+    next_request();
+    worker_tell(&(outcome){.how = AWAKE});
+}
+
+void worker_pause(view *v) {
+    worker_tell(&(outcome){.how = PAUSED});
+    for (request asked = next_request(); asked.what == FETCH; asked = next_request()) {
+        outcome answer = {.how = DONE};
+        engine_fetch(v, asked.set, &answer);
+        worker_tell(&answer);
+    }
+    worker_tell(&(outcome){.how = AWAKE});
+}
+
+static void resize(view *v, const request *asked) {
+    static kpd_case size;
+    size = asked->size;
+    fence_lower();
+    arena_resize(v, &size, asked->amount);
+}
+
+void worker_serve(int line, view *cases, measurement *shared) {
+    line_to_driver = line;
+    outcome answer = {.how = DONE};
+    if (engine_fences) fence_watch();
+    engine_start(shared, &answer);
+    for (;;) {
+        worker_tell(&answer);
+        request asked = next_request();
+        memset(&answer, 0, sizeof answer);
+        view *v = &cases[asked.number];
+        fesetenv(FE_DFL_ENV);
+        errno = 0;
+        switch (asked.what) {
+        case LOAD: load(&asked, &answer); break;
+        case CALL:
+            fence_raise(v);
+            engine_call(v, asked.which, asked.set, asked.amount, &answer);
+            break;
+        case RESIZE: resize(v, &asked); break;
+        case TIME: engine_time(v, asked.amount, asked.seed, &answer); break;
+        case AUDIT: engine_audit(v, asked.which, asked.set, &answer); break;
+        case FETCH: engine_fetch(v, asked.set, &answer); break;
+        case STOPWATCH: engine_stopwatch(v, asked.amount, &answer); break;
+        case FRESH_BEGIN: engine_fresh_begin(v, asked.seed, &answer); break;
+        case TAKE: engine_take(v, asked.set, &answer); break;
+        case FRESH: engine_fresh(v, asked.which, asked.amount, asked.set, &answer); break;
+        case RESUME: break;
+        }
+    }
+}

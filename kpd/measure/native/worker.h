@@ -1,0 +1,18 @@
+/* What the driver asks of the worker: between worker.c, in the driver, and serve.c, in the worker. */
+#ifndef KPD_WORKER_H
+#define KPD_WORKER_H
+
+#include "driver.h"
+
+typedef struct {
+    enum { LOAD, CALL, RESIZE, TIME, AUDIT, FETCH, STOPWATCH, RESUME, FRESH_BEGIN, TAKE, FRESH } what;
+    slot which;
+    int number, set, amount;
+    uint64_t seed;
+    kpd_case size; /* of RESIZE */
+    char paths[2][PATH_BYTES];
+} request;
+
+_Noreturn void worker_serve(int line, view *cases, measurement *shared);
+
+#endif
