@@ -192,7 +192,8 @@ class AgentKind:
     `alone` takes no turns with others. What an `operators` agent proposes is a person's, so nobody is asked to approve
     it. `models`: it asks a model, so a run may choose which, and pays for it. An agent that `explores` has no turns of
     its own beside others: it searches the parameters that they left open. An agent that `waits` proposes nothing: its
-    run measures a person's edits. One with an `own_key` asks its model by itself, and [claude] says nothing of it.
+    run measures a person's edits. One with an `own_key` asks its model by itself, and [claude] says nothing of it. One
+    that `reflects` is a `ReflectingAgent`.
     """
 
     make: Callable[[Config, str], Agent]
@@ -203,6 +204,7 @@ class AgentKind:
     explores: bool = False
     waits: bool = False
     own_key: bool = False
+    reflects: bool = False
     refuse: Callable[[Workspace, str], str] = lambda workspace, of: ""
 
     @property

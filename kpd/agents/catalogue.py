@@ -42,6 +42,12 @@ def asks_models(names: str) -> bool:
     return any(found is not None and found.models and not found.own_key for found in known)
 
 
+def reflects(names: str, config: Config) -> bool:
+    """Return whether one of the agents in `names`, separated by commas, can build tools for later iterations."""
+    known = (_known(_whole(name, config)) for name in names.split(","))
+    return any(found is not None and found.reflects for found in known)
+
+
 def traits(names: str, config: Config) -> dict[str, AgentTraits]:
     """Return the traits of the agents in `names`, separated by commas; agents that are not installed are left out."""
     return {name: found.traits for name in names.split(",") if (found := _known(_whole(name, config))) is not None}

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
@@ -102,6 +103,9 @@ class Daemon:
             ledger.settle(self.journal)
             questions.drop(self.journal)
             self.engine.look_at_folders()
+            await asyncio.to_thread(
+                shutil.rmtree, self.workspace.rooms, ignore_errors=True
+            )  # of a daemon that was killed
             path = self.workspace.make_socket_folder()
             await stack.enter_async_context(Server(path, self.journal, self._query, self._command))
             self.workspace.socket_note.write_text(str(path))

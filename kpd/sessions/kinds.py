@@ -16,10 +16,12 @@ def _refused(workspace: Workspace, name: str) -> str:
 
 def _preset(name: str) -> AgentKind:
     return AgentKind(
-        lambda config, of: SessionAgent(name, config), models=True, own_key=True,
+        lambda config, of: SessionAgent(name, config), models=True, own_key=True, reflects=True,
         refuse=lambda workspace, of: _refused(workspace, name),
     )  # fmt: skip
 
 
 CLAUDE_CODE, CODEX, GEMINI, OPENCODE = map(_preset, ("claude-code", "codex", "gemini", "opencode"))
-CONFIGURED = AgentKind(lambda config, of: SessionAgent(of, config), "NAME", models=True, own_key=True, refuse=_refused)
+CONFIGURED = AgentKind(
+    lambda config, of: SessionAgent(of, config), "NAME", models=True, own_key=True, reflects=True, refuse=_refused
+)

@@ -1,9 +1,6 @@
 """Defines a turn of a session: one prompt, and all that the agent does about it."""
 
 import asyncio
-import contextlib
-import errno
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +10,7 @@ from kpd.hosts.keeper import Ending, Order
 from kpd.hosts.kept import KeptProcess
 from kpd.model.session import TurnEnd
 from kpd.model.spending import NOTHING, Usage
+from kpd.workspace.disk import used
 
 MOST_DISK = 2 << 30
 LOOK_S = 1.0
@@ -79,32 +77,9 @@ class Watch:
     async def _look(self) -> None:
         while not self.over.done():
             await asyncio.sleep(LOOK_S)
-            size, files = await asyncio.to_thread(used, self._folder)
+            size, files = await asyncio.to_thread(used, self._folder, MOST_DISK, MOST_FILES)
             if size > MOST_DISK or files > MOST_FILES:
                 self.end("disk", f"its folder has {size >> 20} MiB in {files:,} files")
-
-
-def used(folder: Path) -> tuple[int, int]:
-    """Return the bytes on disk and the number of files below a folder; links are not followed.
-
-    Folders so deep that they cannot be named count as too many files. This raises nothing.
-    """
-    size = files = 0
-    left = [str(folder)]
-    while left and files <= MOST_FILES and size <= MOST_DISK:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    files += 1
-                    if files > MOST_FILES or size > MOST_DISK:
-                        break
-                    if entry.is_dir(follow_symlinks=False):
-                        left.append(entry.path)
-                    with contextlib.suppress(FileNotFoundError):  # it has just been removed
-                        size += entry.stat(follow_symlinks=False).st_blocks * 512
-        except OSError as err:  # it has just been removed, or is closed
-            files = MOST_FILES + 1 if err.errno == errno.ENAMETOOLONG else files
-    return size, files
 
 
 def failed(ending: Ending, said: str) -> tuple[TurnEnd, str]:

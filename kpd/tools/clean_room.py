@@ -13,6 +13,7 @@ from pathlib import Path
 from kpd.hosts.keeper import Ending, Order
 from kpd.hosts.kept import KeptProcess
 from kpd.tools.files import lay
+from kpd.workspace.disk import used
 from kpd.workspace.run_files import digest, read_plain
 
 MOST_PROCESSES = 64
@@ -20,6 +21,10 @@ MOST_FILE = 64 << 20
 MOST_OUTPUT = 4 << 20
 MOST_SEEN = 2000
 """Processes, bytes of a file and of what a program prints; files of the task's copy that are compared."""
+MOST_DISK = 512 << 20
+MOST_ENTRIES = 20_000
+LOOK_S = 0.5
+"""Bytes and files of the whole room, and seconds between two looks at it."""
 CHUNK = 64 << 10
 
 
@@ -104,6 +109,13 @@ class CleanRoom:
                         return found
                     found[path.relative_to(self.root).as_posix()] = _digest(path)
         return found
+
+    async def overflow(self) -> None:
+        """Return as soon as the room holds too much."""
+        size = files = 0
+        while size <= MOST_DISK and files <= MOST_ENTRIES:
+            await asyncio.sleep(LOOK_S)
+            size, files = await asyncio.to_thread(used, self.root, MOST_DISK, MOST_ENTRIES)
 
     def remove(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)

@@ -3,14 +3,14 @@
 import asyncio
 import importlib.util
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpd.hosts.kept import can_confine
 from kpd.model.toolbox import ToolCheck, ToolCheckName
-from kpd.tools.clean_room import CleanRoom
+from kpd.tools.clean_room import MOST_DISK, MOST_ENTRIES, CleanRoom
 from kpd.tools.files import BadTool, read_tool
 from kpd.tools.manifest import SKILL, Manifest, command, read_manifest, skill_trouble
 from kpd.workspace.disk import explained
@@ -69,11 +69,7 @@ async def qualify(
     try:
         before = await asyncio.to_thread(room.seen)
         if manifest.server:
-            try:
-                async with asyncio.timeout(ALL_S):
-                    await _server(found, files, manifest, room)
-            except TimeoutError:
-                found.add("sample", f"all checks together took more than {ALL_S:.0f} s")
+            await _limited(found, _server(found, files, manifest, room), room)
         after = await asyncio.to_thread(room.seen)
         changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
         named = ", ".join(changed[:MOST_NAMED])
@@ -81,6 +77,22 @@ async def qualify(
     finally:
         await asyncio.to_thread(room.remove)
     return found
+
+
+async def _limited(found: Findings, work: Coroutine[None, None, None], room: CleanRoom) -> None:
+    """Do the work, which ends when its time is over or the room is full."""
+    working, filling = asyncio.create_task(work), asyncio.create_task(room.overflow())
+    try:
+        done, _ = await asyncio.wait({working, filling}, timeout=ALL_S, return_when=asyncio.FIRST_COMPLETED)
+        if working in done:
+            working.result()
+        else:
+            full = f"it has filled its folders: more than {MOST_DISK >> 20} MiB or {MOST_ENTRIES:,} files"
+            found.add("writes", full if filling in done else f"all checks together took more than {ALL_S:.0f} s")
+    finally:
+        for task in (working, filling):
+            task.cancel()
+        await asyncio.gather(working, filling, return_exceptions=True)
 
 
 async def _server(found: Findings, files: Mapping[str, bytes], manifest: Manifest, room: CleanRoom) -> None:

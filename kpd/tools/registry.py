@@ -41,9 +41,9 @@ async def check(
     Raises BadTool where its files are not what they were, OSError.
     """
     files = kept(workspace, found)
-    rooms = workspace.make_private() / "rooms"
-    rooms.mkdir(exist_ok=True)
-    room = CleanRoom(Path(tempfile.mkdtemp(prefix=f"{found.tool}-", dir=rooms)), confined)
+    workspace.make_private()
+    workspace.rooms.mkdir(exist_ok=True)
+    room = CleanRoom(Path(tempfile.mkdtemp(prefix=f"{found.tool}-", dir=workspace.rooms)), confined)
     seen = await qualify(files, read_manifest(files), room, lambda tree: lay_task(tree, task, editable))
     fact = e.ToolChecked(found.tool, found.version, tuple(seen.checks), seen.inventory, by)
     record(fact)

@@ -1,6 +1,8 @@
-"""Explains errors of the system about files."""
+"""Explains errors of the system about files, and looks how much of the disk is used."""
 
+import contextlib
 import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -27,3 +29,27 @@ def explained(err: OSError, what: str, remedy: str) -> tuple[str, str]:
         _, path, said = err.args[0][0]
         full = any(f"[Errno {number}]" in said for number in FULL)
     return (f"no space left on the disk of {path}", "free some space there") if full else (f"{path}: {said}", remedy)
+
+
+def used(folder: Path, most_bytes: int, most_files: int) -> tuple[int, int]:
+    """Return the bytes on disk and the number of files below a folder; links are not followed.
+
+    It stops beyond `most_bytes` or `most_files`. Folders so deep that they cannot be named count as too many files.
+    This raises nothing.
+    """
+    size = files = 0
+    left = [str(folder)]
+    while left and files <= most_files and size <= most_bytes:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    files += 1
+                    if files > most_files or size > most_bytes:
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+                    with contextlib.suppress(FileNotFoundError):  # it has just been removed
+                        size += entry.stat(follow_symlinks=False).st_blocks * 512
+        except OSError as err:  # it has just been removed, or is closed
+            files = most_files + 1 if err.errno == errno.ENAMETOOLONG else files
+    return size, files

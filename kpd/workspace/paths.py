@@ -114,6 +114,11 @@ class Workspace:
         """The folder of the local host's jobs and content store."""
         return self.private / "host"
 
+    @property
+    def rooms(self) -> Path:
+        """The folder in which tools that agents have built are checked."""
+        return self.private / "rooms"
+
     def run_folder(self, task: str, run: str) -> Path:
         return self.runs / task / run
 

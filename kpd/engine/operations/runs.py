@@ -38,6 +38,8 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd)
     budget = given.over(task.budget.over(config.budget()))
     approve = config.run.approve if op.approve is None else op.approve
+    if op.evolve and not catalogue.reflects(agent, config):
+        raise Refused(f"{agent} builds no tools", "only coding agents do: --agent claude-code, or another of theirs")
     evolve = config.toolsmith.enabled if op.evolve is None else op.evolve
     queued = _new_run(engine)
     engine.journal.emit(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kpd.sessions import turn
-from kpd.sessions.turn import used
+from kpd.workspace.disk import used
 
 DEPTH = 2100
 
@@ -16,18 +16,18 @@ def test_files_and_folders_count_and_links_are_not_followed(tmp_path: Path) -> N
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c").write_bytes(bytes(1 << 16))
     (tmp_path / "a" / "link").symlink_to("/usr")
-    size, files = used(tmp_path)
+    size, files = used(tmp_path, turn.MOST_DISK, turn.MOST_FILES)
     assert (size >= 1 << 16, files) == (True, 4)
-    assert used(tmp_path / "missing") == (0, 0)
+    assert used(tmp_path / "missing", turn.MOST_DISK, turn.MOST_FILES) == (0, 0)
 
 
 def test_the_count_ends_with_the_first_file_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abcd":
         (tmp_path / name).touch()
     monkeypatch.setattr(turn, "MOST_FILES", 4)
-    assert used(tmp_path)[1] == 4
+    assert used(tmp_path, turn.MOST_DISK, turn.MOST_FILES)[1] == 4
     monkeypatch.setattr(turn, "MOST_FILES", 2)
-    assert used(tmp_path)[1] == 3
+    assert used(tmp_path, turn.MOST_DISK, turn.MOST_FILES)[1] == 3
 
 
 @pytest.fixture
@@ -55,4 +55,4 @@ def deep(tmp_path: Path) -> Iterator[int]:
 
 
 def test_folders_too_deep_to_be_named_are_too_many(tmp_path: Path, deep: int) -> None:
-    assert used(tmp_path)[1] == turn.MOST_FILES + 1
+    assert used(tmp_path, turn.MOST_DISK, turn.MOST_FILES)[1] == turn.MOST_FILES + 1

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kpd.model.toolbox import ToolVersion
+from kpd.tools import clean_room
 from kpd.tools.clean_room import CleanRoom
 from kpd.tools.manifest import read_manifest
 from kpd.tools.qualify import Findings, qualify
@@ -84,6 +85,13 @@ async def test_a_bad_tool_fails_and_the_check_ends(checked: Check, tool: dict[st
     found = await checked(tool)
     assert says in failed(found)[check]
     assert not SERVER.passes(found.checks, found.inventory)
+
+
+async def test_a_tool_that_fills_the_disk_is_ended(checked: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clean_room, "MOST_ENTRIES", 100)
+    fill = "[open(os.environ['HOME'] + '/' + str(n), 'w').close() for n in range(200)]; time.sleep(60)"
+    found = await checked(server_tool(body=fill, call_s=30))
+    assert "it has filled its folders" in failed(found)["writes"]
 
 
 async def test_nothing_can_be_written_outside_of_the_room(checked: Check, tmp_path: Path) -> None:

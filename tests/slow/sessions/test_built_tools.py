@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.sessions.scripted import agent, kernel
@@ -67,6 +70,8 @@ def test_a_session_builds_a_tool_repairs_it_and_the_next_one_uses_it(daemon: Rea
         [["files", "../tool", server_tool()], ["say", "mended\n"]],
     )
     daemon.start()
+    with pytest.raises(DaemonError, match="sweep builds no tools"):
+        daemon.command("run", task="scale", agent="sweep", evolve=True)
     daemon.command("run", task="scale", agent="mine", iterations=2, evolve=True)
     ended = daemon.until_event("smith_ended")["body"]
     assert (ended["end"], ended["tool"].partition("@")[0]) == ("qualified", "word-count"), daemon.output
