@@ -281,6 +281,7 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
     "steer": commands.steer,
     "rollback": commands.rollback,
     "skill": commands.skill,
+    "tools": commands.tools,
     "pin": commands.pin,
     "ban": commands.ban,
     "edit": editing.edit,

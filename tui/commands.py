@@ -16,6 +16,7 @@ from tui.format.text import clean
 from tui.model.answers import Diff, Problem
 from tui.model.selected import findings
 from tui.model.view import StatusMessage, View
+from tui.panes.tools import tool_lines
 from tui.screens.dialog import Modal
 from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
@@ -120,7 +121,7 @@ def _refused(app: "KpdApp", action: Action, why: str) -> str:
     return text
 
 
-async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, Any] | None:
+async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> Any:
     """Ask the daemon for what an action needs. Where it does not answer, show why and return None."""
     if app.feed is None:
         app.say(f"{act}: {no_link(app.view)}", good=False)
@@ -130,7 +131,7 @@ async def asked(app: "KpdApp", act: str, what: str, **args: Any) -> dict[str, An
     except DaemonError as err:
         app.say(f"{act}: {err}", good=False)
         return None
-    return found if isinstance(found, dict) else {}
+    return found
 
 
 def _refusal(action: Action, err: DaemonError) -> str:
@@ -201,6 +202,20 @@ def _stand(app: "KpdApp", action: Action, wanted: RuleSetting) -> None:
 def chosen_rule(app: "KpdApp") -> str:
     there = findings(app.view)
     return there[min(app.board.chosen_finding, len(there) - 1)].rule
+
+
+def tools(app: "KpdApp") -> None:
+    app.run_worker(_show_tools(app, app.view.at.run), group="send")
+
+
+async def _show_tools(app: "KpdApp", run: str) -> None:
+    called = await asked(app, "tools", "tool_calls", **({"run": run} if run else {}))
+    built = await asked(app, "tools", "toolbox")
+    if called is None or built is None:
+        return
+    await _on_the_board(app)
+    title = f"Tools of {run}" if run else "Tools"
+    app.push_screen(ReadingScreen(title, lambda width: tool_lines(called, built, width)))
 
 
 def skill(app: "KpdApp") -> None:

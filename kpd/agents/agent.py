@@ -87,7 +87,8 @@ class Context:
     `bottleneck` and `advice` are the incumbent's, without findings of rules that the operator has banned. `last` is the
     newest iteration that was profiled, and `changes` how its counters differ from what it was measured against. `runs`
     are all runs of the workspace. `home` is the iteration's own folder; `keep` writes an artefact (prompt.md, reply.md)
-    into it. `say` shows live output; `waits` shows what the agent waits for (None when it goes on). `ready` is awaited
+    into it. `say` shows live output, `tell` also on another
+    channel than the agent's; `waits` shows what the agent waits for (None when it goes on). `ready` is awaited
     before anything that costs money, since the operator may have paused the run. `ledger` records what calls cost.
     `serve` serves kpd's tools to an agent that works in a folder of its own: `kpd mcp` finds the socket by KPD_SESSION.
     `events` reads those of the iteration so far; `record` adds a fact to them. `latest` returns the run as the log has
@@ -121,6 +122,7 @@ class Context:
     base: SweepBase | None = None
     serve: ServeSession = _no_session
     events: Callable[[], Iterable[Event]] = tuple
+    tell: Callable[[str, str], None] = lambda channel, text: None
     latest: Callable[[], Run] = _no_log
     until: Callable[[Callable[[Run], bool]], Awaitable[None]] = _no_log
     record: Callable[[Fact], object] = lambda fact: None

@@ -80,6 +80,7 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
         home=attempt.folder.folder,
         workspace=attempt.workspace,
         say=attempt.say("agent"),
+        tell=lambda channel, text: attempt.say(channel)(text),
         keep=attempt.keep,
         waits=WaitReporter(attempt.journal, attempt.run_id),
         ready=attempt.control.ready,

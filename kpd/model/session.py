@@ -8,6 +8,10 @@ TurnEnd = Literal["done", "time", "money", "stopped", "cut", "crash", "flood", "
 output, because an operator cut it (`stopped`), with its step (`cut`), because its process failed, or unseen
 (`lost`): the daemon ended meanwhile."""
 
+AGENT, THOUGHT, TOOL, TOOL_DONE, TOOL_FAILED, EDIT = "agent", "thinks", "tool", "✓", "✗", "edit"
+KPD, OPERATOR = "kpd", "you"
+"""The channels of a session's conversation: who speaks, or what a line is about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -43,8 +43,6 @@ class Asking:
         else:
             self._record(asked)
             self._answered(number, answer)
-        if not answer.allowed:
-            self.context.say(f"\nkpd: refused: {answer.why}\n")
         return answer
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from kpd.agents import space
 from kpd.agents.agent import BadReply, Context, Exhausted, Proposal
 from kpd.model import events as e
 from kpd.model.run import Run, Steering
-from kpd.model.session import TurnEnd
+from kpd.model.session import KPD, OPERATOR, TurnEnd
 from kpd.model.spending import Purpose, dollars
 from kpd.model.trials import TrialBudget
 from kpd.sessions import brief, program
@@ -101,7 +101,7 @@ class SessionAttempt:
         context = self.context
         left = max(before.left_s(_last_word(self.folder.log)), min(LEAST_S, before.limit_s))
         await context.ready()
-        conversation = Conversation(context.say, self.folder.log, self.cleaner)
+        conversation = Conversation(context.tell, self.folder.log, self.cleaner)
         budget = TrialBudget(self.settings.trials, self.settings.device_s)
         tools = await asyncio.to_thread(servers, self.folder, before.tools, context.tools())
         place = program.place(self.settings, self.folder, context.task, tuple(one.name for one in tools))
@@ -115,7 +115,7 @@ class SessionAttempt:
                     await talk.close()
             finally:
                 asking.close()
-        conversation.note("kpd", TURN_ENDS[result.end])
+        conversation.note(KPD, TURN_ENDS[result.end])
         context.keep("session.md", self.cleaner.text(await asyncio.to_thread(transcript, self.folder.log)))
         return result
 
@@ -131,7 +131,7 @@ class SessionAttempt:
         call = self.context.ledger.begin(self._purpose(goes_on or bool(notes)), self.name, most_usd)
         read = tuple(line.note for line in notes)
         self.record(e.SessionPrompted(*self.at, before.session, turn, self.answers, goes_on, read))
-        conversation.note("operator" if notes else "kpd", prompt)
+        conversation.note(OPERATOR if notes else KPD, "\n".join(line.text for line in notes) or prompt)
         cutting = asyncio.create_task(self._cut(talk), name="cutting a turn")
         begun, result = asyncio.get_running_loop().time(), TurnResult("cut")
         try:

@@ -12,24 +12,33 @@ from typing import Any
 
 import msgspec
 
-from kpd.model.spending import Usage
+from kpd.model.session import AGENT, EDIT, KPD, THOUGHT, TOOL, TOOL_DONE, TOOL_FAILED
+from kpd.model.spending import Usage, dollars
 from kpd.sessions.cleaning import CleanedStream, TextCleaner
+from kpd.sessions.edited import edits
 
 LONGEST_LINE = 400
 MOST_SAID = 64 << 10
 MOST_LOG = 16 << 20
 """Characters of a line on a tool, of the last words that are kept, and bytes of the log of one session."""
+ENDS = {"completed": TOOL_DONE, "failed": TOOL_FAILED}
 MOST_USD = 1e6
+TELL_USD = 0.1
+"""Dollars from which on it is said what a turn has cost so far."""
+MOST_SHOWN = 3
+MOST_CALLS = 500
+"""Lines of a prompt that are shown live, and calls of tools whose titles are known."""
 
 
 class Conversation:
     """What was said in a turn. `message` is the agent's text since it last used a tool; `usd` is what it says that the
     turn has cost, None where it says nothing. What is `replayed` was said, and has been paid for, in an earlier turn.
+    `tell` shows text on a channel of `model.session`.
     """
 
-    def __init__(self, say: Callable[[str], None], log: Path, cleaner: TextCleaner | None = None) -> None:
+    def __init__(self, tell: Callable[[str, str], None], log: Path, cleaner: TextCleaner | None = None) -> None:
         self.cleaner = cleaner or TextCleaner()
-        self._say = say
+        self._tell = tell
         self._log = log
         self._room = MOST_LOG - (log.stat().st_size if log.exists() else 0)
         self._midline = False
@@ -37,17 +46,19 @@ class Conversation:
         self._message = ""
         self._speaker = ""
         self._stream = CleanedStream(self.cleaner)
+        self._titles: dict[object, str] = {}
         self.usd: float | None = None
-        self._counter = 0.0
+        self._counter = self._told_usd = 0.0
         self.replayed = False
 
     @property
     def message(self) -> str:
-        return self._message + self.cleaner.text(self._stream.held if self._speaker == "agent" else "")
+        return self._message + self.cleaner.text(self._stream.held if self._speaker == AGENT else "")
 
     def note(self, who: str, text: str) -> None:
-        """Add a line of kpd's own, or what kpd tells the agent."""
-        self._line(f"{who}: {text}")
+        """Add a line of kpd's own, or what kpd or the operator tells the agent; its beginning is shown."""
+        lines = [line for line in text.splitlines() if line.strip()]
+        self._line(who, *lines[:MOST_SHOWN], *(["…"] if len(lines) > MOST_SHOWN else []))
         self._keep(who, text)
 
     def hear(self, params: Any) -> None:
@@ -61,46 +72,59 @@ class Conversation:
         elif self.replayed:
             return
         elif kind in ("agent_message_chunk", "agent_thought_chunk"):
-            self._spoken(kind, _words(update.get("content")))
+            self._spoken(AGENT if kind == "agent_message_chunk" else THOUGHT, _words(update.get("content")))
         elif kind in ("tool_call", "tool_call_update"):
-            self._tool(kind, update)
+            self._tool(kind == "tool_call", update)
 
     def hear_text(self, text: str) -> None:
         """Take in the output of a program that does not speak the protocol."""
-        self._spoken("agent_message_chunk", text)
+        self._spoken(AGENT, text)
 
     def close(self) -> None:
         """Show what was held back of the last words."""
-        self._told(self._stream.rest())
+        self._show(self._stream.rest())
+        if self._midline:
+            self._tell(self._speaker, "\n")
+            self._midline = False
 
-    def _spoken(self, kind: str, text: str) -> None:
-        speaker = "agent" if kind == "agent_message_chunk" else "thought"
+    def _spoken(self, speaker: str, text: str) -> None:
         if speaker != self._speaker:
             self.close()
             self._speaker = speaker
-        self._told(self._stream.feed(text))
+        self._show(self._stream.feed(text))
 
-    def _told(self, text: str) -> None:
+    def _show(self, text: str) -> None:
         if not text:
             return
-        if self._speaker == "agent":
+        if self._speaker == AGENT:
             self._message = (self._message + text)[-MOST_SAID:]
-        self._say(text)
+        self._tell(self._speaker, text)
         self._midline = not text.endswith("\n")
         self._keep(self._speaker, text)
 
-    def _tool(self, kind: str, update: Mapping[str, Any]) -> None:
-        title, status = update.get("title"), update.get("status")
-        parts = [title] if isinstance(title, str) else []
-        for part in update.get("content") or () if isinstance(update.get("content"), list) else ():
-            if isinstance(part, Mapping) and part.get("type") == "diff" and isinstance(part.get("path"), str):
-                parts.append(f"{Path(part['path']).name} {_size(part)}")
+    def _tool(self, begins: bool, update: Mapping[str, Any]) -> None:
+        """Show that a tool is called, what it edits, and how it ended."""
         self.close()
-        if kind == "tool_call" or status in ("completed", "failed"):
+        call, title, status = update.get("toolCallId"), update.get("title"), update.get("status")
+        call = call if isinstance(call, str) else ""
+        new = begins or call not in self._titles
+        if isinstance(title, str) and title.strip():
+            self._titles[call] = title.strip()[:LONGEST_LINE]
+        what = self._titles.get(call) or str(update.get("kind") or "a tool")[:LONGEST_LINE]
+        if new:
             self._message = ""
-            told = f"[{update.get('kind') or 'tool'}] " if kind == "tool_call" else f"[{status}] "
-            self._line(told + ", ".join(parts))
-        self._keep(kind, ", ".join(parts) or str(status))
+            self._said(TOOL, what)
+        for change in edits(update.get("content")):
+            self._said(EDIT, *change)
+        if isinstance(status, str) and status in ENDS:
+            self._message = ""
+            self._said(ENDS[status], what)
+        while len(self._titles) > MOST_CALLS:
+            del self._titles[next(iter(self._titles))]
+
+    def _said(self, channel: str, *lines: str) -> None:
+        self._line(channel, *lines)
+        self._keep(channel, "\n".join(line[:LONGEST_LINE] for line in lines))
 
     def _cost(self, cost: Any) -> None:
         amount = cost.get("amount") if isinstance(cost, Mapping) and cost.get("currency") == "USD" else None
@@ -109,13 +133,15 @@ class Conversation:
         if not self.replayed:
             grown = amount - self._counter if amount >= self._counter else amount  # or it has begun to count anew
             self.usd = (self.usd or 0.0) + grown
+            if self.usd - self._told_usd >= TELL_USD:
+                self._told_usd = self.usd
+                self._line(KPD, f"{dollars(self.usd)} so far")
         self._counter = amount
 
-    def _line(self, text: str) -> None:
+    def _line(self, channel: str, *lines: str) -> None:
         self.close()
-        before = "\n" if self._midline else ""
-        self._say(f"{before}{text[:LONGEST_LINE]}\n")
-        self._midline = False
+        for line in lines:
+            self._tell(channel, f"{line[:LONGEST_LINE]}\n")
 
     def _keep(self, who: str, text: str) -> None:
         line = json.dumps({"at": round(time(), 3), "who": who, "text": text}) + "\n"
@@ -139,7 +165,7 @@ def transcript(log: Path) -> str:
             entry = msgspec.json.decode(line, type=_Entry)
         except msgspec.MsgspecError:
             continue
-        if entry.who != last or entry.who not in ("agent", "thought"):
+        if entry.who != last or entry.who not in (AGENT, THOUGHT):
             told.append(f"\n## {entry.who}\n\n" if entry.who != last else "\n")
         told.append(entry.text)
         last = entry.who
@@ -156,8 +182,3 @@ def usage_of(found: Any) -> Usage:
 def _words(content: Any) -> str:
     text = content.get("text") if isinstance(content, Mapping) else None
     return text if isinstance(text, str) else ""
-
-
-def _size(diff: Mapping[str, Any]) -> str:
-    old, new = (str(diff.get(key) or "").splitlines() for key in ("oldText", "newText"))
-    return f"+{len(set(new) - set(old))} -{len(set(old) - set(new))}"

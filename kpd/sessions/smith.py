@@ -93,7 +93,7 @@ class Toolsmith:
         if attempt.left_usd(before) <= 0:
             raise BrokenOff("the dollars of the session are used")
         await context.ready()
-        conversation = Conversation(context.say, attempt.folder.log, attempt.cleaner)
+        conversation = Conversation(context.tell, attempt.folder.log, attempt.cleaner)
         place = program.place(attempt.settings, attempt.folder, context.task, ())
         asking = Asking(context, before.session, place, attempt.settings.ask_s, before.requests)
         async with context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS) as socket:

@@ -21,6 +21,12 @@ def tried(found: Tried) -> str:
     return "\n".join([*lines, found.feedback] if found.feedback else lines)
 
 
+def headline(found: Tried) -> str:
+    """Say what a trial found, in short."""
+    ended = gain(found.gain) if found.gain is not None else _ended(found)
+    return f"trial {found.trial} against iteration {found.against}: {ended}"
+
+
 def _ended(found: Tried) -> str:
     if found.gain is not None:
         sure = f"{100 * found.gain.confidence:.0f} % interval of {found.processes} processes"

@@ -3,6 +3,7 @@
 from kpd.model import events as e
 from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
+from kpd.text import trials
 from kpd.text.checks import sizes
 from kpd.text.endings import TURN_ENDS, iteration_ended, override
 from kpd.text.faults import fault
@@ -89,6 +90,12 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"{fact.task}  {TURN_ENDS[fact.end]} ({seconds(fact.seconds)}){said}"
         case e.SmithEnded():
             return _smith(fact)
+        case e.ToolCalled():
+            return _DONE if fact.ok else _BAD, f"{clean(fact.server)}: {clean(fact.tool)}  ({seconds(fact.ms / 1000)})"
+        case e.TrialStarted():
+            return _BEGUN, f"trial {fact.trial}"
+        case e.Tried():
+            return _DONE if fact.end == "measured" else _BAD, clean(trials.headline(fact))
         case e.Billed() if fact.refused:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"
         case e.Billed():

@@ -8,14 +8,15 @@ from kpd.model.acts import RolledBack
 from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.events import Accepted, Billed, Event, GaveWay, IterationEnded, IterationFact, RunFact
 from kpd.model.notices import Notice
+from kpd.model.session import AGENT
 from kpd.model.state import State
 from kpd.subscription import DaemonError, Live
 from kpd.wire import DAEMON_LOG
 from tui.format.operator_acts import operator_act
 from tui.model.answers import Answer, BestCases, Cost, DetailQuery, Diff, LoadedDetails, Problem, RuleRecord, Show, Text
+from tui.model.conversation import SESSION_LOG
 from tui.model.feed import Feed
 from tui.model.outline import TreePosition
-from tui.model.output import AGENT
 
 MOST_KEPT = 64
 MOST_EVENTS = 500
@@ -24,9 +25,9 @@ MOST_ACTED = 500
 LOST = ("infra", "no_daemon")
 """Error codes that do not concern the question itself: a lost connection, a disk."""
 
-TEXTS = {"reply.md": AGENT, "build.log": "build"}
+TEXTS = {"reply.md": AGENT, "build.log": "build", SESSION_LOG: AGENT}
 """Files of an iteration with output that was printed while nobody watched, and its channel."""
-LONGEST_TEXT = 40_000
+LONGEST_TEXT, LONGEST_TALK = 40_000, 400_000
 BILLS, ACTS, CASES = -1, -2, -3
 """Keys in place of an iteration's number: the bills of a run, what operators did in it, and its times by case."""
 
@@ -201,7 +202,8 @@ async def _answer(feed: Feed, question: DetailQuery) -> Answer:
 
 
 async def _text(feed: Feed, at: TreePosition, name: str) -> Text | None:
-    """Read the first LONGEST_TEXT characters of a file of the iteration; None where it has no such file."""
+    """Read the first characters of a file of the iteration; None where it has no such file."""
+    most = LONGEST_TALK if name == SESSION_LOG else LONGEST_TEXT
     try:
         answer = await feed.query("file", iteration=at.ref, name=name)
     except DaemonError as err:
@@ -209,7 +211,7 @@ async def _text(feed: Feed, at: TreePosition, name: str) -> Text | None:
             return None
         raise
     whole = str(decode(encode(answer), dict[str, Any]).get("text", ""))
-    return Text(name, whole[:LONGEST_TEXT], len(whole) > LONGEST_TEXT) if whole.strip() else None
+    return Text(name, whole[:most], len(whole) > most) if whole.strip() else None
 
 
 def _events(answer: Any) -> tuple[Event, ...]:

@@ -4,14 +4,15 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kpd.model.session import AGENT, KPD, OPERATOR, THOUGHT
 from kpd.subscription import Live
 from tui.format.text import LONGEST_LINE, clean
 
 MOST_LINES = 5_000
 MOST_CHARACTERS = 2_000_000
 """The most lines that are kept, however long the screen stays open."""
-AGENT = "agent"
-"""The channel on which a model's words come."""
+PROSE = (AGENT, THOUGHT, KPD, OPERATOR)
+"""The channels on which sentences come."""
 
 
 class OutputLine(NamedTuple):

@@ -115,7 +115,8 @@ class ViewModel:
             left_out.add("cost")
         if view.tab == "log" and view.iteration is not None:  # its own events include the acts on it
             left_out.add("acts")
-        if view.iteration is None or view.iteration.outcome is None:  # until it ends, output is received live
+        it = view.iteration
+        if it is None or (it.outcome is None and it.session is None):  # until it ends, output is received live
             left_out.add("texts")
         asked = [
             DetailQuery(what, view.at, compared_with(view) if what == "diff" else None)

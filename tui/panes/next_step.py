@@ -7,6 +7,7 @@ from textual.content import Content
 from kpd.model.agents import BASELINE
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
+from kpd.model.session import AGENT
 from kpd.model.status import Ended, Paused, Queued
 from kpd.model.waits import ForPermission, PausedBy
 from kpd.text.endings import of_run
@@ -15,7 +16,6 @@ from tui.actions.table import key
 from tui.format import money
 from tui.format.numbers import count, figure, seconds
 from tui.format.text import clean, clip, first_line, line, wrapped
-from tui.model.output import AGENT
 from tui.model.view import View
 from tui.model.waits import folded, waits
 

@@ -37,7 +37,9 @@ def start(tmp_path: Path) -> Start:
         env = {"HOME": str(folder / "state"), "PATH": "/usr/bin:/bin"}
         writes = (str(folder / "tree"), str(folder / "state"))
         order = Order(tuple(argv), str(folder / "tree"), env, READS, writes, grace_s=0.5)
-        return await AcpTalk.start(order, folder, Conversation(lambda text: None, folder / "log.jsonl"), refuse, own)
+        return await AcpTalk.start(
+            order, folder, Conversation(lambda channel, text: None, folder / "log.jsonl"), refuse, own
+        )
 
     return started
 

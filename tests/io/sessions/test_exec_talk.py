@@ -27,7 +27,7 @@ def make(tmp_path: Path) -> Make:
         tree.mkdir(parents=True)
         order = Order(argv, str(tree), {"PATH": "/usr/bin:/bin"}, READS, (str(tree),), grace_s=0.5)
         folder = tree.parent
-        said = Conversation(lambda text: None, folder / "log.jsonl")
+        said = Conversation(lambda channel, text: None, folder / "log.jsonl")
         return ExecTalk(order, folder, folder / "prompt.md", said)
 
     return made

@@ -79,7 +79,7 @@ async def read(played: logs.Log, *heard: Live) -> tuple[str, list[Any]]:
 
 async def test_an_iteration_that_nobody_watched_shows_what_its_compiler_and_its_agent_said() -> None:
     whole, asked = await read(logs.some())
-    assert asked == [{"iteration": "r1.5", "name": name} for name in FILES]
+    assert asked == [{"iteration": "r1.5", "name": name} for name in (*FILES, "session/log.jsonl")]
     rows = whole.splitlines()
     agent, build = (
         next(nth for nth, row in enumerate(rows) if text in row) for text in ("agent │ I take", "build │ ker")

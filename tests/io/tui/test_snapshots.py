@@ -16,14 +16,14 @@ from kpd.model.flags import Calls, Executes
 from kpd.model.kinds import Told
 from kpd.subscription import NoDaemon
 from kpd.workspace.config import TuiConfig
-from tests.support.tui import agents, gpu, logs, many_hosts
+from tests.support.tui import agents, gpu, logs, many_hosts, sessions
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.model.feed import Feed
 
 SMALL, LARGE, WIDE = (80, 24), (120, 36), (200, 50)
 DARK, LIGHT = "kpd-dark", "kpd-light"
-MOST = 23
+MOST = 25
 PICTURES = Path(__file__).parent / "__snapshots__"
 Compare = Callable[..., bool]
 
@@ -94,6 +94,12 @@ def test_screen(
     assert snap_compare(app, terminal_size=size, run_before=keys(*pressed))
 
 
+@pytest.mark.parametrize(("size", "pressed"), [(LARGE, ("6",)), (SMALL, ("U",))], ids=["log_large", "tools_small"])
+def test_session(snap_compare: Compare, size: tuple[int, int], pressed: tuple[str, ...]) -> None:
+    app = app_on(sessions.with_its_words(sessions.at_work()), theme=DARK)
+    assert snap_compare(app, terminal_size=size, run_before=keys(*pressed))
+
+
 def test_read_only(snap_compare: Compare) -> None:
     app = app_on(CannedFeed(logs.held()), read_only=True, theme=DARK)
     assert snap_compare(app, terminal_size=SMALL, run_before=keys("p"))
@@ -124,6 +130,8 @@ def test_there_are_few_pictures_and_none_that_no_test_compares() -> None:
     kept = sorted(path.name for path in PICTURES.rglob("*.svg"))
     wanted = [f"test_screen[{screen.id}].svg" for screen in SCREENS] + [
         "test_read_only.svg",
+        "test_session[log_large].svg",
+        "test_session[tools_small].svg",
         "test_the_link_is_down.svg",
     ]
     assert kept == sorted(wanted)

@@ -4,13 +4,14 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import UTC
-from typing import Any
+from typing import Any, cast
 
 from textual.pilot import Pilot
 
-from kpd.daemon import knowledge_views
+from kpd.daemon import knowledge_views, tool_calls
 from kpd.daemon.accounting import account
 from kpd.daemon.contests import matrix_of
+from kpd.daemon.store import EventStore
 from kpd.messages import Push
 from kpd.model import events as e
 from kpd.model.codec import encode, event_to_json
@@ -74,6 +75,7 @@ class CannedFeed:
         self.queries: list[tuple[str, dict[str, Any]]] = []
         self.diary: list[Notice] = []
         self.files: dict[str, str] = {}  # of every iteration, by name
+        self.built: list[dict[str, Any]] = []
         self.state = log.state
         self.on_command: Callable[[str, dict[str, Any]], Any] = lambda verb, args: {}
         self._pushed: asyncio.Queue[Push | DaemonError] = asyncio.Queue()
@@ -134,6 +136,10 @@ class CannedFeed:
                 return _plain(knowledge_views.rules(self.log.state.runs.values(), {}))
             case "diary":
                 return _plain(self.diary)
+            case "tool_calls":
+                return _plain(tool_calls.summary(cast(EventStore, self), args.get("run")))
+            case "toolbox":
+                return list(self.built)
             case "skill":
                 return {"id": args["id"], "signal": "achieved GB/s far below the measured bandwidth", "body": SKILL}
         raise DaemonError("unknown", f"no such question: {what}")
@@ -146,6 +152,11 @@ class CannedFeed:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+    def read(self, run: str | None, kind: str) -> list[e.Event]:
+        """Return events as the store does."""
+        found = [event for event in self.log.events if event.fact.kind() == kind]
+        return [event for event in found if run in (None, getattr(event.fact, "run", None))]
 
     def detail(self, run: str, number: int) -> Detail:
         return detail(self._of(run, number))

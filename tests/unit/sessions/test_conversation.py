@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from kpd.sessions.brief import claimed_us, notes_of
 from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
+from kpd.sessions.edited import MOST_COMPARED, MOST_LINES, MOST_TEXT, edited
 from tests.support.sessions.json_values import JSON
 
 
@@ -16,20 +17,28 @@ def told(conversation: Conversation, what: str, /, **fields: Any) -> None:
 
 
 def test_text_tools_and_the_last_words(tmp_path: Path) -> None:
-    heard: list[str] = []
-    conversation = Conversation(heard.append, tmp_path / "log")
+    heard: list[tuple[str, str]] = []
+    conversation = Conversation(lambda *told: heard.append(told), tmp_path / "log")
     told(conversation, "agent_message_chunk", content={"type": "text", "text": "I look."})
     told(conversation, "tool_call", title="Edit k.c", kind="edit")
     diff = {"type": "diff", "path": "/t/k.c", "oldText": "a\nb", "newText": "a\nc\nd"}
     told(conversation, "tool_call_update", status="completed", content=[diff])
+    told(conversation, "tool_call_update", toolCallId="2", title="ls", status="failed")
+    told(conversation, "usage_update", cost={"amount": 0.25, "currency": "USD"})
     told(conversation, "agent_message_chunk", content={"type": "text", "text": "MEMO: x\n"})
-    assert "".join(heard) == "I look.\n[edit] Edit k.c\n[completed] k.c +2 -1\nMEMO: x\n"
+    conversation.note("kpd", "a\n\nb\nc\nd")
+    edit = [("edit", line) for line in ("k.c +2 -1\n", "-b\n", "+c\n", "+d\n")]
+    assert heard == [
+        ("agent", "I look."), ("agent", "\n"), ("tool", "Edit k.c\n"), *edit, ("✓", "Edit k.c\n"), ("tool", "ls\n"),
+        ("✗", "ls\n"), ("kpd", "$0.25 so far\n"), ("agent", "MEMO: x\n"), ("kpd", "a\n"), ("kpd", "b\n"),
+        ("kpd", "c\n"), ("kpd", "…\n"),
+    ]  # fmt: skip
     assert conversation.message == "MEMO: x\n"
     assert transcript(tmp_path / "log").startswith("## agent\n\nI look.")
 
 
 def test_costs_add_up_also_when_an_agent_counts_anew(tmp_path: Path) -> None:
-    conversation = Conversation(lambda text: None, tmp_path / "log")
+    conversation = Conversation(lambda channel, text: None, tmp_path / "log")
     for amount, total in ((1.5, 1.5), (0.25, 1.75), (0.5, 2.0), (-1, 2.0), (float("nan"), 2.0), (1e9, 2.0)):
         told(conversation, "usage_update", cost={"amount": amount, "currency": "USD"})
         assert conversation.usd == total
@@ -38,7 +47,7 @@ def test_costs_add_up_also_when_an_agent_counts_anew(tmp_path: Path) -> None:
 
 
 def test_what_a_replayed_session_has_cost_is_not_paid_again(tmp_path: Path) -> None:
-    conversation = Conversation(lambda text: None, tmp_path / "log")
+    conversation = Conversation(lambda channel, text: None, tmp_path / "log")
     conversation.replayed = True
     told(conversation, "usage_update", cost={"amount": 1.5, "currency": "USD"})
     conversation.replayed = False
@@ -50,28 +59,30 @@ def test_what_a_replayed_session_has_cost_is_not_paid_again(tmp_path: Path) -> N
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(JSON, st.sampled_from(("agent_message_chunk", "tool_call", "tool_call_update", "usage_update", "x")), JSON, JSON)
 def test_no_update_raises(tmp_path: Path, whole: object, kind: str, content: object, cost: object) -> None:
-    conversation = Conversation(lambda text: None, tmp_path / "log")
+    conversation = Conversation(lambda channel, text: None, tmp_path / "log")
     conversation.hear(whole)
     told(conversation, kind, content=content, cost=cost, title=content, status=cost)
 
 
 def test_a_torn_line_of_the_log_costs_that_line_alone(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    told(Conversation(lambda text: None, log), "agent_message_chunk", content={"text": "before "})
+    told(Conversation(lambda channel, text: None, log), "agent_message_chunk", content={"text": "before "})
     log.write_bytes(log.read_bytes() + b'{"at": 1.0, "who": "agent", "te\xff')
-    told(Conversation(lambda text: None, log), "agent_message_chunk", content={"text": "after"})
+    told(Conversation(lambda channel, text: None, log), "agent_message_chunk", content={"text": "after"})
     log.write_bytes(log.read_bytes() + b'[1]\n{"who": 7}\n')
     assert transcript(log) == "## agent\n\nbefore after\n"
 
 
 def test_a_log_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
-    conversation = Conversation(lambda text: None, tmp_path / "missing" / "log")
+    conversation = Conversation(lambda channel, text: None, tmp_path / "missing" / "log")
     told(conversation, "agent_message_chunk", content={"text": "MEMO: x"})
     assert conversation.message == "MEMO: x"
 
 
 def test_a_key_that_comes_in_pieces_is_not_in_the_last_words(tmp_path: Path) -> None:
-    conversation = Conversation(lambda text: None, tmp_path / "log", cleaner=TextCleaner.of({"A_KEY": "secret"}))
+    conversation = Conversation(
+        lambda channel, text: None, tmp_path / "log", cleaner=TextCleaner.of({"A_KEY": "secret"})
+    )
     for part in ("it is sec", "ret"):
         told(conversation, "agent_message_chunk", content={"text": part})
     assert conversation.message == "it is (A_KEY)"
@@ -82,14 +93,14 @@ def test_a_key_that_comes_in_pieces_is_not_in_the_last_words(tmp_path: Path) -> 
 def test_a_key_that_comes_in_pieces_is_neither_shown_nor_kept(tmp_path: Path) -> None:
     heard: list[str] = []
     log = tmp_path / "log"
-    conversation = Conversation(heard.append, log, TextCleaner.of({"A_KEY": "secret"}))
+    conversation = Conversation(lambda channel, text: heard.append(text), log, TextCleaner.of({"A_KEY": "secret"}))
     for part in ("it is ", "se", "cre", "t, se"):
         told(conversation, "agent_message_chunk", content={"text": part})
     told(conversation, "agent_thought_chunk", content={"text": "cret sec"})
     told(conversation, "tool_call", title="Edit", kind="edit")
     conversation.hear_text("ends with sec")
     conversation.close()
-    assert "".join(heard) == "it is (A_KEY), secret sec\n[edit] Edit\nends with sec", "two speakers, two streams"
+    assert "".join(heard) == "it is (A_KEY), se\ncret sec\nEdit\nends with sec\n", "two speakers, two streams"
     assert conversation.message == "ends with sec"
     assert "it is (A_KEY), se" in transcript(log)
 
@@ -101,3 +112,13 @@ def test_a_claim_is_a_line_of_its_own_and_the_last_one_counts() -> None:
     assert claimed_us("I CLAIM: 3 us") is None
     assert claimed_us("CLAIM: fast") is None
     assert notes_of("words\nMEMO: less work\nEXPECT: ipc up").memo == "less work"
+
+
+def test_an_edit_is_shown_in_a_few_lines() -> None:
+    assert edited("/t/k.c", "", "one\n") == ("k.c +1 -0", "+one")
+    many = edited("k.c", "", "x\n" * (MOST_LINES + 1))
+    assert (len(many), many[-1]) == (MOST_LINES + 2, "… 1 more lines")
+    assert len(edited("k.c", "", "x\n" * MOST_LINES)) == MOST_LINES + 1
+    large = ("k.c: too large to compare",)
+    assert edited("k.c", "", "x" * (MOST_TEXT + 1)) == edited("k.c", "y\n", "x\n" * MOST_COMPARED) == large
+    assert edited("k.c", "", "x" * MOST_TEXT) != large != edited("k.c", "", "x\n" * MOST_COMPARED)

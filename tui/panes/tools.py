@@ -1,0 +1,68 @@
+"""Draws which tools agents called, how their trials ended, and what tools they have built."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from textual.content import Content
+
+from tui.format.numbers import count, seconds
+from tui.format.table import Cell, Column, table
+from tui.format.text import BLANK, clean, wrapped
+from tui.panes.parts import heading
+
+CALLS = (
+    Column("tool", right=False), Column("run", right=False, keep=5), Column("server", right=False, keep=4),
+    Column("calls"), Column("failed"), Column("median", keep=7), Column("longest", keep=3), Column("answers", keep=2),
+)  # fmt: skip
+TRIALS = (Column("iteration", right=False), Column("trials"), Column("on the device"), Column("how they ended", False))
+BUILT = (
+    Column("tool", right=False), Column("state", right=False), Column("calls"), Column("failed"),
+    Column("had it", keep=7), Column("used it", keep=6),
+)  # fmt: skip
+STATES = {"qualified": ".good", "quarantined": ".bad", "retired": ".muted"}
+NOTHING = (
+    "No agent has called a tool yet. Coding agents do, in their sessions: kpd's own, and those that they have built."
+)
+
+
+def tool_lines(called: Mapping[str, Any], built: Sequence[Mapping[str, Any]], width: int) -> list[Content]:
+    """Draw the answers of the queries `tool_calls` and `toolbox`."""
+    found: list[Content] = []
+    if calls := called.get("calls"):
+        found += [heading("Calls", (f"{sum(one['calls'] for one in calls):,} in all", ".muted"))]
+        found += table(CALLS, [_call(one) for one in calls], width)
+    else:
+        found += wrapped(NOTHING, width, ".muted")
+    if trials := called.get("trials"):
+        found += [BLANK, heading("Trials", ("they decide nothing: kpd measures what lies in the tree", ".muted"))]
+        found += table(TRIALS, [_trial(one) for one in trials], width)
+    if built:
+        found += [BLANK, heading("Built by agents", ("sessions get them while they are qualified", ".muted"))]
+        found += table(BUILT, [_tool(one) for one in built], width)
+    return found
+
+
+def _call(one: Mapping[str, Any]) -> list[Cell]:
+    failed = (f"{one['failed']:,}", ".bad" if one["failed"] else ".muted")
+    times = (seconds(one["median_ms"] / 1000), seconds(one["longest_ms"] / 1000))
+    return [clean(one["tool"]), clean(one["run"]), clean(one["server"]), f"{one['calls']:,}", failed, *times,
+            f"{one['answer_bytes'] / 1024:,.1f} KiB"]  # fmt: skip
+
+
+def _trial(one: Mapping[str, Any]) -> list[Cell]:
+    ends = ", ".join(f"{times:,} {clean(end).replace('_', ' ')}" for end, times in one["ends"].items())
+    number = f"{sum(one['ends'].values()):,}"
+    return [f"{clean(one['run'])}.{one['iteration']}", number, seconds(one["device_s"]), ends]
+
+
+def _tool(one: Mapping[str, Any]) -> list[Cell]:
+    failed = (f"{one['failed']:,}", ".bad" if one["failed"] else ".muted")
+    state = (clean(one["state"]), STATES.get(one["state"], ".warn"))
+    return [
+        clean(one["ref"]),
+        state,
+        f"{one['calls']:,}",
+        failed,
+        count(one["sessions"], "session"),
+        f"{one['used']:,}",
+    ]
