@@ -28,8 +28,8 @@ class Preset:
     settings: AgentConfig
 
 
-def _preset(get: str, command: tuple[str, ...], keys: tuple[str, ...], **env: str) -> Preset:
-    return Preset(get, AgentConfig(command=command, keys=keys, env=env))
+def _preset(get: str, command: tuple[str, ...], keys: tuple[str, ...], mode: str = "", **env: str) -> Preset:
+    return Preset(get, AgentConfig(command=command, keys=keys, mode=mode, env=env))
 
 
 PRESETS = {
@@ -44,6 +44,8 @@ PRESETS = {
         "npm install -g @agentclientprotocol/codex-acp",
         ("codex-acp",),
         ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
+        mode="agent-full-access",  # its own sandbox cannot begin inside kpd's, which holds in any case
+        NO_BROWSER="1",
     ),
     "gemini": _preset(
         "npm install -g @google/gemini-cli",
@@ -65,7 +67,8 @@ def settings_of(name: str, config: Config) -> AgentConfig:
         return given
     known = PRESETS[name].settings
     command = given.command or (() if given.exec else known.command)
-    return replace(given, command=command, keys=given.keys or known.keys, env={**known.env, **given.env})
+    keys, mode = given.keys or known.keys, given.mode or known.mode
+    return replace(given, command=command, keys=keys, mode=mode, env={**known.env, **given.env})
 
 
 def limit_s(settings: AgentConfig, nth: int) -> float:

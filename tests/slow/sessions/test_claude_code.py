@@ -7,8 +7,8 @@ import pytest
 
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
-from tests.support.sessions.claude_code import claude_code
 from tests.support.sessions.claude_service import serving
+from tests.support.sessions.npm_agents import claude_code
 from tests.support.sessions.scripted import kernel
 
 __all__ = ["claude_code", "daemon", "workspace"]

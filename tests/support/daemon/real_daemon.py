@@ -26,12 +26,13 @@ class RealDaemon:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.home = workspace.root.parent / "home"  # with the operator's .ssh, if a test makes one
+        self.env = {"ANTHROPIC_API_KEY": "secret-that-must-not-leak"}
         self.process: subprocess.Popen[bytes] | None = None
         self._read: list[dict[str, Any]] = []  # the events that this process has answered, which only become more
 
     def start(self, *code: str) -> None:
         """The daemon as `kpd daemon`, or as the given Python program with the workspace as its last argument."""
-        env = {**os.environ, "ANTHROPIC_API_KEY": "secret-that-must-not-leak"}
+        env = {**os.environ, **self.env}
         if self.home.exists():
             env["HOME"] = str(self.home)
         self._read = []

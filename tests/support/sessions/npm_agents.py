@@ -1,0 +1,32 @@
+"""Real coding agents from the npm registry, installed once into a cache."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kpd-tests"
+
+
+def installed(package: str) -> Path:
+    """Return the program of a package; it needs npm, and the first time some seconds and 300 to 460 MB."""
+    name = package.rpartition("/")[2]
+    program = CACHE / name / "node_modules" / ".bin" / name
+    if not program.exists():
+        assert shutil.which("npm"), f"install npm: {package} comes from its registry"
+        program.parents[2].mkdir(parents=True, exist_ok=True)
+        quiet = ("--silent", "--no-fund", "--no-audit")
+        subprocess.run(["npm", "install", *quiet, package], cwd=program.parents[2], check=True, timeout=240)
+    return program
+
+
+@pytest.fixture(scope="session")
+def claude_code() -> Path:
+    return installed("@agentclientprotocol/claude-agent-acp")
+
+
+@pytest.fixture(scope="session")
+def codex() -> Path:
+    return installed("@agentclientprotocol/codex-acp")
