@@ -43,7 +43,7 @@ WIRE_MAY = {"model", "text", "workspace"}
 UI_MAY = {"model", "text", "workspace", "operations"}
 ENDS = {"operations": {"kpd.wire"}, "mcp": {"kpd.wire"}, "engine.tools": {"kpd.wire", "kpd.messages"}}
 """Who else knows a part of the socket's protocol: refusals have its codes, and a session has a socket of its own."""
-ONE_IMPORTER = ("tomli", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas", "mcp", "mcp_types", "acp")
+ONE_IMPORTER = ("tomli", "yaml", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas", "mcp", "mcp_types", "acp")
 TRANSPORTS = ("kpd.hosts.ssh", "kpd.hosts.openssh")
 FORBIDDEN = {"utils", "helpers", "common", "misc", "manager"}
 

@@ -51,6 +51,70 @@ int main() {
 }  # fmt: skip
 
 
+PROBLEM = """\
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def forward(self, x):
+        return x * 2
+def get_inputs():
+    return [torch.rand(16, 16)]
+def get_init_inputs():
+    return []
+"""
+YML = """\
+files:
+  - {"name": "submission.py", "source": "@SUBMISSION@"}
+  - {"name": "reference.py", "source": "reference.py"}
+  - {"name": "eval.py", "source": "../eval.py"}
+lang: "py"
+description: |
+  Double each value.
+config:
+  main: "eval.py"
+tests:
+  - {"size": 3, "seed": 1}
+benchmarks:
+  - {"size": 1000, "seed": 2}
+  - {"size": 4000, "seed": 3}
+test_timeout: 30
+"""
+EVAL = """\
+import os, sys, time
+from reference import generate, ref_kernel
+from submission import custom_kernel
+os.environ["POPCORN_SEED"]
+out = os.fdopen(int(os.environ["POPCORN_FD"]), "w")
+rows = [dict(part.split(": ") for part in line.split("; ")) for line in open(sys.argv[2]).read().splitlines()]
+print("noise: on stdout")
+out.write(f"{sys.argv[1]}-count: {len(rows)}\\n")
+bad = 0
+for number, row in enumerate(rows):
+    data = generate(int(row["size"]), int(row["seed"]))
+    begun = time.perf_counter()
+    got = custom_kernel(list(data))
+    ns = (time.perf_counter() - begun) * 1e9
+    spec = "; ".join(f"{key}: {value}" for key, value in row.items())
+    out.write(f"{sys.argv[1]}.{number}.spec: {spec}\\n")
+    out.write(f"{sys.argv[1]}.{number}.mean: {ns}\\n")
+    if got != ref_kernel(data):
+        bad += 1
+        out.write(f"{sys.argv[1]}.{number}.error: mismatch found\\n")
+out.write(f"check: {'fail' if bad else 'pass'}\\n")
+out.close()
+sys.exit(112 if bad else 0)
+"""
+REFERENCE = """\
+import random
+def generate(size, seed):
+    draw = random.Random(seed)
+    return [draw.randrange(1, 99) for _ in range(size)]
+def ref_kernel(data):
+    return [2 * value for value in data]
+"""
+POPCORN = {"sets/double/task.yml": YML, "sets/double/reference.py": REFERENCE, "sets/eval.py": EVAL}
+
+
 def test_a_prompted_folder_of_kernel_pilot(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, told, said = imported(root, capsys, str(written(tmp_path / "scale", pilot.PROMPT)))
     assert code == 0, said
@@ -131,3 +195,60 @@ def test_what_a_standalone_folder_gets_wrong_is_quoted(
         files["bench/benchmark.py"] = pilot.BENCH.replace('work["id"]', '"a"')
     code, _, said = imported(root, capsys, str(written(tmp_path / "odd", files)), "--device", "cpu")
     assert (code, asked in said) == (64, True), said
+
+
+def test_a_problem_of_reference_kernels(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = written(tmp_path, POPCORN) / "sets" / "double"
+    code, told, said = imported(root, capsys, str(folder), "--device", "cpu")
+    assert code == 0, said
+    task = load_task(root / "tasks" / "double")
+    assert (task.editable, task.summary, task.check.limit_s) == (("submission.py",), "Double each value.", 30.0)
+    assert set(task.protected) == {
+        "benchmarks.txt", "eval.py", "kpd_bench.py", "reference.py", "task.toml", "task.yml", "tests.txt",
+    }  # fmt: skip
+    assert (task.folder / "tests.txt").read_text() == "size: 3; seed: 1\n"
+    assert any("2 cases (0: size: 1000; seed: 2, 1: size: 4000; seed: 3)" in note for note in told["notes"])
+    assert any("a broken kernel fails" in note and "mismatch found" in note for note in told["notes"]), told["notes"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "asked"),
+    [
+        ("../eval.py", "../../../etc/passwd", "names the source '../../../etc/passwd'"),
+        ("../eval.py", "/etc/passwd", "names the source '/etc/passwd'"),
+        ("../eval.py", "../link.py", "is a link that leads out"),
+        ("../eval.py", "../none.py", "cannot be read"),
+        ('"eval.py", "source"', '"other.py", "source"', "no source for 'eval.py'"),
+        ("benchmarks:", "others:", "no list of benchmarks"),
+        ("files:", "multi_gpu: true\nfiles:", "several GPUs"),
+        ("files:", "files: [", "task.yml cannot be read"),
+    ],
+)
+def test_a_hostile_task_yml(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, asked: str
+) -> None:
+    folder = written(tmp_path / "a", {**POPCORN, "sets/double/task.yml": YML.replace(old, new)}) / "sets"
+    (folder / "link.py").symlink_to("/etc/passwd")
+    code, _, said = imported(root, capsys, str(folder / "double"), "--device", "cpu")
+    assert (code, asked in said) == (64, True), said
+
+
+def test_problems_of_kernelbench_by_file_and_by_number(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = written(tmp_path / "one", {"19_Double.py": PROBLEM}) / "19_Double.py"
+    code, told, said = imported(root, capsys, str(one), "--as", "double")
+    assert code == 0, said
+    task = load_task(root / "tasks" / "double")
+    assert (task.language, task.editable, task.bench.command) == ("triton", ("kernel.py",), None)
+    assert task.protected == ("harness.py", "problem.py", "task.toml")
+    assert any("no GPU: nothing was run" in note for note in told["notes"])
+    many = {f"KernelBench/level{level}/{number}_P.py": PROBLEM for level in (1, 2) for number in (1, 19)}
+    folder = written(tmp_path / "many", many)
+    code, _, said = imported(root, capsys, str(folder), "--as", "b")
+    assert (code, "--problem" in said) == (64, True), said
+    code, _, said = imported(root, capsys, str(folder), "--as", "b", "--problem", "3/19")
+    assert (code, "'3/19' names 0 problems" in said) == (64, True), said
+    code, told, said = imported(root, capsys, str(folder), "--as", "b", "--problem", "2/19")
+    assert code == 0, said
+    assert load_task(root / "tasks" / "b").summary == "KernelBench KernelBench/level2/19_P"
