@@ -62,12 +62,21 @@ def show(ws: Workspace, args: Namespace) -> int:
         out(f"  server    {', '.join(told['inventory'])}")
     counts = f"{told['calls']} calls, {told['failed']} failed"
     out(f"  sessions  {told['sessions']}, of which {told['used']} used it: {counts}")
+    out(f"  with it   {_attempts(told['effect']['having'])}", f"  without   {_attempts(told['effect']['lacking'])}")
+    if told["effect"]["retire"]:
+        chance = f"chance explains it in {100 * told['effect']['worse']:.1f} % of cases"
+        out(f"  attempts with it rank lower; {chance}: kpd tools retire {told['ref']}")
     for check in told["checks"]:
         of = f" {check['of']}" if check["of"] else ""
         said = check["said"].splitlines()[-1:] if check["ok"] else check["said"].splitlines()
         sign = "✓" if check["ok"] else "✗"
         out(f"  {sign} {check['name']}{of} ({check['seconds']:.1f} s)", *(f"      {line}" for line in said))
     return OK
+
+
+def _attempts(found: dict[str, Any]) -> str:
+    gain = f", median gain {found['median_pct']:.1f} % of {found['measured']} measured" if found["measured"] else ""
+    return f"{found['attempts']} attempts, {found['accepted']} accepted{gain}"
 
 
 def qualify(ws: Workspace, args: Namespace) -> int:

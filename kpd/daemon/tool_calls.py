@@ -1,13 +1,15 @@
 """Sums up what agents did with tools: their calls by tool, their trials by iteration, and the tools that they built."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from statistics import median
 from typing import Any
 
 from kpd.daemon.store import EventStore
+from kpd.daemon.tool_effect import ToolEffect, effect
 from kpd.model.codec import jsonable
 from kpd.model.events import ToolCalled, ToolsGiven, Tried
+from kpd.model.run import Run
 from kpd.model.toolbox import ToolVersion
 
 LISTING = "tools/list"
@@ -30,7 +32,7 @@ def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:
     }
 
 
-def toolbox(log: EventStore, versions: Iterable[ToolVersion]) -> list[dict[str, Any]]:
+def toolbox(log: EventStore, versions: Collection[ToolVersion], runs: Collection[Run]) -> list[dict[str, Any]]:
     """Return the tools that agents built, each with its calls and the sessions that had it. Raises StoreError."""
     called: defaultdict[tuple[str, int, str], list[ToolCalled]] = defaultdict(list)
     given: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
@@ -41,10 +43,16 @@ def toolbox(log: EventStore, versions: Iterable[ToolVersion]) -> list[dict[str, 
         if isinstance(had := event.fact, ToolsGiven):
             for ref in had.tools:
                 given[ref].add((had.run, had.iteration))
-    return [_version(one, [called[*at, one.tool] for at in sorted(given[one.ref])]) for one in versions]
+    told = []
+    for one in versions:
+        having = given[one.ref]
+        any_version = {at for other in versions if other.tool == one.tool for at in given[other.ref]}
+        compared = effect(runs, one.task, having, any_version)
+        told.append(_version(one, [called[*at, one.tool] for at in sorted(having)], compared))
+    return told
 
 
-def _version(found: ToolVersion, sessions: list[list[ToolCalled]]) -> dict[str, Any]:
+def _version(found: ToolVersion, sessions: list[list[ToolCalled]], compared: ToolEffect) -> dict[str, Any]:
     calls = [one for facts in sessions for one in facts if one.tool != LISTING]
     counts = {"calls": len(calls), "failed": sum(not one.ok for one in calls)}
     used = {
@@ -52,7 +60,8 @@ def _version(found: ToolVersion, sessions: list[list[ToolCalled]]) -> dict[str, 
         "started": sum(bool(facts) for facts in sessions),
         "used": sum(any(one.tool != LISTING for one in facts) for facts in sessions),
     }
-    return {"ref": found.ref, "state": found.state, **jsonable(found), **counts, **used}
+    told = {"ref": found.ref, "state": found.state, **jsonable(found), **counts, **used}
+    return {**told, "effect": jsonable(compared)}
 
 
 def _calls(run: str, server: str, tool: str, facts: list[ToolCalled]) -> dict[str, Any]:

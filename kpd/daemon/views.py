@@ -36,7 +36,8 @@ The environment is that of the process that answers.
     tool_calls {calls: [{run, server, tool, calls, failed, median_ms, longest_ms, arguments, answer_bytes}],
                trials: [{run, iteration, ends: {end: count}, device_s}]}     run: of agents in sessions
     toolbox   [{ref, state, …ToolVersion, calls, failed, sessions, started, used}]   tools that agents have built;
-                                                       sessions that had them, started their servers, called one
+                                                       sessions that had them, started their servers, called one;
+                                                       effect: attempts having and lacking it, with their gains
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
@@ -186,7 +187,7 @@ def _tool_calls(sources: Sources, run: str | None = None) -> Any:
 
 def _toolbox(sources: Sources) -> Any:
     with sources.log() as log:
-        return [] if log is None else tool_calls.toolbox(log, sources.state.tools.values())
+        return [] if log is None else tool_calls.toolbox(log, sources.state.tools.values(), sources.state.runs.values())
 
 
 def _tools(sources: Sources) -> Any:
