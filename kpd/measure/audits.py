@@ -92,17 +92,44 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain is not there in an audit; None where both agree with the contest."""
     if not _holds(found.fresh, claimed, FRESH_SHARE * found.cold):
         return GainNotHeld("fresh", claimed.low, found.fresh.pct, found.fresh.high)
-    if found.kept is not None and _keeps(found, found.kept, claimed):
+    if found.kept is not None and _keeps(found, found.kept.low, claimed):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     if not _holds(found.alone, claimed, ALONE_SHARE):
         return GainNotHeld("alone", claimed.low, found.alone.pct, found.alone.high)
     return None
 
 
-def _keeps(found: AuditSummary, kept: AuditedGain, claimed: Gain) -> bool:
+def undecided(found: AuditSummary, claimed: Gain) -> bool:
+    """Return whether too much of the gain seems to be kept from call to call, but not beyond doubt.
+
+    On a busy machine an audit has few calls, and no interval from few calls is narrow: more of them tell.
+    """
+    return (
+        found.kept is not None and not _keeps(found, found.kept.low, claimed) and _keeps(found, found.kept.pct, claimed)
+    )
+
+
+def joined(found: AuditSamples, more: AuditSamples) -> AuditSamples:
+    """Return the samples of two audits of one candidate. Batches of a case that differ in length are not joined."""
+    cases = {
+        name: _joined(case, more.fresh[name]) if case.reps == more.fresh[name].reps else case
+        for name, case in found.fresh.items()
+    }
+    seconds = found.fresh_s + more.fresh_s, found.alone_s + more.alone_s
+    return AuditSamples(cases, (*found.alone, *more.alone), *seconds)
+
+
+def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
+    return FreshCase(
+        one.reps, one.compared + other.compared, one.anew and other.anew, one.a_ns + other.a_ns, one.b_ns + other.b_ns,
+        one.swapped_a_ns + other.swapped_a_ns, one.swapped_b_ns + other.swapped_b_ns,
+    )  # fmt: skip
+
+
+def _keeps(found: AuditSummary, kept_pct: float, claimed: Gain) -> bool:
     """Return whether much of the gain is there only while inputs hardly change, and so is missing on fresh ones."""
     is_missing = _ratio(found.fresh.pct) < _ratio(claimed.low)
-    return is_missing and _ratio(kept.low) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT)
+    return is_missing and _ratio(kept_pct) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT)
 
 
 def _holds(found: AuditedGain, claimed: Gain, share: float) -> bool:

@@ -15,10 +15,12 @@ from kpd.measure.audits import (
     cold_share,
     fresh_gain,
     has_clock,
+    joined,
     kept_gain,
     refuse_clock,
     refuse_gain,
     summary,
+    undecided,
 )
 from kpd.measure.interval import half_width
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
@@ -126,6 +128,48 @@ def test_nothing_is_kept_where_all_of_the_gain_is_there_on_fresh_inputs(fresh: f
     kept, gain = AuditedGain(30.0, 20.0, 40.0), AuditedGain(fresh, fresh - 1, fresh + 1)
     found = AuditSummary(gain, audited(50.0), 160, 8, 1.5, kept=kept)
     assert (refuse_gain(found, Gain(51.0, 50.0, 52.0)) is None) == held
+
+
+@pytest.mark.parametrize(
+    ("low", "pct", "again"), [(20.56, 20.56, False), (20.56, 20.57, True), (20.57, 20.57, False), (-90.0, 60.0, True)]
+)
+def test_more_calls_are_asked_for_where_it_seems_so_but_is_not_beyond_doubt(
+    low: float, pct: float, again: bool
+) -> None:
+    found = AuditSummary(audited(90.0), audited(90.0), 160, 8, 1.5, kept=AuditedGain(pct, low, 95.0))
+    assert undecided(found, Gain(90.0, 90.0, 90.0)) == again
+    older = AuditSummary(audited(90.0), audited(90.0), 160, 8, 1.5)
+    assert not undecided(older, Gain(90.0, 90.0, 90.0))
+
+
+@pytest.mark.parametrize(("part", "least", "most"), [(0.5, 95, 100), (0.0, 0, 1)])
+def test_a_kernel_that_keeps_results_is_refused_on_a_busy_machine_too(part: float, least: int, most: int) -> None:
+    """So few pairs, and so much noise, that the first look tells in less than half of a hundred tries."""
+    rng, refused, at_once = Random(5), 0, 0
+    quick, kept = log(0.5), log(1 - part)
+    claimed = Gain(*(100 * (1 - exp(quick + kept)),) * 3)
+
+    def some(side: float, count: int) -> tuple[int, ...]:
+        return tuple(round(1e6 * exp(side + abs(rng.gauss(0, 0.2)))) for _ in range(count))
+
+    def taken() -> AuditSamples:
+        fresh = FreshCase(1, 1, True, some(0, 5), some(quick, 5), some(0, 5), some(quick + kept, 5))
+        cases = (CaseSample(1, *((some(n % 2 * (quick + kept), 1),) * 2)) for n in range(6))
+        alone = tuple(ProcessSample(n, {"case": case}) for n, case in enumerate(cases))
+        return AuditSamples({"case": fresh}, alone, 0.5, 1.0)
+
+    contest = [ProcessSample(n, {"case": CaseSample(1, some(0, 1), some(quick + kept, 1))}) for n in range(9)]
+    for _ in range(100):
+        audit = taken()
+        found = summary(audit, contest)
+        at_once += refuse_gain(found, claimed) is not None
+        for _ in range(2):
+            if undecided(found, claimed):
+                audit = joined(audit, taken())
+                found = summary(audit, contest)
+        refused += refuse_gain(found, claimed) is not None
+    assert least <= refused <= most
+    assert at_once <= 70, at_once
 
 
 def test_what_is_kept_is_told_from_what_is_there_anyway() -> None:
