@@ -130,9 +130,12 @@ def _state(ws: Workspace) -> Check:
 
 def _plug_ins() -> Iterator[Check]:
     """Yield a check for each broken plug-in, and one for all others; none where none is installed."""
+    from kpd.imports.importer import IMPORTERS
+
     good = []
     try:
-        for told, wrong in plug_ins():
+        importers = ((told, one if isinstance(one, PlugInError) else None) for told, one in IMPORTERS.plug_ins())
+        for told, wrong in (*plug_ins(), *importers):
             if wrong is None:
                 good.append(told)
             else:

@@ -115,6 +115,29 @@ def ref_kernel(data):
 POPCORN = {"sets/double/task.yml": YML, "sets/double/reference.py": REFERENCE, "sets/eval.py": EVAL}
 
 
+TUNED = """\
+import kernel_tuner
+
+source = "float kernel_ms = 2.0;\\\\n// {TILE}\\\\n"
+tune_params = dict()
+tune_params["TILE"] = [16, 8, 32]
+tune_params["WARPS"] = [2 ** n for n in range(3)]
+kernel_tuner.tune_kernel("scale", source, 64, [], tune_params, answer=[2.0], cache="old", lang="C",
+                         restrictions=["TILE <= 16"])
+"""
+# Stands for the package: "time" is what the source says, and an answer of another value than 2 is wrong.
+TUNER = """\
+import re
+def tune_kernel(name, source, size, arguments, tune_params, **named):
+    assert "cache" not in named
+    assert all(len(values) == 1 for values in tune_params.values())
+    print("tuning", tune_params)
+    if named["answer"] != [2.0] or "ms" not in source:
+        return [{**tune_params, "time": "RuntimeFailedConfig"}], {}
+    return [{"time": float(re.search("= ([0-9.]+)", source)[1]) * 8 / tune_params["TILE"][0]}], {}
+"""
+
+
 def test_a_prompted_folder_of_kernel_pilot(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, told, said = imported(root, capsys, str(written(tmp_path / "scale", pilot.PROMPT)))
     assert code == 0, said
@@ -252,3 +275,18 @@ def test_problems_of_kernelbench_by_file_and_by_number(
     code, told, said = imported(root, capsys, str(folder), "--as", "b", "--problem", "2/19")
     assert code == 0, said
     assert load_task(root / "tasks" / "b").summary == "KernelBench KernelBench/level2/19_P"
+
+
+def test_a_script_of_kernel_tuner(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = written(tmp_path / "tuned", {"tune.py": TUNED, "kernel_tuner.py": TUNER})
+    code, told, said = imported(root, capsys, str(folder))
+    assert code == 0, said
+    task = load_task(root / "tasks" / "tuned")
+    assert (task.editable, task.tune) == (("kernel.c", "params.json"), {"TILE": ("16", "8", "32")})
+    assert task.where == ("TILE <= 16",)
+    assert json.loads((task.folder / "params.json").read_text()) == {"TILE": 16}
+    assert told["read"] == {"score": "best_us", "value": 1000.0}
+    assert any("WARPS is no list of plain values" in weak for weak in told["weak"])
+    unanswered = written(tmp_path / "not", {"tune.py": TUNED.replace("answer=[2.0], ", ""), "kernel_tuner.py": TUNER})
+    code, _, said = imported(root, capsys, str(unanswered))
+    assert (code, "has no answer, so nothing compares the results" in said) == (64, True), said
