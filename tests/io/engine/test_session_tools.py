@@ -334,6 +334,24 @@ async def test_connections_and_calls_are_limited(place: Place, monkeypatch: pyte
             one.close()
 
 
+async def test_reports_of_calls_are_those_of_tools_that_the_session_has_and_are_limited(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "MOST_CALLS", 2)
+    place.journal.emit(e.ToolsGiven("r1", 2, "r1.2", ("lint@aa",)))
+    good = {"server": "lint", "tool": "find", "ok": True, "ms": 1.0, "arguments": {"word": 3}, "result": 9}
+    bad = ({"server": "kpd"}, {"server": "other"}, {"ms": -1}, {"values": "x"}, {"arguments": {"word": "secret"}})
+    async with place.serve() as path:
+        for wrong in bad:
+            with pytest.raises(DaemonError):
+                await asyncio.to_thread(ask, path, "query", "called", {**good, **wrong})
+        for _ in range(2):
+            await asyncio.to_thread(ask, path, "query", "called", good)
+        with pytest.raises(DaemonError, match="can be recorded"):
+            await asyncio.to_thread(ask, path, "query", "called", good)
+    assert place.facts(e.ToolCalled) == [e.ToolCalled("r1", 2, "lint", "find", True, 1.0, {"word": 3}, 9)] * 2
+
+
 async def test_the_socket_is_the_user_s_alone_and_goes_with_the_session(place: Place) -> None:
     stale = place.workspace.root / serving.NAME
     stale.write_text("left by a crash")

@@ -8,16 +8,13 @@ from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.sessions.scripted import agent, kernel
-from tests.support.tools.built import server_tool
+from tests.support.tools.built import server_tool, write_tool
 
 __all__ = ["daemon", "workspace"]
 
 
 def brought_in(daemon: RealDaemon, folder: Path, **parts: str) -> str:
-    for path, text in server_tool(**parts).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    found = daemon.command("import_tool", folder=str(folder), task="scale")
+    found = daemon.command("import_tool", folder=str(write_tool(folder, server_tool(**parts))), task="scale")
     assert (found["state"], found["trouble"]) == ("qualified", [])
     return str(found["tool"])
 

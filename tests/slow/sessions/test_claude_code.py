@@ -10,6 +10,7 @@ from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, work
 from tests.support.sessions.claude_service import serving
 from tests.support.sessions.npm_agents import claude_code
 from tests.support.sessions.scripted import kernel
+from tests.support.tools.built import server_tool, write_tool
 
 __all__ = ["claude_code", "daemon", "workspace"]
 
@@ -31,6 +32,7 @@ def test_it_reads_tries_is_refused_goes_on_after_a_kill_is_repaired_and_accepted
         "MEMO: broken\n",
         ("WaitForMcpServers", {}),
         ("mcp__kpd__inspect", {}),
+        ("mcp__word-count__count", {"word": "REPEAT"}),
         ("Write", {"file_path": file, "content": kernel(1)}),
         ("mcp__kpd__try", {}),
         "MEMO: once is enough\nEXPECT: ipc up, gain 80 %\nCLAIM: 88 us\n",
@@ -42,6 +44,8 @@ def test_it_reads_tries_is_refused_goes_on_after_a_kill_is_repaired_and_accepted
         )
         workspace.config.write_text(f"{workspace.config.read_text()}\n[agents.claude-code]\n{table}\n")
         daemon.start()
+        brought = write_tool(workspace.root.parent / "tool", server_tool())
+        assert daemon.command("import_tool", folder=str(brought), task="scale")["state"] == "qualified"
         daemon.command("run", task="scale", agent="claude-code", iterations=1)
         daemon.until(lambda: len(service.asked) == 5, "the fifth question")
         daemon.kill()
@@ -63,8 +67,10 @@ def test_it_reads_tries_is_refused_goes_on_after_a_kill_is_repaired_and_accepted
     assert not OUTSIDE.exists()
     assert "stopped in the middle of your turn" in asked[5]
     assert "nonsense" in asked[7], "the compiler's words"
+    called = [event["body"] for event in daemon.events("tool_called") if event["body"]["tool"] == "count"]
+    assert [(one["server"], one["ok"], one["arguments"]) for one in called] == [("word-count", True, {"word": 8})]
     trial = daemon.events("tried")[0]["body"]
     assert (trial["end"], trial["gain"] is not None) == ("measured", True)
     bills = [event["body"] for event in daemon.events("billed")]
     assert [bill["cut"] for bill in bills] == [True, False, False]
-    assert bills[2]["usd"] == pytest.approx(bills[1]["usd"] * 5 / 2, rel=0.01), "five answers, and two"
+    assert bills[2]["usd"] == pytest.approx(bills[1]["usd"] * 6 / 2, rel=0.01), "six answers, and two"

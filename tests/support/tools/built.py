@@ -1,5 +1,7 @@
 """Tools as agents build them: plain files, with a server that needs nothing but Python."""
 
+from pathlib import Path
+
 SERVER = """\
 import json, os, subprocess, sys, time
 TOOLS = {tools!r}
@@ -60,6 +62,14 @@ SKILL = {
     "SKILL.md": "# Loops\n\nWhen a loop repeats work:\nmove the work out of it.\n",
 }
 """A tool that is a skill alone."""
+
+
+def write_tool(folder: Path, files: dict[str, str]) -> Path:
+    """Write a tool's files into a new folder, and return that."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
 
 
 def as_bytes(files: dict[str, str]) -> dict[str, bytes]:
