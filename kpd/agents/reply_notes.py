@@ -56,7 +56,7 @@ def read_notes(lines: Iterable[str]) -> ReplyNotes:
     """Read the notes from the lines outside of all files. Without a MEMO line the memo is the first line with words."""
     memo, expect, first = "", "", ""
     removed: list[str] = []
-    for line in (each[:LONGEST_LINE].strip() for each in lines):
+    for line in filter(None, (each[:LONGEST_LINE].strip() for each in lines)):
         if found := _MEMO.fullmatch(line):
             memo = memo or found[1]
         elif found := _EXPECT.fullmatch(line):
@@ -89,7 +89,7 @@ def _expectation(text: str) -> Expectation | None:
 
 
 def is_tune(text: str) -> bool:
-    return text.lstrip().partition("\n")[0].strip(" \t*`#") == TUNE
+    return TUNE in text and text.lstrip().partition("\n")[0].strip(" \t*`#") == TUNE
 
 
 def unfenced_tune(lines: Iterable[str]) -> str:
