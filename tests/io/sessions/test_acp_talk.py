@@ -97,6 +97,7 @@ async def test_each_bad_turn_has_its_end_and_leaves_nothing(
     monkeypatch.setattr(wire, "MOST_MESSAGE", 1 << 20)
     monkeypatch.setattr(wire, "MOST_MESSAGES", 2000)
     monkeypatch.setattr(acp_talk, "MOST_REQUESTS", 8)
+    monkeypatch.setattr(acp_talk, "CANCEL_S", 0.5)
     monkeypatch.setattr(turn, "MOST_DISK", 4 << 20)
     monkeypatch.setattr(turn, "LOOK_S", 0.2)
     found = await turned(start, ["say", "x"], *steps, limit_s=2.0 if end == "time" else 30.0)

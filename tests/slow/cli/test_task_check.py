@@ -32,6 +32,16 @@ def own(root: Path, status: str, more: str = "") -> None:
     (folder / "benchmark.py").write_text(BENCHMARK)
 
 
+def test_a_new_task_passes(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-w", str(root), "task", "new", "mine"]) == 0
+    capsys.readouterr()
+    assert main(["-w", str(root), "task", "check", "mine"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("✓ mine\n    worst element at ")
+    assert "over 20 seeds x 5 kinds" in told
+    assert "!" not in told
+
+
 def test_a_task_with_commands_is_run_once_and_says_what_was_understood(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
-from kpd.engine.turns import SHORT_S, DeviceClaim, Turns, claim_of, next_to_measure
+from kpd.engine import turns as engine_turns
+from kpd.engine.turns import DeviceClaim, Turns, claim_of, next_to_measure
 from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.model.run import Budget, Run
@@ -155,14 +156,17 @@ async def measures_elsewhere(turns: Turns, journal: EventJournal) -> None:
         return
 
 
-async def test_a_wait_for_a_lease_is_said_once_it_has_lasted(journal: EventJournal) -> None:
+async def test_a_wait_for_a_lease_is_said_once_it_has_lasted(
+    journal: EventJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_turns, "SHORT_S", 0.1)
     said: list[Wait | None] = []
     claim = DeviceClaim(Turns(journal), "r1.2-full", said.append)
     claim.waits("local: ann measures on it")
     claim.waits("")
-    await asyncio.sleep(SHORT_S * 1.2)
+    await asyncio.sleep(0.2)
     assert said == [None]
     claim.waits("local: ann measures on it")
-    await asyncio.sleep(SHORT_S * 1.2)
+    await asyncio.sleep(0.2)
     claim.waits("")
     assert said == [None, ForLease("local: ann measures on it"), None]
