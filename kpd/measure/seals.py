@@ -14,8 +14,9 @@ UNCHANGED = "unchanged"
 Seals = Mapping[str, Mapping[str, str]]
 """The sha256 of each file in a folder on a host: by the folder's path, then by the file's name."""
 
-_SHA256 = 'sha256() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }\n'
-TAKE = f'{_SHA256}cd "$out" && sha256 *\n'
+SHA256 = 'sha256() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }\n'
+"""A function of the shell that prints the hashes of files, a line each."""
+TAKE = f'{SHA256}cd "$out" && sha256 *\n'
 """Shell that prints the hashes of all files in `$out`: the end of a build."""
 _TAKEN = re.compile(r"^([0-9a-f]{64}) [ *](\S+)$", re.MULTILINE)
 
@@ -42,7 +43,7 @@ def guard(seals: Seals, gone: int) -> str:
     expected = shlex.quote("\n".join(f"{digest}  {path}" for path, digest in files.items()))
     differing = r"sort | uniq -u | sed 's/^[^ ]* [ *]//' | sort -u | head -n 1 >&2"
     return (
-        f"{_SHA256}expected={expected}\n"
+        f"{SHA256}expected={expected}\n"
         f"{UNCHANGED}() {{\n"
         f'for file in {paths}; do [ -e "$file" ] || {{ echo "$file" >&2; exit {gone}; }}; done\n'
         f"{added}"

@@ -106,10 +106,7 @@ def native(name: str) -> bytes:
 
 
 def described(program: str, result: JobResult, file: str = "harness.c") -> Harness:
-    """Parse what `program describe` printed, a line, and after it `seals.TAKE`. Raises BadHarness.
-
-    Hashes of files elsewhere, by their paths, are not the program's.
-    """
+    """Parse what `program describe` printed, a line, and after it `seals.TAKE`. Raises BadHarness."""
     if crashed := jobs.crash(result):
         raise BadHarness(f"{file}: it crashes while it describes its cases ({crashed})")
     cases, _, hashes = result.stdout.partition(b"\n")
@@ -123,5 +120,5 @@ def described(program: str, result: JobResult, file: str = "harness.c") -> Harne
     for use in ("timed", "checked"):
         if not any(getattr(case, use) for case in found.cases):
             raise BadHarness(f"{file}: no case is {use}")
-    left = {name: sha256 for name, sha256 in seals.taken(hashes).items() if "/" not in name}
+    left = seals.taken(hashes)
     return Harness(program, found.symbol, found.cases, found.scaled, found.oracle, found.varies, file, left)

@@ -2,11 +2,12 @@
 
 Compiling the driver takes seconds, and its outcome does not depend on the task. The first harness on a host compiles
 it. This process then holds it in memory, and stages it for later ones as it stages sources: checked by hash each time.
-So no file that a candidate could have changed is linked, and a restarted kpd compiles the driver anew.
+Its own hash is the first line that a job prints, before anything of a task is compiled or run. So no file that a task
+or a candidate could have changed is linked with another task, and a restarted kpd compiles the driver anew.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kpd.hosts.host import Host, JobResult
 from kpd.measure import jobs, seals
@@ -47,26 +48,24 @@ async def link(
     known = jobs.key("driver", host.name, host.boot, identity, driver.command, *_parts(driver.files))
     compiled = _compiled.get(known)
     place = jobs.words([f"{host.root}/trees"])
-    beside = f"../{driver.file}"  # `out/`, which holds the same whoever compiles the driver
-    if compiled is None:
-        given = driver.files
-        begin, make, end = f'driver="$PWD/{driver.file}"\n', f"{driver.command} || exit $?\n", f"sha256 {beside}\n"
+    if compiled is None:  # beside `out/`, which holds the same whoever compiles the driver
+        given, file, make = driver.files, f'"$PWD/{driver.file}"', f"{driver.command} >&2 || exit $?\n"
     else:
         headers = {path: data for path, data in driver.files.items() if path.endswith(".h")}
-        given = {**headers, f"kpd/{driver.file}": compiled}
-        begin, make, end = f"driver=kpd/{driver.file}\n", "", ""
+        given, file, make = {**headers, f"kpd/{driver.file}": compiled}, f"kpd/{driver.file}", ""
     tree = await host.stage({**given, **task})
     script = (
-        f'{begin}out="$PWD/out"\ncd {place}/{tree} || exit {jobs.GONE}\n'
-        f'{make}{command} || exit $?\n"$out/{PROGRAM}" describe || exit $?\n{seals.TAKE}{end}'
+        f'driver={file}\nout="$PWD/out"\ncd {place}/{tree} || exit {jobs.GONE}\n{make}{seals.SHA256}sha256 "$driver"\n'
+        f'{command} || exit $?\n"$out/{PROGRAM}" describe || exit $?\n{seals.TAKE}'
     )
     id = jobs.key("harness", identity, driver.command, command, *_parts({**driver.files, **task}))
     result = await jobs.run(host, where.spec(id, script, limit_s), say)
+    own, _, rest = result.stdout.partition(b"\n")
     if compiled is None and result.rc == 0 and not result.cached:
         found = await host.read(f"{host.root}/jobs/{id}/{driver.file}", LIMIT)
-        if digest(found) == seals.taken(result.stdout).get(beside):
+        if digest(found) in seals.taken(own).values():
             _compiled[known] = found
-    return result
+    return replace(result, stdout=rest)
 
 
 def _parts(files: Mapping[str, bytes]) -> list[str | bytes]:

@@ -62,7 +62,7 @@ def compiled(host: Host, result: JobResult) -> bool:
 
 def left(host: Host, result: JobResult) -> Mapping[str, str]:
     assert [path.name for path in Path(jobs.out(host, result.id, "")).iterdir()] == [PROGRAM]
-    return {name: sha256 for name, sha256 in seals.taken(result.stdout).items() if "/" not in name}
+    return seals.taken(result.stdout)
 
 
 async def test_a_second_harness_is_linked_and_is_what_it_would_be_if_all_were_compiled(host: Meddled) -> None:
@@ -110,3 +110,22 @@ async def test_a_driver_that_was_changed_on_the_host_is_not_linked(host: Meddled
     again = await made(host, 2)
     assert not compiled(host, again)
     assert left(host, again) == left(host, first)
+
+
+async def test_a_task_that_changes_the_driver_beside_it_changes_no_other_tasks(host: Meddled) -> None:
+    """Its program runs in the job that has compiled the driver, and prints what it likes."""
+    task = b"""
+#include <stdio.h>
+#include "task.h"
+int answer(void) {
+    FILE *beside = fopen(DRIVER, "a");
+    if (beside) fputs("more", beside), fclose(beside);
+    return beside ? 7 : 8;
+}
+"""
+    command = LINKED.replace("cc ", 'cc -DDRIVER="\\"$driver\\"" ')
+    files = {"task.c": task}
+    meddles = await link(host, "cc", DRIVER, files, command, 20.0, None, RunContext())
+    assert meddles.stdout.startswith(b"7\n")
+    assert compiled(host, meddles)
+    assert compiled(host, await made(host, 2)), "what was changed was not taken"
