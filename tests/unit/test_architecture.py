@@ -185,6 +185,7 @@ def test_agents_are_known_by_what_they_are_and_not_by_name() -> None:
     }
     assert users == {
         "kpd.model.agents", "kpd.workspace.config", "kpd.engine.tools.catalogue", "kpd.workspace.task",
+        "kpd.imports.kernel_tuner",
     }  # fmt: skip
 
 

@@ -88,3 +88,25 @@ def test_what_cannot_be_told_is_asked_and_quoted(
     code, _, said = imported(root, capsys, str(written(tmp_path / "odd", files)))
     assert (code, asked in said) == (64, True), said
     assert not [path.name for path in (root / "tasks").iterdir() if "odd" in path.name or "importing" in path.name]
+
+
+def test_on_a_terminal_a_person_is_asked_until_all_is_told(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "task.md": "# Faster\n", "work.py": gym.KERNEL, "verifier.py": gym.VERIFIER.replace("from kernel", "from work"),
+        "benchmark.py": gym.BENCHMARK.replace("from kernel", "from work").replace("best_us", "figure"),
+    }  # fmt: skip
+    folder = written(tmp_path / "asks", files)
+    answers = iter(["work.py", "figure", "lower"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
+    assert main(["-w", str(root), "task", "import", str(folder)]) == 0
+    told = capsys.readouterr()
+    assert "which files may a candidate change? [" in told.err
+    assert "which number of the result is the score?" in told.err
+    assert "is a lower or a higher 'figure' better? [lower, higher]" in told.err
+    assert "read: figure = " in told.out
+    assert list(answers) == []
+    task = load_task(root / "tasks" / "asks")
+    assert (task.editable, task.bench.score) == (("work.py",), "figure")
