@@ -9,8 +9,10 @@ from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from textual.content import Content
 
+from kpd.model import events as e
 from kpd.model.metrics import METRICS
 from kpd.model.profiles import MANY_CASES, Advice, CaseTime, Scope
+from kpd.model.sanitizer import TOOLS, ToolReport
 from kpd.profile.changes import changes
 from tests.support.tui import gpu, logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
@@ -230,6 +232,16 @@ def test_a_device_that_seems_slower_than_the_call_leaves_nothing_to_launching() 
 
 
 # ── overview ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_winner_is_marked_until_compute_sanitizer_has_seen_it() -> None:
+    log = logs.Log().daemon().tasks().run()
+    log.emit(e.SanitizerFound("r1", True)).baseline().iteration(1, "fewer loads", 30.0, "faster")
+    told = " ".join(text.strip() for text in plain(overview.lines(view_of(log), 120, 30)))
+    assert "! provisional until compute-sanitizer has looked at it" in told
+    assert "provisional  chained  r1.1 against the baseline" in told
+    log.emit(e.Sanitized("r1", 1, tuple(ToolReport(tool, 2, 2, 3.0) for tool in TOOLS)))
+    assert "provisional" not in " ".join(plain(overview.lines(view_of(log), 120, 30)))
 
 
 @pytest.mark.parametrize("width", [47, 108])
