@@ -61,7 +61,7 @@ class Toolsmith:
             return "nothing", "", "it names no improvement"
         result = await self._turn("build", words.build(improvement, folder, context.task), limit_s)
         for left in reversed(range(self._settings.repairs + 1)):
-            if not await asyncio.to_thread(read_or_none, attempt):
+            if not await asyncio.to_thread(_anything_built, attempt):
                 return "nothing", "", f"nothing was built: {TURN_ENDS[result.end]}"
             end, ref, trouble = await self._checked()
             if end == "qualified" or not left:
@@ -139,7 +139,7 @@ class Toolsmith:
         return ended
 
 
-def read_or_none(attempt: SessionAttempt) -> bool:
+def _anything_built(attempt: SessionAttempt) -> bool:
     """Return whether anything at all lies in the tool's folder; what cannot be read does."""
     try:
         return bool(read_tool(attempt.folder.tool))
