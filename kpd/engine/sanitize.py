@@ -16,7 +16,7 @@ from kpd.model import events as e
 from kpd.model.faults import BadAccess, BreaksMeasurement, Incorrect, WrongResult
 from kpd.model.notices import Unsound
 from kpd.model.run import Run
-from kpd.model.sanitizer import TOOLS, Tool, ToolReport
+from kpd.model.sanitizer import DECIDING, TOOLS, Tool, ToolReport
 from kpd.model.waits import HostTrouble, Wait
 
 MOST_S = 30.0
@@ -96,6 +96,8 @@ async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
 async def _seen(run: RunTool, tool: Tool, limit_s: float) -> ToolReport:
     """Return what the tool saw. Trouble with it may come by chance: then the candidate is tried once more."""
     report = await run(tool, "", limit_s)
+    if tool not in DECIDING:
+        return report
     if report.trouble:
         report = await run(tool, "-again", limit_s)
     if not report.errors and not report.trouble:
@@ -106,8 +108,11 @@ async def _seen(run: RunTool, tool: Tool, limit_s: float) -> ToolReport:
 
 
 def fault_of(report: ToolReport) -> Fault | None:
-    """Return what the candidate is to blame for; None where the tool saw no fault, or the baseline has it, too."""
-    if report.baseline or not (report.errors or report.trouble):
+    """Return what the candidate is to blame for; None where the tool saw no fault, or the baseline has it, too.
+
+    Nor is it to blame for what a tool reports that does not decide.
+    """
+    if report.tool not in DECIDING or report.baseline or not (report.errors or report.trouble):
         return None
     if report.errors:
         return Incorrect(WrongResult(BadAccess(report.said, report.errors, report.tool)))

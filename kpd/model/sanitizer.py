@@ -7,6 +7,8 @@ import msgspec
 Tool = Literal["memcheck", "initcheck", "racecheck"]
 """Tools of compute-sanitizer: accesses out of bounds, reads of unwritten global memory, races in shared memory."""
 TOOLS: tuple[Tool, ...] = get_args(Tool)
+DECIDING: tuple[Tool, ...] = ("memcheck",)
+"""What others report is told, and held against nobody: they have not been tried on a real GPU."""
 
 
 class ToolReport(msgspec.Struct, frozen=True):

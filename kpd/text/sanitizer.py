@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kpd.model.iteration import Iteration
-from kpd.model.sanitizer import ToolReport
+from kpd.model.sanitizer import DECIDING, ToolReport
 
 
 def provisional(it: Iteration) -> str:
@@ -22,6 +22,8 @@ def _report(found: ToolReport) -> str:
     """Say what one tool saw: `memcheck: no error in 5 of 5 cases, 2.1 s`."""
     seen = f"{found.cases} of {found.of} cases, {found.seconds:.1f} s"
     shared = "; the baseline has the same, so it does not count" if found.baseline else ""
+    if found.tool not in DECIDING:
+        shared = "; it does not decide"
     if found.errors:
         return f"{found.tool}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"
     if found.trouble:

@@ -79,6 +79,11 @@ if [ "$(tail -n 1 {folder}/asked)" = racecheck ] && grep -q hazardous "$object";
   echo "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)" >>"$log"
   exit 1
 fi
+if [ "$(tail -n 1 {folder}/asked)" = memcheck ] && grep -q straying "$object"; then
+  echo "========= Invalid __global__ read of size 4 bytes" >"$log"
+  echo "========= ERROR SUMMARY: 1 error" >>"$log"
+  exit 1
+fi
 echo "========= ERROR SUMMARY: 0 errors" >"$log"
 [ "$(tail -n 1 {folder}/asked)" != racecheck ] ||
   echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" >"$log"
@@ -123,17 +128,21 @@ def test_a_winner_is_provisional_until_compute_sanitizer_has_seen_it(
     assert (tmp_path / "asked").read_text().split() == ["memcheck", "initcheck", "racecheck"], "each once"
     assert daemon.query("status")["runs"]["r1"]["best"]["sign"]["word"] == "accepted"
 
-    file.write_text(edited(1, "hazardous"))
+    file.write_text(edited(2, "hazardous"))
     assert daemon.until_event("iteration_ended", iteration=2)["body"]["outcome"] == "accepted"
-    body = daemon.until_event("sanitized", iteration=2)["body"]
+    told = daemon.until_event("sanitized", iteration=2)["body"]
+    assert told["reports"][-1]["errors"] == 1 and told["fault"] is None, "it is told, and does not decide"
+
+    file.write_text(edited(1, "straying"))
+    assert daemon.until_event("iteration_ended", iteration=3)["body"]["outcome"] == "accepted"
+    body = daemon.until_event("sanitized", iteration=3)["body"]
     assert body["message"] == (
-        "incorrect: compute-sanitizer (racecheck): Error: Race reported between Write access at 0x460 in hazardous "
-        "(1 error)"
+        "incorrect: compute-sanitizer (memcheck): Invalid __global__ read of size 4 bytes (1 error)"
     )
     gave_way = daemon.until_event("gave_way")["body"]
-    assert (gave_way["iteration"], gave_way["unheld"], gave_way["why"]) == (1, 2, "sanitizer")
-    found = daemon.query("show", iteration="r1.2")["iteration"]
+    assert (gave_way["iteration"], gave_way["unheld"], gave_way["why"]) == (2, 3, "sanitizer")
+    found = daemon.query("show", iteration="r1.3")["iteration"]
     assert (found["outcome"], found["sign"]["word"], found["reason"]) == ("rejected", "incorrect", body["message"])
-    assert file.read_text() == edited(6, "blended")
-    assert (tmp_path / "asked").read_text().split()[-2:] == ["racecheck", "racecheck"], "the baseline, too"
+    assert file.read_text() == edited(2, "hazardous")
+    assert (tmp_path / "asked").read_text().split()[-2:] == ["memcheck", "memcheck"], "the baseline, too"
     assert "rolled back: compute-sanitizer found a fault in it" in (workspace.memory / "blend.md").read_text()

@@ -17,7 +17,7 @@ from kpd.model.fold import fold_all
 from kpd.model.headline import headline
 from kpd.model.iteration import Override
 from kpd.model.run import Budget, Run
-from kpd.model.sanitizer import TOOLS, Tool, ToolReport
+from kpd.model.sanitizer import DECIDING, TOOLS, Tool, ToolReport
 from kpd.model.status import Ended
 from kpd.model.verdicts import Gain, Verdict
 from kpd.text import signs
@@ -158,14 +158,22 @@ def test_the_time_of_all_is_limited() -> None:
 
 
 def test_an_error_is_the_candidates_unless_the_baseline_has_it() -> None:
-    found, fault, asked = looked(initcheck={"": error("initcheck", 3)})
-    assert fault == Incorrect(WrongResult(BadAccess("it strays", 3, "initcheck")))
-    assert [name for name, _ in asked] == ["memcheck", "initcheck", "initcheck-baseline"], "no more is asked for"
-    found, fault, _ = looked(initcheck={"": error("initcheck", 3), "-baseline": error("initcheck")})
-    assert fault is None and found[1].baseline and len(found) == 3
+    found, fault, asked = looked(memcheck={"": error("memcheck", 3)})
+    assert fault == Incorrect(WrongResult(BadAccess("it strays", 3, "memcheck")))
+    assert [name for name, _ in asked] == ["memcheck", "memcheck-baseline"], "no more is asked for"
+    found, fault, _ = looked(memcheck={"": error("memcheck", 3), "-baseline": error("memcheck")})
+    assert fault is None and found[0].baseline and len(found) == 3
     assert "the baseline has the same" in reports(found)
-    _, fault, _ = looked(initcheck={"": error("initcheck"), "-baseline": trouble("initcheck")})
+    _, fault, _ = looked(memcheck={"": error("memcheck"), "-baseline": trouble("memcheck")})
     assert fault is not None, "trouble is no error"
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool not in DECIDING])
+def test_what_a_tool_reports_that_does_not_decide_is_told(tool: Tool) -> None:
+    for report in (error(tool, 3), trouble(tool)):
+        found, fault, asked = looked(**{tool: {"": report}})
+        assert fault is None and report in found and len(asked) == len(TOOLS), "nothing is asked again"
+        assert "it does not decide" in reports(found)
 
 
 @pytest.mark.parametrize(("again", "own", "blamed"), [(False, False, False), (True, True, False), (True, False, True)])
