@@ -49,7 +49,7 @@ PRESETS = {
     ),
     "gemini": _preset(
         "npm install -g @google/gemini-cli",
-        ("gemini", "--experimental-acp"),
+        ("gemini", "--acp"),
         ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
     ),
     "opencode": _preset(

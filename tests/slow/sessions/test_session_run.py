@@ -1,5 +1,7 @@
 """Whole runs of a scripted coding agent by a real daemon."""
 
+import json
+
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 from tests.support.sessions.scripted import agent, kernel
@@ -104,3 +106,35 @@ def test_an_operator_answers_what_no_rule_does_and_sends_a_message(daemon: RealD
     assert [event["body"]["end"] for event in daemon.events("session_turned")] == ["stopped", "done"]
     assert "- four times\n- once is enough\n" in (home / "prompt_1.md").read_text()
     assert daemon.query("show", iteration="r1.1")["iteration"]["memo"] == "once"
+
+
+def test_a_plain_program_is_told_the_task_again_for_a_repair_and_is_not_asked_twice(
+    daemon: RealDaemon, workspace: Workspace
+) -> None:
+    script = workspace.root.parent / "agent.sh"
+    script.write_text(
+        f"""cp "$1" "$HOME/prompt_$(ls "$HOME" | wc -l).md"
+        if grep -q 'You have worked on this before' "$1"; then
+        cat > kernel.c <<'END'
+{kernel(1)}
+END
+        echo 'MEMO: mended'; sleep 600; fi
+        echo nonsense > kernel.c"""
+    )
+    words = json.dumps(["/bin/sh", str(script), "{prompt_file}"])
+    table = f"\n[agents.plain]\nexec = {words}\nreads = [{json.dumps(str(script))}]\n"
+    workspace.config.write_text(workspace.config.read_text() + table)
+    daemon.start()
+    daemon.command("run", task="scale", agent="plain", iterations=1)
+    tree = workspace.iteration_folder("scale", "r1", 1) / "session" / "tree"
+    daemon.until_event("session_prompted", turn=2)
+    daemon.until(lambda: (tree / "kernel.c").read_text().strip() == kernel(1).strip(), "the repair")
+    daemon.kill()
+    daemon.until(lambda: not leftovers(workspace), "the program to end")
+    daemon.start()
+    daemon.command("resume")
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved", daemon.output
+    assert [event["body"]["end"] for event in daemon.events("session_turned")] == ["done", "lost"]
+    prompts = sorted((tree.parent / "state").glob("prompt_*.md"))
+    assert len(prompts) == 2, "no prompt twice"
+    assert prompts[0].read_text() in prompts[1].read_text()

@@ -47,3 +47,14 @@ def test_what_is_not_there_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
         assert why_not(name, Config()).endswith(preset.get)
     assert "needs command" in why_not("mine", Config())
     assert "not installed" in why_not("mine", Config(agents={"mine": AgentConfig(exec=("nope",))}))
+
+
+def test_an_operator_has_five_minutes_where_the_agent_may_ask() -> None:
+    assert AgentConfig().ask_s == 0.0
+    assert AgentConfig(ask=True).ask_s == 300.0
+    assert AgentConfig(ask=True, ask_limit="90s").ask_s == 90.0
+
+
+def test_codex_begins_without_its_own_sandbox_unless_it_is_told_otherwise() -> None:
+    assert settings_of("codex", Config()).mode == "agent-full-access"
+    assert settings_of("codex", Config(agents={"codex": AgentConfig(mode="read-only")})).mode == "read-only"
