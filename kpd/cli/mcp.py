@@ -14,6 +14,8 @@ SESSION = "KPD_SESSION"
 """The environment variable with the path of a session's socket. kpd sets it for the agents that it starts."""
 NOTE = "note"
 """The tool that is an operation of the daemon, and not one of its questions."""
+GIVEN = ("PATH", "HOME", "TMPDIR", "LANG", "KPD_JOB")
+"""The variables that the server of a built tool gets; by the last one kpd knows the session's processes."""
 LONGEST_S = 3600.0
 """The longest that an answer may take: a trial waits for its turn on the device."""
 
@@ -60,4 +62,5 @@ def _relayed(tool: str, command: list[str]) -> int:
 
     if not command or SESSION not in os.environ:
         raise CliError("--tool is for sessions, with the command of a server", "kpd tools qualify TOOL", USAGE)
-    return relay(command, lambda found: _of_session("called", {"server": tool, **found}))
+    env = {name: os.environ[name] for name in GIVEN if name in os.environ}
+    return relay(command, env, lambda found: _of_session("called", {"server": tool, **found}))

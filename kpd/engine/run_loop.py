@@ -39,7 +39,7 @@ from kpd.model.waits import ForSanitizer
 from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.config import Config
 from kpd.workspace.entry_points import PlugInError
-from kpd.workspace.paths import Workspace
+from kpd.workspace.paths import Workspace, WorkspaceError
 from kpd.workspace.task import Task, TaskError
 
 
@@ -233,7 +233,7 @@ class RunLoop:
         try:
             context = replace(context_of(at, None), serve=partial(serve_session, at))
             await self.control.run(at.agent.reflect(context))
-        except OSError as err:
+        except (OSError, WorkspaceError) as err:
             told = f"no tool was built after {self.run_id}.{at.number}: {err}"
             self.journal.emit(e.Noticed("warning", Said(told)))
 

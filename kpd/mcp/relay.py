@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
@@ -52,7 +52,7 @@ class Relay:
         tool = str(params.get("name"))[:LONGEST_NAME] if method == CALLING else LISTING
         found = params.get("arguments") if method == CALLING else {}
         arguments = list(found.items())[:MOST_NAMES] if isinstance(found, dict) else []
-        sizes = {str(name)[:LONGEST_NAME]: len(json.dumps(value)) for name, value in arguments}
+        sizes = {str(name)[:LONGEST_NAME]: _size(value) for name, value in arguments}
         self._pending[_key(message)] = tool, sizes, time.monotonic()
 
     def answered(self, line: bytes) -> None:
@@ -69,33 +69,43 @@ class Relay:
 
     def ended(self) -> None:
         """Report the calls that nobody has answered: the server has ended, or the agent did not wait."""
-        for tool, sizes, begun in self._pending.values():
-            self._report(CallReport(tool, False, 1000 * (time.monotonic() - begun), sizes, 0))
-        self._pending.clear()
+        for key in list(self._pending):  # a copy: the agent may go on asking in another thread
+            if (known := self._pending.pop(key, None)) is not None:
+                tool, sizes, begun = known
+                self._report(CallReport(tool, False, 1000 * (time.monotonic() - begun), sizes, 0))
 
 
-def relay(argv: Sequence[str], tell: Callable[[dict[str, Any]], object]) -> int:
+def relay(argv: Sequence[str], env: Mapping[str, str], tell: Callable[[dict[str, Any]], object]) -> int:
     """Start a server and pass all messages between it and this process's pipes; return its exit status.
 
+    The server gets `env` and no other variables. It is ended when it goes on GRACE_S after the agent's last message.
     `tell` gets each call; it may block, and raises DaemonError. Raises OSError where the server cannot be started.
     """
     reports: queue.SimpleQueue[CallReport | None] = queue.SimpleQueue()
     passing = Relay(reports.put)
-    server = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    server = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env))
     assert server.stdin is not None and server.stdout is not None
     teller = threading.Thread(target=_tell, args=(reports, tell), daemon=True)
     teller.start()
-    threading.Thread(target=_forward, args=(sys.stdin.buffer, server.stdin, passing.asked), daemon=True).start()
-    _forward(server.stdout, sys.stdout.buffer, passing.answered)
-    try:
-        status = server.wait(GRACE_S)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        status = server.wait()
+    threading.Thread(target=_ask, args=(server, server.stdin, passing.asked), daemon=True).start()
+    answering = (server.stdout, sys.stdout.buffer, passing.answered)
+    answers = threading.Thread(target=_forward, args=answering, daemon=True)
+    answers.start()
+    status = server.wait()
+    answers.join(GRACE_S)
     passing.ended()
     reports.put(None)
     teller.join(GRACE_S)
     return status
+
+
+def _ask(server: "subprocess.Popen[bytes]", target: IO[bytes], hear: Callable[[bytes], None]) -> None:
+    """Pass on what the agent says, and end a server that goes on afterwards."""
+    _forward(sys.stdin.buffer, target, hear)
+    try:
+        server.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        server.kill()
 
 
 def _forward(source: IO[bytes], target: IO[bytes], hear: Callable[[bytes], None]) -> None:
@@ -126,6 +136,13 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _size(value: object) -> int:
+    try:
+        return len(json.dumps(value))
+    except RecursionError:  # it was read just below the limit
+        return 0
+
+
 def _key(message: dict[str, Any]) -> object:
     found = message.get("id")
-    return found if isinstance(found, str | int) else json.dumps(found)
+    return found if isinstance(found, str | int) else None

@@ -10,7 +10,7 @@ from kpd.tools.manifest import MANIFEST, SKILL
 from kpd.workspace.task import Task
 
 NAMED = re.compile(r"[\s>#*_`-]{0,8}IMPROVEMENT[\s*_`]{0,4}:[\s*_`]{0,4}(.{0,500})", re.IGNORECASE)
-NOTHING = re.compile(r"(nothing|none|no tool)\b.{0,40}", re.IGNORECASE)
+NOTHING = re.compile(r"(nothing|none|no tool)( would have helped| (is |was )?needed)?\W*", re.IGNORECASE)
 
 REFLECT = """\
 Your work on the candidate is over{outcome}. Now look back at how you worked, not at the kernel.
@@ -53,7 +53,7 @@ A skill is a file {skill} beside it: when it helps, and what to do then. With a 
 needed, and must end with status 0.
 
 - Words of these commands that name files of the tool get their whole path. All of them run in a copy of the task, and
-  so does the server in a session: name the task's files as `{editable}`, never by an absolute path.
+  so does the server in a session: name the task's files as they are called there, never by an absolute path.
 - `python3` has the package `mcp`. Nothing else can be installed.
 - A tool writes in its HOME alone, and changes nothing in the task's copy.
 - A tool answers with text, and fails with an error that says what helps.
@@ -87,7 +87,7 @@ def build(what: str, folder: SessionFolder, task: Task) -> str:
     """Ask to build the improvement that was named."""
     return BUILD.format(
         improvement=what, tool=folder.tool, worked=folder.root / "worked", manifest=MANIFEST, skill=SKILL,
-        editable=task.editable[0],
+        editable=next(iter(task.editable), "..."),
     )  # fmt: skip
 
 

@@ -1,12 +1,14 @@
 """A clean copy of a task in which a tool that an agent has built is tried, inside the sandbox of agents."""
 
 import asyncio
+import errno
 import glob
+import hashlib
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,13 +16,11 @@ from kpd.hosts.keeper import Ending, Order
 from kpd.hosts.kept import KeptProcess
 from kpd.tools.files import lay
 from kpd.workspace.disk import used
-from kpd.workspace.run_files import digest, read_plain
 
 MOST_PROCESSES = 64
 MOST_FILE = 64 << 20
 MOST_OUTPUT = 4 << 20
-MOST_SEEN = 2000
-"""Processes, bytes of a file and of what a program prints; files of the task's copy that are compared."""
+"""Processes, bytes of a file and of what a program prints."""
 MOST_DISK = 512 << 20
 MOST_ENTRIES = 20_000
 LOOK_S = 0.5
@@ -57,7 +57,7 @@ class CleanRoom:
 
     def prepare(self, files: Mapping[str, bytes], lay_task: Callable[[Path], None]) -> None:
         """Make the room anew; `lay_task` makes the copy of the task. Raises OSError."""
-        shutil.rmtree(self.root, ignore_errors=True)
+        self.remove()
         self.home.mkdir(parents=True)
         lay_task(self.tree)
         lay(self.tool, files)
@@ -92,22 +92,26 @@ class CleanRoom:
         except TimeoutError:
             return ProgramEnd(False, f"it has not ended within {limit_s:g} s")
         finally:
-            with suppress(asyncio.CancelledError):
-                await process.end()
+            await finish(process)
         if ending is None:
             return ProgramEnd(False, f"it printed more than {MOST_OUTPUT >> 20} MiB")
         words = f"{tail.decode(errors='replace')}\n{process.said}".strip()
         return ProgramEnd(ending.rc == 0 and not ending.why, ended(ending, words))
 
     def seen(self) -> dict[str, str]:
-        """Return what lies in the task's copy and in the tool's folder: the sha256 by path, "" for no plain file."""
+        """Return what lies in the task's copy and in the tool's folder: by path its mode, and the sha256 of a file.
+
+        Raises OSError where something cannot be read, or there are more than MOST_ENTRIES.
+        """
         found: dict[str, str] = {}
-        for folder in (self.tree, self.tool):
-            for at, folders, names in os.walk(folder):
-                for path in [Path(at) / name for name in (*names, *(each for each in folders if _link(at, each)))]:
-                    if len(found) >= MOST_SEEN:
-                        return found
-                    found[path.relative_to(self.root).as_posix()] = _digest(path)
+        left = [self.tree, self.tool]
+        while left:
+            path = left.pop()
+            if len(found) >= MOST_ENTRIES:
+                raise OSError(errno.EFBIG, f"more than {MOST_ENTRIES:,} files and folders", str(self.root))
+            found[path.relative_to(self.root).as_posix()] = _state(path)
+            if path.is_dir() and not path.is_symlink():
+                left += path.iterdir()
         return found
 
     async def overflow(self) -> None:
@@ -118,7 +122,24 @@ class CleanRoom:
             size, files = await asyncio.to_thread(used, self.root, MOST_DISK, MOST_ENTRIES)
 
     def remove(self) -> None:
+        """Remove the room, with folders that a tool has closed."""
+        if self.root.is_dir():
+            self.root.chmod(0o700)
+        for at, folders, _ in os.walk(self.root):
+            for path in (Path(at) / name for name in folders):
+                if not path.is_symlink():
+                    path.chmod(0o700)
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+async def finish(process: KeptProcess) -> None:
+    """End a process and all that it started. Where this is cancelled, it is raised after that."""
+    ending = asyncio.create_task(process.end(), name="ending a tool's program")
+    try:
+        await asyncio.shield(ending)
+    except asyncio.CancelledError:
+        await asyncio.wait([ending])
+        raise
 
 
 def ended(ending: Ending, words: str) -> str:
@@ -143,14 +164,11 @@ async def _listen(process: KeptProcess, tail: bytearray) -> bool:
     return False
 
 
-def _link(at: str, name: str) -> bool:
-    return (Path(at) / name).is_symlink()
-
-
-def _digest(path: Path) -> str:
-    if path.is_symlink():
-        return ""
-    try:
-        return digest(read_plain(path))
-    except OSError:
-        return ""
+def _state(path: Path) -> str:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        return f"{mode:o} {path.readlink()}"
+    if not stat.S_ISREG(mode):
+        return f"{mode:o}"
+    with path.open("rb") as file:
+        return f"{mode:o} {hashlib.file_digest(file, 'sha256').hexdigest()}"

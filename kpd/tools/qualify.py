@@ -70,13 +70,20 @@ async def qualify(
         before = await asyncio.to_thread(room.seen)
         if manifest.server:
             await _limited(found, _server(found, files, manifest, room), room)
-        after = await asyncio.to_thread(room.seen)
-        changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-        named = ", ".join(changed[:MOST_NAMED])
-        found.add("writes", f"it wrote outside of its home: {named}" if changed else "")
+        found.add("writes", await asyncio.to_thread(_written, room, before))
     finally:
         await asyncio.to_thread(room.remove)
     return found
+
+
+def _written(room: CleanRoom, before: Mapping[str, str]) -> str:
+    """Return what the tool has changed outside of its home; empty where that is nothing."""
+    try:
+        after = room.seen()
+    except OSError as err:
+        return "; ".join(explained(err, "its folder", "what it has left there cannot be compared"))
+    changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
+    return f"it wrote outside of its home: {', '.join(changed[:MOST_NAMED])}" if changed else ""
 
 
 async def _limited(found: Findings, work: Coroutine[None, None, None], room: CleanRoom) -> None:

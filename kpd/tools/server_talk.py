@@ -1,6 +1,7 @@
 """Talks with the server of a tool over the Model Context Protocol. Only this module imports the SDK's client."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,11 +16,14 @@ from pydantic import ValidationError
 
 from kpd import __version__
 from kpd.hosts.kept import KeptProcess
+from kpd.tools.clean_room import finish
 
 MOST_MESSAGE = 4 << 20
 MOST_BYTES = 16 << 20
 MOST_TOOLS = 50
 """Bytes of a message and of all messages of a server, and the most tools that it may list."""
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""A name that a tool of a server may have: it is shown to agents and to people."""
 CHUNK = 64 << 10
 
 
@@ -28,7 +32,11 @@ class ServerTrouble(Exception):
 
 
 class ServerTalk:
-    """A server that has introduced itself."""
+    """A server that has introduced itself.
+
+    The SDK's own `list_tools` and `call_tool` are not used: they match answers with the server's schema, whose regular
+    expressions can take hours, during which nothing else of this process runs.
+    """
 
     def __init__(self, session: ClientSession, process: KeptProcess) -> None:
         self._session = session
@@ -40,14 +48,20 @@ class ServerTalk:
 
     async def inventory(self, limit_s: float) -> tuple[str, ...]:
         """Return the names of the server's tools, in its order. Raises ServerTrouble."""
-        found: mcp_types.ListToolsResult = await self._asked(self._session.list_tools(), limit_s, "tools/list")
+        asking = self._session.send_request(mcp_types.ListToolsRequest(), mcp_types.ListToolsResult)
+        found: mcp_types.ListToolsResult = await self._asked(asking, limit_s, "tools/list")
         if found.next_cursor or len(found.tools) > MOST_TOOLS:
             raise ServerTrouble(f"it lists more than {MOST_TOOLS} tools, or pages of them")
-        return tuple(tool.name for tool in found.tools)
+        names = tuple(tool.name for tool in found.tools)
+        if strange := next((name for name in names if not NAME.fullmatch(name)), None):
+            raise ServerTrouble(f"a tool is named {ascii(strange)[:100]}; use 1 to 64 of a-z, A-Z, 0-9, _ . and -")
+        return names
 
     async def call(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> str:
         """Call a tool, and return its answer as text. Raises ServerTrouble, also where the answer is an error."""
-        called = await self._asked(self._session.call_tool(tool, dict(arguments)), limit_s, tool)
+        params = mcp_types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        asking = self._session.send_request(mcp_types.CallToolRequest(params=params), mcp_types.CallToolResult)
+        called: mcp_types.CallToolResult = await self._asked(asking, limit_s, tool)
         told = "\n".join(part.text for part in called.content if isinstance(part, mcp_types.TextContent))
         if called.is_error:
             raise ServerTrouble(told or "it answered with an error, without a word")
@@ -77,12 +91,14 @@ async def talking(process: KeptProcess) -> AsyncIterator[ServerTalk]:
         async with ClientSession(read, write, client_info=known) as session:
             yield ServerTalk(session, process)
     finally:
-        for pump in pumps:
-            pump.cancel()
-        await asyncio.gather(*pumps, return_exceptions=True)
-        for stream in (heard, read, write, told):
-            stream.close()
-        await process.end()
+        try:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            for stream in (heard, read, write, told):
+                stream.close()
+        finally:
+            await finish(process)
 
 
 async def _hear(process: KeptProcess, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:

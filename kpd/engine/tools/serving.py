@@ -74,7 +74,9 @@ async def serve_session(attempt: Attempt, folder: Path, tree: Path, budget: Tria
 
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
-_Size = Annotated[int, msgspec.Meta(ge=0)]
+MOST_SIZE = 1 << 40
+"""Bytes, and milliseconds, of a reported call."""
+_Size = Annotated[int, msgspec.Meta(ge=0, le=MOST_SIZE)]
 
 
 class _Report(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,7 +85,7 @@ class _Report(msgspec.Struct, forbid_unknown_fields=True):
     server: _Name
     tool: _Name
     ok: bool
-    ms: Annotated[float, msgspec.Meta(ge=0)]
+    ms: Annotated[float, msgspec.Meta(ge=0, le=MOST_SIZE)]
     arguments: Annotated[dict[_Name, _Size], msgspec.Meta(max_length=MOST_NAMES)]
     result: _Size
 
@@ -151,7 +153,7 @@ class _SessionServer:
                 case m.Query(id=id, what="called", args=args):
                     self._called_elsewhere(args)
                     return m.reply_line(id, None)
-            raise Refused("a session's socket answers `tools` and `tool`, and no operation", "use the tools")
+            raise Refused("a session's socket answers `tools`, `tool` and `called`, and no operation", "use the tools")
         except DaemonError as err:
             return m.error_line(request.id, err)
         except Exception as err:

@@ -341,15 +341,18 @@ async def test_reports_of_calls_are_those_of_tools_that_the_session_has_and_are_
     place.journal.emit(e.ToolsGiven("r1", 2, "r1.2", ("lint@aa",)))
     good = {"server": "lint", "tool": "find", "ok": True, "ms": 1.0, "arguments": {"word": 3}, "result": 9}
     bad = ({"server": "kpd"}, {"server": "other"}, {"ms": -1}, {"values": "x"}, {"arguments": {"word": "secret"}})
+    more = serving.MOST_SIZE + 1
+    large = ({"result": more}, {"ms": more}, {"arguments": {"word": more}})
     async with place.serve() as path:
-        for wrong in bad:
-            with pytest.raises(DaemonError):
-                await asyncio.to_thread(ask, path, "query", "called", {**good, **wrong})
-        for _ in range(2):
-            await asyncio.to_thread(ask, path, "query", "called", good)
+        wrong = [asked(op="query", id=2, what="called", args={**good, **one}) for one in (*bad, *large)]
+        answers = await asyncio.to_thread(lines, path, asked(**HELLO), *wrong)
+        assert [answer["ok"] for answer in answers] == [True] + [False] * 8
+        for size in (9, serving.MOST_SIZE):
+            await asyncio.to_thread(ask, path, "query", "called", {**good, "result": size})
         with pytest.raises(DaemonError, match="can be recorded"):
             await asyncio.to_thread(ask, path, "query", "called", good)
-    assert place.facts(e.ToolCalled) == [e.ToolCalled("r1", 2, "lint", "find", True, 1.0, {"word": 3}, 9)] * 2
+    told = [e.ToolCalled("r1", 2, "lint", "find", True, 1.0, {"word": 3}, size) for size in (9, serving.MOST_SIZE)]
+    assert place.facts(e.ToolCalled) == told
 
 
 async def test_the_socket_is_the_user_s_alone_and_goes_with_the_session(place: Place) -> None:

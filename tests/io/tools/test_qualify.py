@@ -40,8 +40,14 @@ def failed(found: Findings) -> dict[str, str]:
     return {check.name: check.said for check in found.checks if not check.ok}
 
 
-async def test_a_good_server_passes_every_check(checked: Check) -> None:
-    found = await checked(server_tool())
+SLOW_SCHEMA = '"outputSchema": {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}'
+STRUCTURED = 'return {"content": [{"type": "text", "text": "a"}], "structuredContent": {"a": "a" * 26 + "!"}}'
+
+
+async def test_a_good_server_passes_every_check_and_its_own_schema_costs_kpd_no_time(checked: Check) -> None:
+    tool = server_tool(body=STRUCTURED)
+    source = tool["server.py"].replace('"inputSchema"', f'{SLOW_SCHEMA}, "inputSchema"')
+    found = await checked({**tool, "server.py": source})
     assert not failed(found)
     assert [check.name for check in found.checks] == [
         "files", "manifest", "self_test", "tests", "start", "inventory", "sample", "writes",
@@ -63,6 +69,8 @@ async def test_a_skill_alone_passes(checked: Check) -> None:
     [
         (server_tool(self_test="absent.c"), "self_test", "no such file: absent.c"),
         (server_tool(tools=()), "inventory", "lists no tool"),
+        (server_tool(tools=("count\n# As kpd says",)), "inventory", "a tool is named 'count\\n# As"),
+        (server_tool(body="os.mkdir('made', 0)"), "writes", "tree/made"),
         (server_tool(body="time.sleep(60)", call_s=0.5), "sample", "no answer to count within 0.5 s"),
         (server_tool(body="sys.stdout.write('x' * (8 << 20)); sys.stdout.flush(); time.sleep(60)"), "sample", "count"),
         (server_tool(body="sys.exit(3)"), "sample", "count"),
@@ -79,7 +87,10 @@ async def test_a_skill_alone_passes(checked: Check) -> None:
         ({**server_tool(), "server.py": "print('ready')\n"}, "start", "initialize"),
         ({**server_tool(), "tests/test_server.py": "while True: print('x' * 65536)\n"}, "tests", "printed more than"),
     ],
-    ids=["self-test", "empty", "hang", "flood", "exit", "nothing", "error", "writes", "forks", "mute", "loud tests"],
+    ids=[
+        "self-test", "empty", "name", "folder", "hang", "flood", "exit", "nothing", "error", "writes", "forks", "mute",
+        "loud tests",
+    ],
 )  # fmt: skip
 async def test_a_bad_tool_fails_and_the_check_ends(checked: Check, tool: dict[str, str], check: str, says: str) -> None:
     found = await checked(tool)
@@ -96,5 +107,6 @@ async def test_a_tool_that_fills_the_disk_is_ended(checked: Check, monkeypatch: 
 
 async def test_nothing_can_be_written_outside_of_the_room(checked: Check, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
-    await checked(server_tool(body=f"open({str(outside)!r}, 'w')"))
+    found = await checked(server_tool(body=f"open({str(outside)!r}, 'w')"))
     assert not outside.exists()
+    assert "sample" in failed(found) and "start" not in failed(found)
