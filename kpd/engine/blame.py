@@ -14,6 +14,7 @@ from kpd.hosts.errors import LOST, LOST_BUILDS, HostError, HostErrorKind, LostBu
 from kpd.measure.compiling import BuildError
 from kpd.measure.seeds import same_numbers
 from kpd.model import events as e
+from kpd.model.agents import BASELINE
 from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.detail import Detail
 from kpd.model.faults import BreaksMeasurement
@@ -27,7 +28,7 @@ HOSTS_OWN: frozenset[HostErrorKind] = LOST | {"auth", "host_key", "no_python", "
 A helper that dies comes to no step: a request is sent again, and a job, which goes on meanwhile, is followed again.
 """
 FAULTS = 2
-"""So many troubles of a candidate, each of which the incumbent did not have, reject it."""
+"""So many troubles of a candidate, each of which the incumbent did not have, reject it; also where there is none."""
 BUSY_FAULTS = 4
 """The same where the device was busy: other work comes and goes by chance."""
 
@@ -56,8 +57,13 @@ async def _tried(attempt: Attempt, step: Step, found: Detail, take: TakeStep[Res
 
 
 def is_suspect(attempt: Attempt, step: Step, err: HostError) -> bool:
-    """Return whether the candidate may have provoked the error. The baseline is trusted: the host is at fault then."""
-    return step.runs and err.kind not in HOSTS_OWN and not attempt.is_baseline
+    """Return whether the candidate may have provoked the error. The task's own files are trusted: the host has it then.
+
+    While a run has no incumbent to try in a candidate's place, nothing tells whose work keeps the device busy: the run
+    waits until it is free.
+    """
+    own = attempt.iteration.agent == BASELINE or (attempt.is_baseline and _busy(err))
+    return step.runs and err.kind not in HOSTS_OWN and not own
 
 
 async def _with_builds(attempt: Attempt, found: Detail, take: TakeStep[Result]) -> Result:
@@ -90,15 +96,19 @@ async def _suspected(
 ) -> e.MeasurementBroken:
     """Take the step again with the incumbent in the candidate's place, and return the fact that this went well.
 
-    Both meet the same secret seeds. Nothing of it is kept but that fact, so after a restart the step begins anew, and
-    no trouble counts twice. Raises CandidateFailed when the candidate has had such trouble too often, or Unconfirmed if
-    it was accepted before; and HostError when the incumbent has it, too.
+    Where there is no incumbent yet, only the trouble is counted. Both meet the same secret seeds. Nothing of it is kept
+    but that fact, so after a restart the step begins anew, and no trouble counts twice. Raises CandidateFailed when the
+    candidate has had such trouble too often, or Unconfirmed if it was accepted before; and HostError when the incumbent
+    has it, too.
     """
     before = [one for one in found.broken if one.step == step.name and (one.trouble.trouble == "busy") == _busy(err)]
     if len(before) + 1 >= (BUSY_FAULTS if _busy(err) else FAULTS):
         if attempt.iteration.confirming:  # nothing was measured, so its gain is neither there nor not
             raise Unconfirmed(ContestBroken(err.fact)) from err
         raise CandidateFailed(BreaksMeasurement(step.name, err.fact), final=True) from err
+    broken = e.MeasurementBroken(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, err.fact)
+    if attempt.is_baseline:
+        return broken
     set_waiting(attempt.journal, attempt.run, ForIncumbent(attempt.run_id, attempt.parent, step.name, err.fact))
     in_place = replace(attempt, in_place=secrets.token_hex(4))
     try:
@@ -111,7 +121,7 @@ async def _suspected(
     finally:
         attempt.bench = in_place.bench  # it may have been prepared again
         set_waiting(attempt.journal, attempt.run, None)
-    return e.MeasurementBroken(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, err.fact)
+    return broken
 
 
 def _busy(err: HostError) -> bool:

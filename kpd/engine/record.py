@@ -57,20 +57,27 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
     """Decide what the verdict means now: the incumbent may have changed since the candidate was judged."""
     assert found.judged is not None
     verdict = found.judged.verdict
+    now = attempt.run.incumbent
     if attempt.is_baseline:
+        if found.accepted is None and now is not None:  # a person accepted another one
+            return "rejected", Superseded(verdict, attempt.run_id, now)
         if found.accepted is None and (flags := doubted(attempt)):
-            return "rejected", Flagged(verdict, flags)
+            return _doubted_as(attempt), Flagged(verdict, flags)
         return "baseline", Noise(verdict.gain)
     if attempt.iteration.confirming:
         return "measured", ByVerdict(verdict)
     if attempt.iteration.again is not None and attempt.candidate() == attempt.files_of(attempt.parent):
         return "rejected", AgainstItself(verdict)
-    now = attempt.run.incumbent
     if verdict.accepted and found.accepted is None and now is not None and now != attempt.parent:
         return "rejected", Superseded(verdict, attempt.run_id, now)
     if verdict.accepted and found.accepted is None and (flags := doubted(attempt)):
-        return "rejected" if attempt.task.check.flagged == "reject" else "held", Flagged(verdict, flags)
+        return _doubted_as(attempt), Flagged(verdict, flags)
     return "accepted" if verdict.accepted else "rejected", ByVerdict(verdict)
+
+
+def _doubted_as(attempt: Attempt) -> Outcome:
+    """Return what a winner with flags becomes, as the task says."""
+    return "rejected" if attempt.task.check.flagged == "reject" else "held"
 
 
 def write_report(workspace: Workspace, run: Run) -> None:
@@ -92,7 +99,7 @@ def report(run: Run) -> str:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
     lines += [f"**{UNCHECKED}**", ""] if run.unchecked else []
     if best is not None and (won := headline(run)) is not None:
-        lines += [f"Best: iteration {best.number}, {told_headline(won)}, {base(won)}.", ""]
+        lines += [f"Best: iteration {best.number}, {told_headline(won, based=True)}, {base(won)}.", ""]
         lines += [f"It could not be measured against the baseline: {unconfirmed(won)}", ""] if won.cause else []
         lines += [f"Its bottleneck: {best.bottleneck}", ""] if best.bottleneck else []
         lines += [f"Rules that fire on it: {', '.join(best.rules)}", ""] if best.rules else []

@@ -105,7 +105,7 @@ async def build(attempt: Attempt, found: Detail) -> e.Built:
 async def check(attempt: Attempt, found: Detail) -> e.Checked:
     built = await builds.candidate(attempt, found)
     try:
-        async with keeping_records(attempt, lambda: attempt.job("check")):
+        async with keeping_records(attempt, "check", lambda: attempt.job("check")):
             checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
     except bench.CheckFailed as err:
         attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
@@ -129,7 +129,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
         return jobs[-1]
 
     try:
-        async with keeping_records(attempt, lambda: jobs[-1]):
+        async with keeping_records(attempt, "time", lambda: jobs[-1]):
             samples = await contest(
                 attempt.bench,
                 incumbent.job,

@@ -303,7 +303,7 @@ class Faulted(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class MeasurementBroken(IterationFact):
-    """Trouble of the host in a step that went well with the incumbent in the candidate's place.
+    """Trouble of the host in a step that went well with the incumbent in the candidate's place, if there is one.
 
     The candidate is tried again; when the trouble comes back often enough, it is rejected. A profiler's trouble costs
     the counters only.

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from kpd.model import acts, events as e, sanitizing, sessions, tools
+from kpd.model.causes import Noise
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_iteration, on_run, reduces
@@ -289,7 +290,10 @@ def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
 
 @reduces(e.Accepted)
 def _accepted(state: State, at: float, fact: e.Accepted) -> State:
-    """Make the iteration the incumbent. A person's decision can be undone until kpd accepts something else."""
+    """Make the iteration the incumbent. A person's decision can be undone until kpd accepts something else.
+
+    A first right candidate that a person accepts is the baseline then.
+    """
     run = state.runs.get(fact.run)
     before = run.incumbent if run is not None and fact.override else None
     found = run.iteration(fact.iteration) if run is not None else None
@@ -298,6 +302,9 @@ def _accepted(state: State, at: float, fact: e.Accepted) -> State:
         changes["hold"] = "approved"
     if run is not None and run.sanitizes and found is not None and found.parent != found.number and not found.sanitized:
         changes["provisional"] = True
+    ended = found.status if found is not None and isinstance(found.status, Done) else None
+    if run is not None and run.baseline is None and found is not None and ended is not None and found.verdict:
+        changes["status"] = Done("baseline", Noise(found.verdict.gain), ended.at, ended.exhausted)
     state = on_iteration(state, fact, **changes)
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
 

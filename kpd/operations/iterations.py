@@ -253,8 +253,13 @@ def was_accepted(it: Iteration) -> bool:
 
 
 def is_outdated(place: RunIteration) -> bool:
-    """Return whether it is a winner that was held, and the incumbent has changed since it was measured."""
-    return place.it.outcome == "held" and place.it.parent != place.run.incumbent
+    """Return whether it is a winner that was held, and the incumbent has changed since it was measured.
+
+    A first right candidate was measured without one.
+    """
+    run, it = place.run, place.it
+    before = None if it.parent == it.number else it.parent
+    return it.outcome == "held" and before != run.incumbent
 
 
 def untimed(place: RunIteration) -> Refused | None:

@@ -7,12 +7,13 @@ from kpd.text.gains import speedup
 HOW: dict[How, str] = {"measured": "measured", "chained": "chained", "unconfirmed": "not confirmed"}
 
 
-def headline(found: Headline) -> str:
+def headline(found: Headline, based: bool = False) -> str:
     """Format a headline with its interval and where it comes from: `8.11× [8.01, 8.20], chained`.
 
-    Where the task's own files were not right, it also says over which iteration, and where it is provisional, that.
+    Where the task's own files were not right, it also says over which iteration, unless it is `based`: `base` stands
+    after it. Where it is provisional, it says that.
     """
-    over = "" if found.first is None else f", over iteration {found.first}"
+    over = "" if found.first is None or based else f", over iteration {found.first}"
     return f"{speedup(found.speedup)}, {HOW[found.how]}{over}{', provisional' if found.provisional else ''}"
 
 
@@ -20,7 +21,7 @@ def base(found: Headline) -> str:
     """Say what the headline is over, to stand after it."""
     if found.first is None:
         return "over the baseline"
-    return "the first right candidate: the task's own files are no right baseline"
+    return f"over iteration {found.first}, the first right candidate, as the task's own files are no right baseline"
 
 
 def unconfirmed(found: Headline) -> str:

@@ -46,7 +46,9 @@ def inspect(desk: Desk) -> Answer:
     known, card, won = desk.detail(number), desk.state.tasks.get(run.task), headline(run)
     listed = known.timed.cases if known.timed else ()
     bottleneck = known.explained.bottleneck if known.explained else ""
-    best = f"iteration {number}, {told_headline(won)}, {base(won)}" if won else f"the baseline, iteration {number}"
+    best = f"the baseline, iteration {number}"
+    if won is not None:
+        best = f"iteration {number}, {told_headline(won, based=True)}, {base(won)}"
     lines = [
         f"task {run.task}{f': {card.summary}' if card and card.summary else ''}",
         f"editable: {', '.join(card.editable if card else run.files)}; language {card.language if card else '?'}",

@@ -170,3 +170,28 @@ def test_a_wait_says_who_is_tried_and_why() -> None:
     assert wait(ForIncumbent("r1", 2, "check", DRIVER.fact)) == (
         "r1.2, the incumbent, is tried in the candidate's place, as its check met trouble: the check driver failed"
     )
+
+
+async def test_without_an_incumbent_the_trouble_itself_counts(journal: EventJournal) -> None:
+    """As where the task's own files are not right, and no candidate was yet: each is its own parent."""
+
+    def trial(*answers: Exception) -> Trial:
+        found = Trial(journal, *answers)
+        found.attempt.number = 2
+        return found
+
+    journal.emit(e.IterationStarted("r1", 2, "sweep", 2))
+    assert isinstance(await trial(DRIVER).result(), e.MeasurementBroken)
+    with pytest.raises(CandidateFailed) as refused:
+        await trial(DRIVER).result()
+    assert refused.value.what == BreaksMeasurement("check", DRIVER.fact) and refused.value.final
+    with pytest.raises(HostError, match="taken"):
+        await trial(HostError("busy", "taken", "wait")).result()
+
+
+async def test_the_tasks_own_files_are_trusted(journal: EventJournal) -> None:
+    journal.emit(e.IterationStarted("r1", 2, "baseline", 2))
+    trial = Trial(journal, DRIVER)
+    trial.attempt.number = 2
+    with pytest.raises(HostError, match="driver"):
+        await trial.result()

@@ -1,5 +1,7 @@
 """Winners with flags: how the log folds, what a person's answers change, what is learned, and how they are told."""
 
+from dataclasses import replace
+
 import pytest
 
 from kpd.cli.held import lines
@@ -10,6 +12,7 @@ from kpd.model.agents import AGAIN
 from kpd.model.causes import Flagged
 from kpd.model.flags import Calls, Executes, Flag, HasSection, InSource, NotInspected, Replaces, RunsAtLoad
 from kpd.model.fold import fold_all
+from kpd.model.headline import headline
 from kpd.model.iteration import Override
 from kpd.model.kinds import Told
 from kpd.model.run import Budget, Run
@@ -18,6 +21,7 @@ from kpd.operations.iterations import AcceptIteration, ApproveCandidate, Decline
 from kpd.operations.operation import RunIteration
 from kpd.text import json_views, signs
 from kpd.text.flags import flag, flags
+from kpd.text.headlines import base, headline as told
 
 VERDICT = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "told", told="faster beyond doubt")
 CLOCK = Calls("clock_gettime")
@@ -136,3 +140,26 @@ def test_the_list_says_what_was_found_and_what_to_do() -> None:
         "  ! calls clock_gettime, which no kernel needs",
         "  r1.1 won, but it is flagged: kpd diff r1.1, then kpd accept r1.1 or kpd decline r1.1",
     ]
+
+
+def test_a_held_first_right_candidate_is_the_baseline_once_a_person_accepts_it() -> None:
+    """As in a task whose own files are absent: nothing was the incumbent when it was measured."""
+    facts: list[e.Fact] = [*WON[:2], e.TaskPinned("r1", {}, {}, own_files="absent")]
+    facts += [e.IterationStarted("r1", 0, "claude", 0), e.Timed("r1", 0, 0, 0, 1.0, 7, ())]
+    facts += [e.Judged("r1", 0, 0, 0, VERDICT, flags=(CLOCK,)), e.IterationEnded("r1", 0, "held", CAUSE)]
+    held = fold_all(e.Event(seq, float(seq), fact) for seq, fact in enumerate(facts, 1)).runs["r1"]
+    assert (held.incumbent, held.baseline, next_action(held)) == (None, None, Iterate(1, "claude"))
+    assert not is_outdated(RunIteration(held, held.iterations[0])), "it was measured without an incumbent, too"
+    facts.append(e.Accepted("r1", 0, {}, Override("ada")))
+    run = fold_all(e.Event(seq, float(seq), fact) for seq, fact in enumerate(facts, 1)).runs["r1"]
+    assert (run.first_right, run.incumbent, run.held) == (0, 0, ())
+    assert headline(run) is None
+    facts += [e.IterationStarted("r1", 1, "claude", 0), e.Judged("r1", 1, 0, 0, VERDICT), e.Accepted("r1", 1, {})]
+    facts.append(e.IterationEnded("r1", 1, "accepted", CAUSE))
+    run = fold_all(e.Event(seq, float(seq), fact) for seq, fact in enumerate(facts, 1)).runs["r1"]
+    found = headline(run)
+    assert found is not None and found.first == 0
+    assert f"{told(found, based=True)}, {base(found)}".count("over") == 1
+    assert base(found) == "over iteration 0, the first right candidate, as the task's own files are no right baseline"
+    other = RunIteration(run, replace(held.iterations[0], number=2, parent=2))
+    assert is_outdated(other), "another is the incumbent by now"

@@ -90,7 +90,7 @@ def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspac
     for number, one in shown.items():
         kept = workspace.iteration_folder("rate", "r1", number)
         step = one["iteration"]["point"].get("STEP", "1")
-        assert (kept / "records/runs.csv").read_text() == f"{step}\n"
+        assert (kept / "records/time-1/runs.csv").read_text() == f"{step}\n"
         assert json.loads((kept / "records.json").read_text())["files"] == {"runs.csv": 2, "profile/best": 3}
         assert json.loads((kept / "final.json").read_text())["name"] == "rate"
         assert one["detail"]["timed"]["cases"][0]["case"] == "all"
@@ -148,7 +148,7 @@ def test_a_task_without_a_right_baseline_begins_and_the_first_right_candidate_is
     assert (round(told["speedup"]["ratio"]), told["first"]) == (2, begins + 1)
     over = f"measured, over iteration {begins + 1}"
     report = (workspace.run_folder("late", "r1") / "report.md").read_text()
-    assert f"{over}, the first right candidate: the task's own files are no right baseline." in report
+    assert f"{over}, the first right candidate, as the task's own files are no right baseline." in report
     for verb in (("status",), ("show", f"r1.{begins + 2}")):
         assert over in " ".join(verb_of(workspace, *verb).split())
 
