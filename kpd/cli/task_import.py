@@ -92,7 +92,9 @@ def _import(ws: Workspace, args: Namespace, name: str, answers: "Answers") -> in
     if args.json:
         seen = {"score": found.reading.score, "value": found.reading.value} if found.reading else None
         shown = {"task": name, "format": found.kind.name, "signs": found.kind.signs, **described(found.draft)}
-        out_json({**shown, "read": seen, "notes": [*found.notes, *(told.notes if told else ())]})
+        out_json(
+            {**shown, "weak": _weak(found, told), "read": seen, "notes": [*found.notes, *(told.notes if told else ())]}
+        )
     else:
         out(*map(visible, lines))
     narrate(f"made {ws.tasks / name}: look through its task.toml, then kpd start {name}")
@@ -153,7 +155,10 @@ def _asked(question: "OpenQuestion", answers: "Answers") -> "Answers":
         raise CliError(question.text, f"say it with {question.flag}: {', '.join(question.choices)}")
     choices = f" [{', '.join(question.choices)}]" if question.choices else ""
     narrate(visible(f"{question.text}{choices}"))
-    said = input(f"{name}{' (y/n)' if isinstance(before, bool) else ''}: ").strip()
+    try:
+        said = input(f"{name}{' (y/n)' if isinstance(before, bool) else ''}: ").strip()
+    except EOFError as err:
+        raise CliError(question.text, f"say it with {question.flag}") from err
     answer: Any = tuple(said.split()) if isinstance(before, tuple) else said
     changed: dict[str, Any] = {name: said.lower() in ("y", "yes") if isinstance(before, bool) else answer}
     return replace(answers, **changed)
@@ -170,7 +175,11 @@ def _lines(found: "Brought", told: "TaskTrial | None") -> Iterator[str]:
     for note in (*(told.notes if told else ()), *found.notes):
         yield f"    {note}"
     yield from (f"    assumed: {text}" for text in found.draft.assumed)
-    yield from (f"    ! weak: {text}" for text in (*found.draft.weak, *(told.warnings if told else ())))
+    yield from (f"    ! weak: {text}" for text in _weak(found, told))
+
+
+def _weak(found: "Brought", told: "TaskTrial | None") -> list[str]:
+    return [*found.draft.weak, *(told.warnings if told else ())]
 
 
 def _plain(path: Path) -> str:

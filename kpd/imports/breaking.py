@@ -41,7 +41,7 @@ def _python(text: str) -> str:
     """Let every plain function at the top, and every method `forward`, return zeros of what it returned."""
     try:
         body = ast.parse(text).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return ""
     names = [node.name for node in body if isinstance(node, ast.FunctionDef) and not node.decorator_list]
     classes = [

@@ -13,6 +13,8 @@ from kpd.imports.importer import Recognised, recognised
 from kpd.imports.probe import Ran, run_once
 from kpd.imports.reading import BenchmarkReading, understand
 from kpd.imports.source import ForeignFolder, read_folder
+from kpd.workspace.editable import is_plain
+from kpd.workspace.paths import inside
 from kpd.workspace.records import folders
 from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import TASK_FILE
@@ -47,9 +49,13 @@ def bring(path: Path, into: Path, name: str, answers: Answers, form: str = "") -
     kind = recognised(source, form)
     draft = kind.importer.draft(source, answers)
     draft.toml["task"]["name"] = name
-    for table, given in (("bench", answers.bench), ("check", answers.check)):
-        if given:
-            draft.put(table, "command", given)
+    draft.put("bench", "command", answers.bench)
+    if draft.get("bench", "command") is None and (answers.score or answers.direction):
+        remedy = "leave out --score and --direction"
+        raise ImportRefused("kpd's own runner measures this task: its score is a time, and lower is better", remedy)
+    draft.put("bench", "score", answers.score)
+    draft.put("bench", "direction", answers.direction)
+    draft.put("check", "command", answers.check)
     draft.put("check", "good", list(answers.good))
     if answers.unchecked and not draft.checked and draft.get("check", "command") is None:
         draft.put("check", "unchecked", True)
@@ -65,12 +71,16 @@ def bring(path: Path, into: Path, name: str, answers: Answers, form: str = "") -
 
 
 def _copy(source: ForeignFolder, draft: TaskDraft, to: Path) -> None:
+    """Write the files of the task, all of them below `to`. Raises ImportRefused, OSError."""
+    for path in (*draft.copied, *draft.made):
+        if not is_plain(path):
+            raise ImportRefused(f"a file of the task would be {path!r}", "give it a plain path within the folder")
     for path in draft.copied:
-        target = to / path
+        target = inside(to, path)
         write_atomic(target, source.data(path))
         target.chmod((source.root / path).stat().st_mode & 0o755 | 0o600)
     for path, data in draft.made.items():
-        write_atomic(to / path, data)
+        write_atomic(inside(to, path), data)
 
 
 def read_benchmark(found: Brought, answers: Answers) -> None:
@@ -86,6 +96,7 @@ def read_benchmark(found: Brought, answers: Answers) -> None:
         raise Unclear(OpenQuestion("--baseline", f"`{command}` {ended}: {run.tail}", ("wrong",)))
     if answers.baseline and run.rc != 0:
         _unread(draft, answers)
+        found.write()
         return
     known = {key: draft.get("bench", key) for key in ("score", "direction") if draft.get("bench", key)}
     found.reading = reading = understand(run.stdout, draft.prefers, known, answers)

@@ -2,13 +2,13 @@
 the task."""
 
 import ast
-import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
+from kpd.imports.given import json_as
 from kpd.imports.source import ForeignFolder
 
 LEDGERS = ("*.csv", "*.log", "*.jsonl")
@@ -100,10 +100,7 @@ def language_of(folder: ForeignFolder, paths: Iterable[str], programs: Iterable[
 
 def tune(folder: ForeignFolder, draft: TaskDraft, config: str, programs: Iterable[str]) -> None:
     """Make [tune] of the table that lists the values of a configuration file's keys, if a program has one."""
-    try:
-        keys = json.loads(folder.text(config))
-    except ValueError as err:
-        raise ImportRefused(f"{config} is no JSON: {err}", "correct it") from err
+    keys: dict[str, Any] = json_as(folder.text(config), dict[str, Any], config)
     for program in programs:
         for name, table in literals(folder.text(program)).items():
             if name not in SPACES or not isinstance(table, dict):
@@ -125,7 +122,7 @@ def literals(text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     try:
         body = ast.parse(text).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return {}
     for node in body:
         targets = (

@@ -4,18 +4,19 @@ One has prompt.md, interface.md, src/ and benchmark.py, which appends to benchma
 solution/ and bench/, whose benchmark.py writes bench/results.jsonl.
 """
 
-import json
 import re
 from dataclasses import replace
-from typing import Any
+
+import msgspec
 
 from kpd.imports import glue
 from kpd.imports.commanded import begun, language_of
 from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused
+from kpd.imports.given import fitted, json_as
 from kpd.imports.importer import Importer
 from kpd.imports.source import ForeignFolder
-from kpd.workspace.strict import ConfigError, Document
+from kpd.workspace.strict import ConfigError, Document, Seconds
 
 CONTEXT = ("prompt.md", "interface.md", "docs/dispatch.md", "docs/benchmark_method.md")
 MOST_LIMIT_S = 86400.0
@@ -56,6 +57,37 @@ cases = [{"name": row["id"], "us": row["candidate"]["median_us"], "status": row[
 best = math.exp(sum(math.log(case["us"]) for case in cases) / len(cases)) if cases else 0
 print(json.dumps({"status": "FAILED" if bad else "PASSED", "errors": bad, "best_us": best, "cases": cases}))
 """
+
+
+class _Task(msgspec.Struct):
+    target_gpu: str = ""
+    family: str = ""
+
+
+class _Build(msgspec.Struct):
+    candidate_entry_points: list[str] = []
+    candidate_entry_point: str = ""
+
+
+class _Benchmark(msgspec.Struct):
+    timeout_seconds: Seconds = 600
+
+
+class _Config(msgspec.Struct):
+    """What of config.toml an importer reads."""
+
+    task: _Task = msgspec.field(default_factory=_Task)
+    build: _Build = msgspec.field(default_factory=_Build)
+    benchmark: _Benchmark = msgspec.field(default_factory=_Benchmark)
+
+
+class _Workload(msgspec.Struct):
+    id: str | int = ""
+    name: str | int = ""
+
+
+class _Workloads(msgspec.Struct):
+    workloads: list[_Workload] = []
 
 
 def recognise(folder: ForeignFolder) -> tuple[str, ...]:
@@ -99,17 +131,16 @@ def _prompted(folder: ForeignFolder, answers: Answers) -> TaskDraft:
 
 def _standalone(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     config = _config(folder)
-    build, bench = config.get("build", {}), config.get("benchmark", {})
-    points = build.get("candidate_entry_points") or [build.get("candidate_entry_point", "")]
-    entries = list(dict.fromkeys(str(point).partition("::")[0] for point in points if point))
+    points = config.build.candidate_entry_points or [config.build.candidate_entry_point]
+    entries = list(dict.fromkeys(point.partition("::")[0] for point in points if point))
     there = any(path.startswith("solution/") for path in folder.files)
     named = ("solution/",) if there else tuple(entries)
     found = begun(folder, answers if there or answers.editable else _absent(answers), named, "command")
-    gpu = str(config.get("task", {}).get("target_gpu", "")).removeprefix("NVIDIA ").strip()
+    gpu = config.task.target_gpu.removeprefix("NVIDIA ").strip()
     found.put("need", "gpu", "" if answers.device == "cpu" else gpu)
-    found.put("task", "summary", str(config.get("task", {}).get("family", "")) or found.get("task", "summary"))
+    found.put("task", "summary", config.task.family)
     workloads = _workloads(folder)
-    limit = float(bench.get("timeout_seconds", 600)) * max(1, len(workloads))
+    limit = config.benchmark.timeout_seconds * max(1, len(workloads))
     found.put("bench", "limit_s", min(limit, MOST_LIMIT_S))
     found.made[glue.BENCH] = glue.bench("python3 bench/benchmark.py", _JSONL, {"WORKLOADS": workloads})
     found.put("bench", "command", f"python3 {glue.BENCH}")
@@ -132,24 +163,22 @@ def _absent(answers: Answers) -> Answers:
     return replace(answers, baseline="absent")
 
 
-def _config(folder: ForeignFolder) -> dict[str, Any]:
+def _config(folder: ForeignFolder) -> _Config:
     try:
-        return Document.read(folder.root / "config.toml").table
+        table = Document.read(folder.root / "config.toml").table
     except ConfigError as err:
         raise ImportRefused(f"config.toml cannot be read: {err}", "correct it") from err
+    return fitted(table, _Config, "config.toml")
 
 
 def _workloads(folder: ForeignFolder) -> list[str]:
     """Return the ids of the workloads; each has to be in every result. Raises ImportRefused."""
-    if not folder.has("bench/workloads.json"):
+    path = "bench/workloads.json"
+    if not folder.has(path):
         return []
-    try:
-        rows = json.loads(folder.text("bench/workloads.json"))
-    except ValueError as err:
-        raise ImportRefused(f"bench/workloads.json is no JSON: {err}", "correct it") from err
-    listed = rows if isinstance(rows, list) else rows.get("workloads", []) if isinstance(rows, dict) else []
-    ids = [row.get("id") or row.get("name") for row in listed if isinstance(row, dict)]
-    return [str(one) for one in ids if one]
+    found: list[_Workload] | _Workloads = json_as(folder.text(path), list[_Workload] | _Workloads, path)
+    rows = found.workloads if isinstance(found, _Workloads) else found
+    return [str(row.id or row.name) for row in rows if row.id or row.name]
 
 
 def _keep(found: TaskDraft, *records: str) -> None:

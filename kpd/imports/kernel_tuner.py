@@ -105,7 +105,7 @@ def _call(script: str, text: str) -> ast.Call:
     """Return the one call of tune_kernel. Raises ImportRefused."""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError) as err:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as err:
         raise ImportRefused(f"{script} is no Python: {err}", "correct it") from err
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == "tune_kernel"]
     if len(calls) != 1:

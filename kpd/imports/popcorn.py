@@ -2,18 +2,26 @@
 
 import re
 from pathlib import PurePosixPath
-from typing import Any
 
+import msgspec
 import yaml  # type: ignore[import-untyped]
 
 from kpd.imports import glue
 from kpd.imports.commanded import begun
 from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused
+from kpd.imports.given import fitted
 from kpd.imports.importer import Importer
 from kpd.imports.source import ForeignFolder
+from kpd.workspace.strict import Seconds
 
 SUBMISSION = "@SUBMISSION@"
+MOST_YAML = 64 << 10
+"""The most bytes of task.yml: its aliases let a short text stand for a long one."""
+_SHARED = re.compile(r"\.\./[A-Za-z0-9_][A-Za-z0-9_-]*\.(py|h|cuh)")
+"""What a problem may take of the folder above: a program or a header, which several problems share."""
+Scalar = str | int | float | bool | None
+Case = dict[str, Scalar | list[Scalar]]
 _BASELINE = '''"""Agents edit this file: keep custom_kernel and its argument, eval.py calls it."""
 
 from reference import ref_kernel
@@ -47,7 +55,7 @@ errors = [f"{key}: {value}" for key, value in said.items() if key.endswith((".er
 right = status == 0 and said.get("check") == "pass"
 errors += [] if right or errors else [f"{MAIN} exited with {status}, check: {said.get('check', 'nothing')}"]
 result = {"ok": right, "errors": [] if right else errors}
-if mode == "benchmark":
+if right and mode == "benchmark":
     cases = []
     for number in range(int(said.get("benchmark-count", 0))):
         spec = said.get(f"benchmark.{number}.spec", f"benchmark {number}")
@@ -55,12 +63,37 @@ if mode == "benchmark":
         dims = {key: int(value) for key, value in words.items() if value.strip().isdigit() and key != "seed"}
         us = float(said.get(f"benchmark.{number}.mean", "nan")) / 1e3
         cases.append({"name": f"{number}: {spec}"[:80], "us": us, "dims": dims})
+    right = bool(cases) and all(case["us"] > 0 for case in cases)
     if right:
         result["best_us"] = math.exp(sum(math.log(case["us"]) for case in cases) / len(cases))
         result["cases"] = cases
+    else:
+        result = {"ok": False, "errors": [f"{MAIN} says no mean of each benchmark"]}
 print(json.dumps(result))
 sys.exit(0 if right else 1)
 '''
+
+
+class _Source(msgspec.Struct):
+    name: str
+    source: str
+
+
+class _Config(msgspec.Struct):
+    main: str = "eval.py"
+
+
+class _Problem(msgspec.Struct):
+    """What of task.yml an importer reads."""
+
+    files: list[_Source] = []
+    config: _Config = msgspec.field(default_factory=_Config)
+    description: str = ""
+    tests: list[Case] = []
+    benchmarks: list[Case] = []
+    test_timeout: Seconds = 180
+    benchmark_timeout: Seconds = 180
+    multi_gpu: bool = False
 
 
 def recognise(folder: ForeignFolder) -> tuple[str, ...]:
@@ -70,15 +103,14 @@ def recognise(folder: ForeignFolder) -> tuple[str, ...]:
 
 
 def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
-    given = _yaml(folder)
-    if given.get("multi_gpu"):
+    given = _problem(folder)
+    if given.multi_gpu:
         raise ImportRefused(
             "task.yml asks for several GPUs, which kpd does not measure together", "choose another problem"
         )
-    listed = given.get("files")
-    files = {str(one.get("name")): str(one.get("source")) for one in listed} if isinstance(listed, list) else {}
+    files = {one.name: one.source for one in given.files}
+    main = given.config.main
     submission = next((name for name, source in files.items() if source == SUBMISSION), "submission.py")
-    main = str((given.get("config") or {}).get("main", "eval.py"))
     made = {name: _source(folder, source) for name, source in files.items() if source != SUBMISSION}
     if main not in made:
         raise ImportRefused(f"task.yml has no source for {main!r}, which runs the tests", "add it to `files`")
@@ -88,58 +120,62 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     found.copied = ("task.yml",)
     found.made = {**made, glue.BENCH: _RUNNER.replace("MAIN", repr(main)).encode()}
     found.made[submission] = folder.data(submission) if own else _BASELINE.encode()
-    found.made["tests.txt"] = _cases(given, "tests")
-    found.made["benchmarks.txt"] = _cases(given, "benchmarks")
-    found.put("task", "summary", " ".join(str(given.get("description", "")).split())[:120])
+    found.made["tests.txt"] = _cases(given.tests, "tests")
+    found.made["benchmarks.txt"] = _cases(given.benchmarks, "benchmarks")
+    found.put("task", "summary", " ".join(given.description.split())[:120])
     found.put("task", "context", ["reference.py"] if "reference.py" in made else [])
     found.put("check", "command", f"python3 {glue.BENCH} test")
-    found.put("check", "limit_s", float(given.get("test_timeout") or 180))
+    found.put("check", "limit_s", given.test_timeout)
     found.put("bench", "command", f"python3 {glue.BENCH} benchmark")
     found.put("bench", "score", "best_us")
     found.put("bench", "direction", "lower")
-    found.put("bench", "limit_s", float(given.get("benchmark_timeout") or 180))
+    found.put("bench", "limit_s", given.benchmark_timeout)
     found.checked = True
     if not own:
         found.assumed.append(f"there is no {submission}: the baseline calls ref_kernel of reference.py")
+    if shared := sorted(source for source in files.values() if source.startswith("../")):
+        found.assumed.append(f"task.yml takes of the folder above: {', '.join(shared)}")
     found.assumed.append("tests and benchmarks are those of task.yml; each run has a fresh POPCORN_SEED")
     found.weak.append("eval.py imports the submission into a process of its own, and believes its clock")
     return found
 
 
-def _yaml(folder: ForeignFolder) -> dict[str, Any]:
+def _problem(folder: ForeignFolder) -> _Problem:
+    """Read task.yml. Raises ImportRefused."""
+    data = folder.data("task.yml")
+    if len(data) > MOST_YAML:
+        raise ImportRefused(f"task.yml has more than {MOST_YAML >> 10} KiB", "shorten it")
     try:
-        found = yaml.safe_load(folder.text("task.yml"))
-    except yaml.YAMLError as err:
+        found = yaml.safe_load(data.decode(errors="replace"))
+    except (yaml.YAMLError, ValueError, RecursionError) as err:
         raise ImportRefused(f"task.yml cannot be read: {err}", "correct it") from err
-    if not isinstance(found, dict):
-        raise ImportRefused("task.yml is no table", "correct it")
-    return found
+    return fitted(found, _Problem, "task.yml")
 
 
 def _source(folder: ForeignFolder, source: str) -> bytes:
-    """Read a file that task.yml names: of the folder, or of the one above, where all problems share some.
-
-    Raises ImportRefused.
-    """
-    parts = PurePosixPath(source).parts
-    inner = parts[1:] if parts[:1] == ("..",) else parts
-    if not re.fullmatch(r"[A-Za-z0-9_./-]+", source) or not inner or ".." in inner or source.startswith("/"):
-        raise ImportRefused(f"task.yml names the source {source!r}", "name files of its folder or of the one above")
-    if not (folder.root / source).resolve().is_relative_to(folder.root.resolve().parent):
+    """Read a file that task.yml names: one of the folder's own, or a program of the one above. Raises ImportRefused."""
+    own = PurePosixPath(source).as_posix()
+    if folder.has(own):
+        return folder.data(own)
+    if not _SHARED.fullmatch(source):
+        raise ImportRefused(
+            f"task.yml names the source {source!r}", "name files of its folder, or a .py or .h of the one above"
+        )
+    target = (folder.root / source).resolve()
+    if target.parent != folder.root.resolve().parent or target.suffix not in (".py", ".h", ".cuh"):
         raise ImportRefused(f"the source {source!r} is a link that leads out", "put the file itself there")
     return folder.data(source)
 
 
-def _cases(given: dict[str, Any], key: str) -> bytes:
+def _cases(rows: list[Case], key: str) -> bytes:
     """Render the cases as eval.py reads them, one in a line: `size: 127; seed: 4242`. Raises ImportRefused."""
-    rows = given.get(key)
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+    if not rows:
         raise ImportRefused(f"task.yml has no list of {key}", "add one")
     lines = ("; ".join(f"{name}: {_plain(value)}" for name, value in row.items()) for row in rows)
     return ("\n".join(lines) + "\n").encode()
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Scalar | list[Scalar]) -> str:
     return str(tuple(value)) if isinstance(value, list) else str(value)
 
 

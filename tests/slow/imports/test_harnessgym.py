@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
+from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.task import load_task
 from tests.support.cli.roots import root
 from tests.support.imports import harnessgym as gym
@@ -63,12 +64,13 @@ def test_a_baseline_that_is_wrong_is_asked_about(
 def test_a_configuration_with_its_space(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {"task.md": "Optimize `kernel_plan.json` for the lowest `best_cycles`.\n", "benchmark.py": gym.PLAN}
     files["kernel_plan.json"] = '{"tile": 8, "order": "rows", "pack": false}'
-    code, told, said = imported(root, capsys, str(written(tmp_path / "plan", files)))
+    code, told, said = imported(root, capsys, str(written(tmp_path / "plan", files)), "--unchecked")
     assert code == 0, said
     task = load_task(root / "tasks" / "plan")
     assert task.tune == {"tile": ("8", "16", "32"), "order": ("rows", "columns"), "pack": ("false", "true")}
     assert (task.bench.score, task.bench.direction, task.bench.cases) == ("best_cycles", "lower", None)
     assert any("no broken kernel was tried" in note for note in told["notes"])
+    assert UNCHECKED in told["weak"]
 
 
 @pytest.mark.parametrize(
