@@ -86,6 +86,7 @@ class ForPermission(Kind, frozen=True):
     tool: str
     what: str
     why: str
+    request: int = 0
 
 
 class ForReply(Kind, frozen=True):

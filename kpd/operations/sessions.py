@@ -26,6 +26,7 @@ class AnswerAgent(Operation[RunIteration]):
     emits = ("permission_answered",)
 
     iteration: Annotated[str | None, Arg("ITER", "r3.7 (default: the one whose agent asks)")] = None
+    question: Annotated[int | None, Arg("N", "its number, as kpd status says it; allow needs it", "--question")] = None
     reply: Annotated[Literal["allow", "deny"], Arg("REPLY", "whether the agent may")]
 
     def target(self, state: State) -> RunIteration:
@@ -39,7 +40,14 @@ class AnswerAgent(Operation[RunIteration]):
         return found[0]
 
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
-        return None if target in asking(state) else Refused(f"the agent of {target.ref} asks for nothing")
+        if target not in asking(state) or target.it.session is None:
+            return Refused(f"the agent of {target.ref} asks for nothing")
+        oldest = target.it.session.asks[0]
+        if self.question == oldest.request or (self.question is None and self.reply == "deny"):
+            return None
+        named = "no question is named" if self.question is None else f"question {self.question} is not the oldest"
+        asks = f"the agent of {target.ref} asks to {oldest.tool}: {oldest.about}"
+        return Refused(f"{named}; {asks}", f"kpd {self.reply} {target.ref} --question {oldest.request}")
 
     def answer(self, target: RunIteration) -> dict[str, Any]:
         return {"run": target.run.id, "iteration": target.it.number}

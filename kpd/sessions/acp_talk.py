@@ -5,6 +5,7 @@ import contextlib
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,8 @@ class Permissions:
     async def request_permission(
         self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption], **kwargs: Any
     ) -> schema.RequestPermissionResponse:
-        answer = await self._ask(wish_of(tool_call.model_dump(mode="json", by_alias=True, exclude_none=True)))
+        wish = wish_of(tool_call.model_dump(mode="json", by_alias=True, exclude_none=True))
+        answer = await self._ask(replace(wish, once=any(option.kind == "allow_once" for option in options)))
         wanted = ("allow_once", "allow_always") if answer.allowed else ("reject_once", "reject_always")
         for kind in wanted:
             for option in options:

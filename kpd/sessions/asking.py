@@ -18,11 +18,16 @@ def open_questions(run: Run, number: int) -> tuple[Question, ...]:
     return found.session.asks if found is not None and found.session is not None else ()
 
 
+MOST_OPEN = 8
+"""Questions of a turn that wait for an operator: each is shown and told of once it is the oldest."""
+
+
 @dataclass(slots=True)
 class Asking:
     """Answers the wishes of one turn, and records both. `requests` counts those of the session.
 
-    An operator has `limit_s` seconds for a wish that no rule answers; with 0 it is refused at once.
+    An operator has `limit_s` seconds for a wish that no rule answers; with 0 it is refused at once, and so is one while
+    `MOST_OPEN` others wait.
     """
 
     context: Context
@@ -37,8 +42,9 @@ class Asking:
         asked = e.PermissionAsked(
             *self._at, self.session, number, kept.tool, kept.command or kept.what, kept.paths
         )  # fmt: skip
-        if answer.open and self.limit_s:
-            self._record(replace(asked, limit_s=self.limit_s, why=answer.why))
+        room = len(open_questions(self.context.latest(), self.context.number)) < MOST_OPEN
+        if answer.open and self.limit_s and room:
+            self._record(replace(asked, what=wish.whole, limit_s=self.limit_s, why=answer.why))
             answer = await self._of_operator(number)
         else:
             self._record(asked)
@@ -64,14 +70,15 @@ class Asking:
         if not is_answered(self.context.latest()):
             self._answered(number, Answer(False, f"nobody has answered within {self.limit_s:g} s"))
         self._show()
-        facts = (event.fact for event in self.context.events())
-        found = next(one for one in facts if isinstance(one, e.PermissionAnswered) and one.request == number)
+        facts = [event.fact for event in self.context.events()]
+        found = [one for one in facts if isinstance(one, e.PermissionAnswered) and one.request == number][-1]
         return Answer(found.allowed, found.why)
 
     def _show(self) -> None:
         """Have the run say for which answer it waits: the oldest."""
         asks = open_questions(self.context.latest(), self.context.number)
-        self.context.waits(ForPermission(*self._at, asks[0].tool, asks[0].about, asks[0].why) if asks else None)
+        oldest = [ForPermission(*self._at, one.tool, one.about, one.why, one.request) for one in asks[:1]]
+        self.context.waits(oldest[0] if oldest else None)
 
     def _answered(self, number: int, answer: Answer) -> None:
         self._record(e.PermissionAnswered(*self._at, self.session, number, answer.allowed, answer.why))

@@ -61,7 +61,7 @@ class SessionAttempt:
     async def proposal(self) -> Proposal:
         before = past(self.context.events())
         if before is None or not self.folder.tree.is_dir():
-            before = await self._opened()
+            before = await self._opened(before)
         said, end = "", before.ended
         paid = self.left_usd(before) > 0
         if not paid and not before.asked(self.answers):
@@ -82,8 +82,8 @@ class SessionAttempt:
             said, end = result.said, result.end
         return await asyncio.to_thread(self._taken, said, end or "lost")
 
-    async def _opened(self) -> Past:
-        """Make the folder, and record the session before anything of it runs."""
+    async def _opened(self, before: Past | None) -> Past:
+        """Make the folder, and record the session before anything of it runs; `before` is one whose tree is gone."""
         run = self.context.run
         nth = sum(it.agent == self.name and it.number < self.context.number for it in run.iterations)
         limit = limit_s(self.settings, nth)
@@ -94,7 +94,7 @@ class SessionAttempt:
         given = await asyncio.to_thread(give, self.folder, self.context.workspace, self.context.tools(), task)
         if given:
             self.record(e.ToolsGiven(*self.at, session, given))
-        return Past(session, limit, tools=given)
+        return Past(session, limit, tools=given, requests=before.requests if before is not None else 0)
 
     async def _turn(self, before: Past, goes_on: bool, notes: tuple[Steering, ...] = ()) -> TurnResult:
         """Start the agent, send it one prompt, and wait for the end of its turn."""

@@ -58,7 +58,7 @@ def past(events: Iterable[e.Event]) -> Past | None:
     for event in events:
         match event.fact:
             case e.SessionOpened(session=session, limit_s=limit_s):
-                found = Past(session, limit_s)
+                found = Past(session, limit_s, requests=found.requests if found else 0)
             case e.SessionKnown(own=own, loads=loads) if found:
                 found = replace(found, own=own, loads=loads)
             case e.SessionPrompted() as prompted if found:

@@ -1,5 +1,6 @@
 """Decides by rule on what an agent asks for. The sandbox holds in any case: this says what it is told."""
 
+import json
 import os
 import re
 import shlex
@@ -17,8 +18,11 @@ LONGEST_COMMAND = 64 << 10
 MOST_KEPT = 20
 LONGEST = 300
 """Paths and characters of a text that are recorded."""
+MOST_SHOWN = 1000
+"""Characters of a wish that an operator is asked about: a longer one could hide something beyond what is shown."""
 PATHS = ("file_path", "path", "notebook_path", "abs_path", "filePath")
-WRITES = ("edit", "delete", "move")
+RULED = ("think", "read", "search", "edit", "delete", "move", "execute", "switch_mode")
+"""Kinds of actions on which their files or their command decide; of any other its arguments are shown."""
 OPERATORS = re.compile(r"[;&|()<>\n]+")
 OURS = re.compile(r"mcp__kpd(__|\b)")
 """The name of a tool of kpd's own server."""
@@ -26,18 +30,28 @@ OURS = re.compile(r"mcp__kpd(__|\b)")
 
 @dataclass(frozen=True, slots=True)
 class AgentWish:
-    """What an agent asks for: a kind of action of the protocol, a title, files, and the command if it is one."""
+    """What an agent asks for: a kind of action of the protocol, a title, files, and the command if it is one.
+
+    `arguments` are those of a tool that kpd does not know, as JSON. `once`: it can be allowed for this one time.
+    """
 
     tool: str
     what: str
     paths: tuple[str, ...] = ()
     command: str = ""
+    arguments: str = ""
+    once: bool = True
+
+    @property
+    def whole(self) -> str:
+        """All that is done if it is allowed: the command, or the title with the arguments."""
+        return self.command or f"{self.what} {self.arguments}".strip()
 
     @property
     def short(self) -> "AgentWish":
         """The wish as it is recorded: with the beginning of each text."""
         paths = tuple(path[:LONGEST] for path in self.paths[:MOST_KEPT])
-        return AgentWish(self.tool[:LONGEST], self.what[:LONGEST], paths, self.command[:LONGEST])
+        return AgentWish(self.tool[:LONGEST], self.what[:LONGEST], paths, self.command[:LONGEST], once=self.once)
 
     @property
     def readable(self) -> bool:
@@ -81,13 +95,16 @@ def wish_of(call: Mapping[str, Any]) -> AgentWish:
         words = [_text(word) for word in command]
         command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)
     paths = tuple(dict.fromkeys(path for path in found if path))
-    return AgentWish(_text(call.get("kind")) or "other", _text(call.get("title")), paths, _text(command))
+    tool = _text(call.get("kind")) or "other"
+    arguments = json.dumps(raw) if raw and tool not in RULED else ""
+    return AgentWish(tool, _text(call.get("title")), paths, _text(command) if tool in RULED else "", arguments)
 
 
 def decide(wish: AgentWish, place: Place) -> Answer:
     """Answer a wish: inside the tree yes, elsewhere no, commands by the list. The reason is short."""
     answer = _decided(wish, place) if wish.readable else Answer(False, "ask for less at a time")
-    return replace(answer, why=answer.why[:LONGEST])
+    is_open = answer.open and wish.once and len(wish.whole) <= MOST_SHOWN
+    return replace(answer, why=answer.why[:LONGEST], open=is_open)
 
 
 def _decided(wish: AgentWish, place: Place) -> Answer:

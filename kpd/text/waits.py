@@ -27,7 +27,8 @@ def wait(found: s.Wait | None) -> str:
             return approval(found.run, found.iteration)
         case s.ForPermission():
             name = f"{found.run}.{found.iteration}"
-            return f"{permission(found)}: kpd allow {name}, or kpd deny {name}"
+            numbered = f"{name} --question {found.request}"
+            return f"{permission(found)}: kpd allow {numbered}, or kpd deny {numbered}"
         case s.ForReply():
             refused = f"; the last one cannot be used: {found.refused}" if found.refused else ""
             return f"for {found.path}, the answer to {found.prompt} beside it{refused}"

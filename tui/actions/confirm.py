@@ -9,6 +9,7 @@ from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.operations.iterations import is_outdated, waiting
 from kpd.operations.operation import Key, OnIteration, Operation, RunIteration, fields, spoken, words_of
+from kpd.operations.sessions import asking
 from kpd.text.endings import of_iteration
 from tui.format import marks, money
 from tui.format.numbers import count
@@ -103,6 +104,23 @@ def to_decline(view: View) -> list[TreePosition]:
         return [view.at]
     runs = view.state.runs.values()
     return for_review(view) or [TreePosition(run.task, run.id, it.number) for run in runs for it in run.held]
+
+
+def asks(view: View) -> RunIteration | None:
+    """Return the iteration whose agent waits for an answer: the selected one if it is among them, else the only one."""
+    found = asking(view.state)
+    chosen = [place for place in found if place.ref == view.ref] or found
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def allow(view: View) -> Confirmation | None:
+    """Return the oldest question of an agent in full, so that nobody allows what they have not seen."""
+    place = asks(view)
+    if place is None or place.it.session is None:
+        return None
+    oldest = place.it.session.asks[0]
+    text = (f"{clean(oldest.tool)}: {clean(oldest.about)}", f"Why it asks: {clean(oldest.why)}.")
+    return Confirmation(f"Let the agent of {place.ref} do this once?", text, "allow it once")
 
 
 def decline(view: View) -> Confirmation:

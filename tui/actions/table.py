@@ -27,6 +27,7 @@ ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
     "skip": confirm.skip,
     "stop": confirm.stop,
     "review": confirm.gate,
+    "allow": confirm.allow,
     "decline": confirm.decline,
     "accept": confirm.accept,
     "rollback": confirm.rollback,

@@ -15,7 +15,7 @@ from kpd.operations.iterations import (
 from kpd.operations.machines import CheckHosts, PlayRecording, RetryLink, TrustHost
 from kpd.operations.operation import Key, OnIteration, OnRun, Operation, words_of
 from kpd.operations.runs import MoveRun, QueueRun, ResumeRun, SetRule
-from kpd.operations.sessions import AnswerAgent, asking
+from kpd.operations.sessions import AnswerAgent
 from tui.actions import confirm
 from tui.actions.action import Pick
 from tui.format.text import clean
@@ -88,8 +88,10 @@ def _approve(view: View, answer: str) -> Op:
 
 def _reply(reply: Literal["allow", "deny"]) -> Pick:
     def pick(view: View, answer: str) -> Op:
-        asks = [place for place in asking(view.state) if place.ref == view.ref]
-        return AnswerAgent(reply=reply, iteration=asks[0].ref if asks else None)
+        place = confirm.asks(view)
+        if place is None or place.it.session is None:
+            return AnswerAgent(reply=reply)
+        return AnswerAgent(reply=reply, iteration=place.ref, question=place.it.session.asks[0].request)
 
     return pick
 

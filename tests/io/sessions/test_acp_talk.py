@@ -4,15 +4,16 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 import pytest
+from acp import schema
 
 from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
 from kpd.sessions import acp_talk, turn, wire
-from kpd.sessions.acp_talk import AcpTalk
+from kpd.sessions.acp_talk import AcpTalk, Permissions
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.permissions import AgentWish, Answer
 from kpd.sessions.turn import TurnResult
@@ -67,6 +68,24 @@ async def test_a_turn_with_tokens_and_its_last_words(start: Start) -> None:
 async def test_what_is_refused_is_told_to_the_agent(start: Start) -> None:
     found = await turned(start, ["ask", "read", "a", {}], ["ask", "edit", "b", {"file_path": "/etc/passwd"}])
     assert found.said == "read allowed\nedit refused\n"
+
+
+@pytest.mark.parametrize(("kinds", "once"), [(("allow_always", "allow_once"), True), (("allow_always",), False)])
+async def test_what_can_be_allowed_only_for_ever_is_known_before_anybody_is_asked(
+    kinds: tuple[Literal["allow_always", "allow_once"], ...], once: bool
+) -> None:
+    heard: list[AgentWish] = []
+
+    async def allow(wish: AgentWish) -> Answer:
+        heard.append(wish)
+        return Answer(True)
+
+    call = schema.ToolCallUpdate(tool_call_id="t", title="a page", kind="fetch")
+    options = [schema.PermissionOption(option_id=kind, name=kind, kind=kind) for kind in kinds]
+    answer = await Permissions(allow).request_permission("s", call, options)
+    assert [wish.once for wish in heard] == [once]
+    assert isinstance(answer.outcome, schema.AllowedOutcome)
+    assert (answer.outcome.option_id == "allow_once") == once
 
 
 async def test_a_write_elsewhere_fails(start: Start, tmp_path: Path) -> None:

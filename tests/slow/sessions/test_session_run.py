@@ -93,7 +93,7 @@ def test_an_operator_answers_what_no_rule_does_and_sends_a_message(daemon: RealD
     daemon.until_event("permission_asked")
     asks = "the agent of r1.1 asks to execute: cargo build (cargo is not among the programs that you may run)"
     assert daemon.query("status")["runs"]["r1"]["waits"].startswith(asks)
-    assert daemon.command("answer", reply="allow")["what"] == "execute cargo build"
+    assert daemon.command("answer", reply="allow", question=1)["what"] == "execute cargo build"
     daemon.until(lambda: len(daemon.events("permission_asked")) == 2, "the second question")
     daemon.command("answer", reply="deny", iteration="r1.1")
     home = workspace.iteration_folder("scale", "r1", 1) / "session" / "state"

@@ -20,7 +20,7 @@ from kpd.model import events as e
 from kpd.model.agents import BASELINE
 from kpd.model.causes import Skipped
 from kpd.model.run import Budget
-from kpd.sessions.asking import Asking
+from kpd.sessions.asking import MOST_OPEN, Asking
 from kpd.sessions.permissions import AgentWish, Answer, Place
 from kpd.subscription import DaemonError
 from kpd.text.waits import wait
@@ -71,7 +71,8 @@ async def test_an_operator_answers_the_oldest_question_first(
     told = worth_telling(e.RunWaits("r1", run_of(journal, "r1").waiting))
     assert told == wait(run_of(journal, "r1").waiting)
     assert "execute: cargo build" in told
-    assert await carry_out(engine, "answer", {"reply": "allow"}, "ada") == {
+    assert "kpd allow r1.1 --question 1" in told
+    assert await carry_out(engine, "answer", {"reply": "allow", "question": 1}, "ada") == {
         "run": "r1", "iteration": 1, "what": "execute cargo build",
     }  # fmt: skip
     assert await first == Answer(True)
@@ -81,6 +82,49 @@ async def test_an_operator_answers_the_oldest_question_first(
     assert run_of(journal, "r1").waiting is None
     with pytest.raises(DaemonError, match="no agent asks"):
         await carry_out(engine, "answer", {"reply": "allow"}, "ada")
+
+
+async def test_nobody_allows_a_question_that_they_have_not_seen(
+    journal: EventJournal, asking: Asking, tmp_path: Path
+) -> None:
+    engine = Engine(Workspace(tmp_path), Config(), journal)
+    asking.limit_s = 0.01
+    await asking.answer(CARGO)
+    asking.limit_s = 30.0
+    second = asyncio.create_task(asking.answer(AgentWish("fetch", "a page", arguments='{"url": "http://x"}')))
+    await asyncio.sleep(0)
+    for named in ({"question": 1}, {}):
+        with pytest.raises(DaemonError, match=r'asks to fetch: a page \{"url": "http://x"\}') as refused:
+            await carry_out(engine, "answer", {"reply": "allow", **named}, "ada")
+        assert refused.value.remedy == "kpd allow r1.1 --question 2"
+    with pytest.raises(DaemonError, match="question 1 is not the oldest"):
+        await carry_out(engine, "answer", {"reply": "deny", "question": 1}, "ada")
+    assert not second.done()
+    await carry_out(engine, "answer", {"reply": "allow", "question": 2}, "ada")
+    assert await second == Answer(True)
+
+
+async def test_few_questions_wait_at_a_time(journal: EventJournal, asking: Asking) -> None:
+    waiting = [asyncio.create_task(asking.answer(CARGO)) for _ in range(MOST_OPEN)]
+    await asyncio.sleep(0)
+    assert not any(one.done() for one in waiting)
+    assert not (await asking.answer(CARGO)).allowed, "one more is refused at once"
+    journal.emit(e.PermissionAnswered(*AT, "r1.1", 1, True, "", "ada"))
+    assert await waiting[0] == Answer(True)
+    again = asyncio.create_task(asking.answer(CARGO))
+    await asyncio.sleep(0)
+    assert not again.done(), "there is room again"
+    asking.close()
+    assert not any(one.allowed for one in await asyncio.gather(*waiting[1:], again))
+
+
+async def test_an_old_answer_is_none_to_a_new_question(journal: EventJournal, asking: Asking) -> None:
+    journal.emit(e.PermissionAsked(*AT, "r1.1", 1, "execute", "ls -l"))
+    journal.emit(e.PermissionAnswered(*AT, "r1.1", 1, True))
+    waiting = asyncio.create_task(asking.answer(CARGO))
+    await asyncio.sleep(0)
+    journal.emit(e.PermissionAnswered(*AT, "r1.1", 1, False, "no", "ada"))
+    assert await waiting == Answer(False, "no")
 
 
 async def test_after_the_limit_it_is_refused(journal: EventJournal, asking: Asking) -> None:

@@ -45,6 +45,12 @@ def test_an_iteration_has_its_session_in_brief() -> None:
     assert (found.seconds, found.claimed_us, found.foreign, found.refused) == (12.0, 3.5, ("harness.c",), 1)
 
 
+def test_a_session_that_is_opened_again_goes_on_counting_its_requests() -> None:
+    again = past(log(OPENED, KNOWN, e.PermissionAsked(*AT, "r1.1", 3, "edit", "x"), OPENED))
+    assert again is not None
+    assert again.requests == 3
+
+
 def known(*facts: e.Fact) -> Past:
     found = past(log(OPENED, *facts))
     assert found is not None

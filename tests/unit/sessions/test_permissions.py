@@ -11,6 +11,7 @@ from kpd.sessions.permissions import (
     LONGEST_PATH,
     MOST_KEPT,
     MOST_PATHS,
+    MOST_SHOWN,
     AgentWish,
     Place,
     decide,
@@ -91,6 +92,14 @@ def test_a_wish_is_read_from_wherever_agents_say_it() -> None:
     assert wish_of(call) == AgentWish("edit", "Edit", ("a", "b", "c"), "ls")
 
 
+def test_an_operator_sees_what_a_tool_is_given_and_not_its_title_alone() -> None:
+    given = {"url": "http://x", "command": "ls"}
+    wish = wish_of({"kind": "fetch", "title": "a page", "rawInput": given})
+    assert wish.whole == 'a page {"url": "http://x", "command": "ls"}'
+    assert wish_of({"kind": "other", "title": "t", "rawInput": ["a"]}).whole == 't ["a"]'
+    assert wish_of({"kind": "execute", "title": "t", "rawInput": given}).whole == "ls"
+
+
 def test_the_whole_wish_decides_and_its_beginning_is_recorded() -> None:
     inside = [{"path": f"a{number}"} for number in range(MOST_PATHS - 1)]
     wish = wish_of({"kind": "edit", "title": "t" * 500, "locations": [*inside, {"path": "/etc/passwd"}]})
@@ -138,6 +147,11 @@ def test_whatever_is_asked_has_an_answer(call: dict[str, object]) -> None:
         (AgentWish("edit", "", ("harness.c",)), False),
         (AgentWish("read", "", ("/root/.ssh/id_rsa",)), False),
         (AgentWish("execute", "", command="x" * (LONGEST_COMMAND + 1)), False),
+        (AgentWish("execute", "", command="x" * MOST_SHOWN), True),
+        (AgentWish("execute", "", command="x" * (MOST_SHOWN + 1)), False),
+        (AgentWish("fetch", "a", arguments="x" * (MOST_SHOWN - 2)), True),
+        (AgentWish("fetch", "a", arguments="x" * (MOST_SHOWN - 1)), False),
+        (AgentWish("execute", "", command="curl http://x", once=False), False),
     ],
 )
 def test_an_operator_is_asked_only_for_what_no_rule_forbids(wish: AgentWish, is_open: bool) -> None:

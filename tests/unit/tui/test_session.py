@@ -5,9 +5,11 @@ import json
 import pytest
 
 from kpd.model import events as e
+from kpd.operations.sessions import AnswerAgent
 from kpd.subscription import Live
 from tests.support.tui import logs, sessions
 from tests.support.tui.views import plain, view_of
+from tui.actions.table import BY_ID, reason
 from tui.model.answers import LoadedDetails, Text
 from tui.model.conversation import SESSION_LOG, SpokenLine, spoken
 from tui.model.outline import TreePosition
@@ -51,6 +53,19 @@ def test_a_question_says_which_keys_answer_it() -> None:
     drawn = " ".join(plain(overview(view_of(sessions.at_work(), AT), 100, 40)).split())
     assert "asks to execute: cargo asm --lib" in drawn
     assert "O allows it, X refuses it" in drawn
+
+
+def test_before_it_is_allowed_a_question_is_shown_whole_and_its_number_is_kept() -> None:
+    view = view_of(sessions.at_work(), AT)
+    action = BY_ID["allow"]
+    assert action.ask is not None and action.pick is not None
+    question = action.ask(view)
+    assert question is not None
+    assert question.text[0] == "execute: cargo asm --lib"
+    op = action.pick(view, "")
+    assert isinstance(op, AnswerAgent)
+    assert op.args() == {"reply": "allow", "iteration": "r1.1", "question": 2}
+    assert reason(action, view) == ""
 
 
 @pytest.mark.parametrize("width", [74, 120])
