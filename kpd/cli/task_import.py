@@ -82,6 +82,7 @@ def _import(ws: Workspace, args: Namespace, name: str, answers: "Answers") -> in
         here = load_config(ws).hosts[LOCAL]
         runs = _runs_here(found, here)
         if runs:
+            narrate(visible(_warning(found)))
             read_benchmark(found, answers)
             refuse_unchecked(found, answers)
         if wrong := problems(found.folder):
@@ -99,6 +100,13 @@ def _import(ws: Workspace, args: Namespace, name: str, answers: "Answers") -> in
         out(*map(visible, lines))
     narrate(f"made {ws.tasks / name}: look through its task.toml, then kpd start {name}")
     return OK
+
+
+def _warning(found: "Brought") -> str:
+    """Return what an operator is told before anything of the folder runs."""
+    command = found.draft.get("bench", "command")
+    what = f"`{command}`" if command else "the task's own kernel"
+    return f"runs {what}, which others wrote, in a copy of the folder and with your rights"
 
 
 def _runs_here(found: "Brought", here: HostConfig) -> bool:

@@ -1,19 +1,23 @@
 """Runs a command of a folder once, in a copy, to see what it prints."""
 
-import os
+import asyncio
 import shutil
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kpd.hosts.keeper import Order
+from kpd.hosts.kept import KeptProcess
 from kpd.workspace.environment import child_environment
 
 TOLD = 1 << 20
 """Bytes of each stream that are read, from its end."""
+GRACE_S = 0.5
+"""Seconds between SIGTERM and SIGKILL for what the command leaves behind."""
+MOST_PROCESSES = 4096
+_SHELL = 'exec >"$1" 2>"$2" </dev/null; exec /bin/sh -c "$3"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +39,33 @@ class Ran:
 def run_once(folder: Path, command: str, limit_s: float, folders: Iterable[str] = ()) -> Ran:
     """Run a shell command in a copy of `folder`, in which the `folders` are made. Raises OSError.
 
-    All processes of its session are ended with it.
+    It has the operator's rights. On Linux all that it started is ended with it, also what has left its session.
     """
     with tempfile.TemporaryDirectory(prefix="kpd-import-") as scratch:
         home = Path(scratch) / "task"
         shutil.copytree(folder, home)
         for name in folders:
             (home / name).mkdir(parents=True, exist_ok=True)
-        logs = [Path(scratch) / name for name in ("stdout", "stderr")]
+        logs = tuple(str(Path(scratch) / name) for name in ("stdout", "stderr"))
+        order = Order(
+            ("/bin/sh", "-c", _SHELL, "sh", *logs, command), str(home), {**child_environment(), "TMPDIR": scratch},
+            confined=False, grace_s=GRACE_S, most_processes=MOST_PROCESSES,
+        )  # fmt: skip
         begun = time.monotonic()
-        with logs[0].open("wb") as out, logs[1].open("wb") as err:
-            child = subprocess.Popen(
-                ["/bin/sh", "-c", command], cwd=home, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                start_new_session=True, env={**child_environment(), "TMPDIR": scratch},
-            )  # fmt: skip
-            try:
-                rc: int | None = child.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                rc = None
-            finally:
-                _end(child)
-        return Ran(command, rc, _tail(logs[0]), _tail(logs[1]), time.monotonic() - begun)
+        rc = asyncio.run(_kept(order, Path(scratch), limit_s))
+        return Ran(command, rc, _tail(Path(logs[0])), _tail(Path(logs[1])), time.monotonic() - begun)
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+async def _kept(order: Order, folder: Path, limit_s: float) -> int | None:
+    """Run a command under a keeper, and return its exit status; None where it runs out of time. Raises OSError."""
+    process = await KeptProcess.start(order, folder)
     try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+        async with asyncio.timeout(limit_s):
+            return (await process.wait()).rc
+    except TimeoutError:
+        return None
     finally:
-        child.wait()
+        await process.end()
 
 
 def _tail(log: Path) -> str:

@@ -72,6 +72,8 @@ class ForeignFolder:
 def read_folder(path: Path) -> ForeignFolder:
     """List what lies at `path`, a folder or one file. Raises ImportRefused."""
     if path.is_file():
+        if why := _unusable(path.parent, path, path.name):
+            raise ImportRefused(f"{path} cannot become a task: {why}", "name a file of its kind, or a folder")
         return ForeignFolder(path.parent, {path.name: path.stat().st_size})
     if not path.is_dir():
         raise ImportRefused(f"{path}: no such file or folder", "name what is to become a task")

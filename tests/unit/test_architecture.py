@@ -29,7 +29,7 @@ MAY: dict[str, str] = {
     "daemon": "model text workspace operations hosts measure profile knowledge agents engine",
     "demo": "model workspace operations daemon",
     "onboarding": "model source workspace hosts measure claude agents",
-    "imports": "source workspace measure",
+    "imports": "source workspace hosts measure",
     "mcp": "",
     "cli": "model text workspace operations hosts measure profile claude agents tools daemon demo onboarding imports"
     " mcp",

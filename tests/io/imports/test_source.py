@@ -77,6 +77,28 @@ def test_one_file_and_nothing(tmp_path: Path) -> None:
         read_folder(tmp_path / "c")
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_one_file_is_as_bounded_as_those_of_a_folder(tmp_path: Path, more: int) -> None:
+    with (tmp_path / "a.py").open("wb") as file:
+        file.truncate(MOST_BYTES + more)
+    if more:
+        with pytest.raises(ImportRefused, match="larger than 16 MiB"):
+            read_folder(tmp_path / "a.py")
+    else:
+        assert read_folder(tmp_path / "a.py").files == {"a.py": MOST_BYTES}
+
+
+def test_one_file_with_an_odd_name_or_elsewhere(tmp_path: Path) -> None:
+    folder = written(tmp_path / "in", {"a b.py": "", "a.py": ""})
+    with pytest.raises(ImportRefused, match="a name that tools trip over"):
+        read_folder(folder / "a b.py")
+    (folder / "out.py").symlink_to("/etc/passwd")
+    with pytest.raises(ImportRefused, match=r"out\.py is a link that leads out"):
+        read_folder(folder / "out.py")
+    (folder / "same.py").symlink_to("a.py")
+    assert list(read_folder(folder / "same.py").files) == ["same.py"]
+
+
 def test_a_folder_without_a_known_format(tmp_path: Path) -> None:
     folder = read_folder(written(tmp_path, {"main.c": "int main(void) { return 0; }\n"}))
     with pytest.raises(ImportRefused, match="none of the formats"):

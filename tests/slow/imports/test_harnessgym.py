@@ -33,6 +33,7 @@ def test_a_workspace_with_a_benchmark_and_a_verifier(
     assert (task.bench.score, task.bench.direction, task.bench.unit) == ("best_us", "lower", "us")
     assert task.bench.cases is not None and task.bench.cases.time == "best_us"
     assert told["read"]["score"] == "best_us"
+    assert "runs `python3 benchmark.py --json --mode dev`, which others wrote" in said
     assert any("a broken kernel fails, as it should" in note for note in told["notes"])
     assert any("timed in up to 30 runs" in note for note in told["notes"])
     assert main(["-w", str(root), "task", "check", "vector_scale"]) == 0
