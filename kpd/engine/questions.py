@@ -1,4 +1,4 @@
-"""Ends the questions of agents to operators that nobody waits for any more."""
+"""Ends what agents of a former daemon were at: questions to operators, and work on tools."""
 
 from kpd.engine.journal import Journal, run_of
 from kpd.engine.waiting import set_waiting
@@ -6,14 +6,20 @@ from kpd.model import events as e
 from kpd.model.waits import ForPermission
 
 LOST = "the daemon ended before anybody answered"
+UNBUILT = "the daemon ended"
 
 
 def drop(journal: Journal) -> None:
-    """Refuse what agents of a former daemon were waiting for: they have ended with it. Raises JournalError."""
+    """Refuse what agents of a former daemon were waiting for, and end their work on tools. Raises JournalError.
+
+    They have ended with it; a session goes on with its candidate, and not with a tool.
+    """
     for run in tuple(journal.state.runs.values()):
         for it in run.iterations:
             for question in it.session.asks if it.session is not None else ():
                 assert it.session is not None
                 journal.emit(e.PermissionAnswered(run.id, it.number, it.session.id, question.request, False, LOST))
+            if it.session is not None and it.session.builds:
+                journal.emit(e.SmithEnded(run.id, it.number, it.session.id, "broken_off", why=UNBUILT))
         if isinstance(run.waiting, ForPermission):
             set_waiting(journal, run_of(journal, run.id), None)

@@ -63,6 +63,7 @@ from kpd.model.steps import (
 )
 from kpd.model.tools import (
     SmithEnded as SmithEnded,
+    SmithPrompted as SmithPrompted,
     SmithTurned as SmithTurned,
     ToolBuilt as ToolBuilt,
     ToolChecked as ToolChecked,

@@ -38,7 +38,7 @@ class AgentSession:
     """A session in brief, as its iteration has it: how its last turn ended, and all seconds so far.
 
     `refused` counts the wishes that were refused, `asks` are those that wait for an operator. `cutting`: an operator
-    has cut the turn under way.
+    has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration.
     """
 
     id: str
@@ -52,6 +52,7 @@ class AgentSession:
     refused: int = 0
     asks: tuple[Question, ...] = ()
     cutting: bool = False
+    builds: bool = False
 
     @property
     def at_work(self) -> bool:

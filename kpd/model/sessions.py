@@ -107,12 +107,12 @@ def _opened(state: State, at: float, fact: SessionOpened) -> State:
 
 @reduces(SessionKnown)
 def _known(state: State, at: float, fact: SessionKnown) -> State:
-    return _changed(state, fact, own=fact.own, agent=fact.agent)
+    return change_session(state, fact, own=fact.own, agent=fact.agent)
 
 
 @reduces(SessionPrompted)
 def _prompted(state: State, at: float, fact: SessionPrompted) -> State:
-    changed = _changed(state, fact, turns=fact.turn, end=None, cutting=False)
+    changed = change_session(state, fact, turns=fact.turn, end=None, cutting=False)
     run = changed.runs.get(fact.run)
     if run is None or not fact.notes:
         return changed
@@ -125,14 +125,14 @@ def _read(line: Steering, fact: SessionPrompted) -> Steering:
 
 @reduces(TurnCut)
 def _cut(state: State, at: float, fact: TurnCut) -> State:
-    return _changed(state, fact, cutting=True)
+    return change_session(state, fact, cutting=True)
 
 
 @reduces(SessionTurned)
 def _turned(state: State, at: float, fact: SessionTurned) -> State:
     found = _session(state, fact)
     seconds = (found.seconds if found else 0.0) + fact.seconds
-    return _changed(state, fact, end=fact.end, seconds=seconds, claimed_us=fact.claimed_us, foreign=fact.foreign)
+    return change_session(state, fact, end=fact.end, seconds=seconds, claimed_us=fact.claimed_us, foreign=fact.foreign)
 
 
 @reduces(PermissionAsked)
@@ -141,7 +141,7 @@ def _asked(state: State, at: float, fact: PermissionAsked) -> State:
     if found is None or not fact.limit_s:
         return state
     question = Question(fact.request, fact.tool, fact.what, fact.paths, fact.why, at + fact.limit_s)
-    return _changed(state, fact, asks=(*found.asks, question))
+    return change_session(state, fact, asks=(*found.asks, question))
 
 
 @reduces(PermissionAnswered)
@@ -150,7 +150,7 @@ def _answered(state: State, at: float, fact: PermissionAnswered) -> State:
     if found is None:
         return state
     asks = tuple(one for one in found.asks if one.request != fact.request)
-    return _changed(state, fact, refused=found.refused + (not fact.allowed), asks=asks)
+    return change_session(state, fact, refused=found.refused + (not fact.allowed), asks=asks)
 
 
 def _session(state: State, fact: IterationFact) -> AgentSession | None:
@@ -159,6 +159,7 @@ def _session(state: State, fact: IterationFact) -> AgentSession | None:
     return found.session if found is not None else None
 
 
-def _changed(state: State, fact: IterationFact, **changes: Any) -> State:
+def change_session(state: State, fact: IterationFact, **changes: Any) -> State:
+    """Change the session of an iteration; without one nothing changes."""
     found = _session(state, fact)
     return state if found is None else on_iteration(state, fact, session=replace(found, **changes))

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from kpd.model.fact import Fact, IterationFact
 from kpd.model.reducers import reduces
 from kpd.model.session import TurnEnd
+from kpd.model.sessions import change_session
 from kpd.model.state import State
 from kpd.model.toolbox import ToolCheck, ToolVersion
 
@@ -87,6 +88,14 @@ session ended, its money was used up or its agent could not be asked."""
 
 
 @dataclass(frozen=True, slots=True)
+class SmithPrompted(IterationFact):
+    """A prompt that is about to be sent to a session that works on a tool."""
+
+    session: str
+    task: SmithTask
+
+
+@dataclass(frozen=True, slots=True)
 class SmithTurned(IterationFact):
     """The end of a turn in which a session works on a tool. `said` is the improvement it names, or its last word."""
 
@@ -119,6 +128,16 @@ def active(tools: Mapping[str, ToolVersion], task: str) -> tuple[ToolVersion, ..
 def still_active(given: Iterable[str], tools: Mapping[str, ToolVersion]) -> tuple[ToolVersion, ...]:
     """Return those of the versions with which a session began that it may still use."""
     return tuple(tools[ref] for ref in given if ref in tools and tools[ref].state == "qualified")
+
+
+@reduces(SmithPrompted)
+def _prompted(state: State, at: float, fact: SmithPrompted) -> State:
+    return change_session(state, fact, builds=True, cutting=False)
+
+
+@reduces(SmithTurned, SmithEnded)
+def _turned(state: State, at: float, fact: IterationFact) -> State:
+    return change_session(state, fact, builds=False)
 
 
 @reduces(ToolBuilt)

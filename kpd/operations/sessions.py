@@ -78,10 +78,16 @@ class CutTurn(OnRun):
     name = "cut"
     keys = (Key("cut", "H", "cut turn", "Run"),)
     emits = ("turn_cut",)
-    done = "the turn of {run} is cut: what lies in its tree is the candidate"
 
     def why_not(self, state: State, target: Run) -> Refused | None:
-        return _idle(target)
+        return None if building(target) else _idle(target)
+
+    def answer(self, target: Run) -> dict[str, Any]:
+        return {"run": target.id, "builds": building(target) is not None}
+
+    def told(self, answer: Mapping[str, Any]) -> str:
+        taken = "its work on a tool ends" if answer.get("builds") else "what lies in its tree is the candidate"
+        return f"the turn of {answer.get('run', 'it')} is cut: {taken}"
 
 
 def asking(state: State) -> list[RunIteration]:
@@ -94,6 +100,12 @@ def at_work(run: Run) -> Iteration | None:
     """Return the iteration whose coding agent has a prompt and works on it."""
     it = run.current
     return it if it is not None and it.step == "propose" and it.session and it.session.at_work else None
+
+
+def building(run: Run) -> Iteration | None:
+    """Return the iteration, which has ended, whose coding agent works on a tool."""
+    it = run.iterations[-1] if run.iterations else None
+    return it if it is not None and it.session and it.session.builds and not run.over else None
 
 
 def _idle(run: Run) -> Refused | None:

@@ -62,7 +62,7 @@ class SessionAttempt:
         before = past(self.context.events())
         if before is None or not self.folder.tree.is_dir():
             before = await self._opened(before)
-        said, end = "", before.ended
+        said, end = "", before.known_end
         paid = self.left_usd(before) > 0
         if not paid and not before.asked(self.answers):
             told = f"its session has cost {dollars(before.usd)} of {dollars(self.settings.usd)}"
@@ -71,8 +71,10 @@ class SessionAttempt:
             result = await self._turn(before, goes_on=before.asked(self.answers))
             said, end = result.said, result.end
         elif before.ended is None:
-            said, end = "", "lost"
-            self._turned(before, before.turns, TurnResult("lost", "the daemon ended, and the agent cannot go on"), 0.0)
+            why = "the daemon ended, and the agent cannot go on"
+            result = TurnResult("stopped") if end == "stopped" else TurnResult("lost", why)
+            end = result.end
+            self._turned(before, before.turns, result, 0.0)
         while end in LISTENS and (notes := unread(self.context.latest())):
             before = past(self.context.events())
             assert before is not None
@@ -132,7 +134,7 @@ class SessionAttempt:
         read = tuple(line.note for line in notes)
         self.record(e.SessionPrompted(*self.at, before.session, turn, self.answers, goes_on, read))
         conversation.note(OPERATOR if notes else KPD, "\n".join(line.text for line in notes) or prompt)
-        cutting = asyncio.create_task(self._cut(talk), name="cutting a turn")
+        cutting = self.cutting(talk)
         begun, result = asyncio.get_running_loop().time(), TurnResult("cut")
         try:
             result = await talk.ask(prompt, left, most_usd)
@@ -144,15 +146,18 @@ class SessionAttempt:
             self._turned(before, turn, result, seconds)
         return result
 
-    async def _cut(self, talk: Talk) -> None:
-        """End the agent's turn as soon as an operator has cut it."""
+    def cutting(self, talk: Talk) -> "asyncio.Task[None]":
+        """Start a task that ends the agent's turn as soon as an operator has cut it."""
 
         def is_cut(run: Run) -> bool:
             found = run.iteration(self.context.number)
             return found is not None and found.session is not None and found.session.cutting
 
-        await self.context.until(is_cut)
-        talk.cut()
+        async def cut() -> None:
+            await self.context.until(is_cut)
+            talk.cut()
+
+        return asyncio.create_task(cut(), name="cutting a turn")
 
     async def started(
         self, conversation: Conversation, own: str, socket: Path, asking: Asking, tools: Sequence[ToolServer]

@@ -16,7 +16,7 @@ class Past:
 
     `spent_s` are the seconds of all turns whose end is known, `begun` is the Unix time of the last prompt.
     `usd` is what was billed; of a turn whose end nobody saw that is not known, and not counted. `tools` are the built
-    ones that it began with.
+    ones that it began with. `cut`: an operator has cut the turn of that prompt.
     """
 
     session: str
@@ -30,10 +30,16 @@ class Past:
     requests: int = 0
     usd: float = 0.0
     tools: tuple[str, ...] = ()
+    cut: bool = False
 
     @property
     def turns(self) -> int:
         return self.prompted.turn if self.prompted is not None else 0
+
+    @property
+    def known_end(self) -> TurnEnd | None:
+        """How the turn ended; where nobody saw it, an operator's cut is its end."""
+        return "stopped" if self.cut and self.ended in UNSEEN else self.ended
 
     def asked(self, answers: int) -> bool:
         """Return whether the prompt that answers this fault was sent already."""
@@ -42,9 +48,9 @@ class Past:
     def needs_turn(self, answers: int) -> bool:
         """Return whether the agent is to be started: for a new prompt, or to go on with a turn that was cut.
 
-        From any other agent the tree is taken as it is: no prompt is sent twice.
+        From any other agent, and after an operator's cut, the tree is taken as it is: no prompt is sent twice.
         """
-        return not self.asked(answers) or (self.loads and self.ended in UNSEEN)
+        return not self.asked(answers) or (self.loads and self.known_end in UNSEEN)
 
     def left_s(self, last_word: float) -> float:
         """Return what is left of the limit; a turn whose end nobody saw lasted until the `last_word`, in Unix time."""
@@ -62,7 +68,9 @@ def past(events: Iterable[e.Event]) -> Past | None:
             case e.SessionKnown(own=own, loads=loads) if found:
                 found = replace(found, own=own, loads=loads)
             case e.SessionPrompted() as prompted if found:
-                found = replace(found, prompted=prompted, ended=None, begun=event.at)
+                found = replace(found, prompted=prompted, ended=None, begun=event.at, cut=False)
+            case e.TurnCut() if found:
+                found = replace(found, cut=True)
             case e.SessionTurned(end=end, seconds=seconds) if found:
                 found = replace(found, ended=end, spent_s=found.spent_s + seconds)
             case e.Billed(usd=usd, unseen=False) if found and usd is not None:

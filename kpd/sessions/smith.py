@@ -95,7 +95,7 @@ class Toolsmith:
         await context.ready()
         conversation = Conversation(context.tell, attempt.folder.log, attempt.cleaner)
         place = program.place(attempt.settings, attempt.folder, context.task, ())
-        asking = Asking(context, before.session, place, attempt.settings.ask_s, before.requests)
+        asking = Asking(context, before.session, place, 0.0, before.requests)
         async with context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS) as socket:
             talk = await attempt.started(conversation, self._own, socket, asking, ())
             try:
@@ -104,10 +104,11 @@ class Toolsmith:
                 attempt.record(e.SessionKnown(*attempt.at, before.session, talk.own, talk.agent, talk.loads))
                 told = prompt if remembers else words.restarted(attempt.folder.brief, prompt)
                 asked = self._asked(task, told, conversation, before)
-                result = TurnResult("cut")
+                cutting, result = attempt.cutting(talk), TurnResult("cut")
                 try:
                     result = await talk.ask(told, limit_s, attempt.most_usd(before))
                 finally:
+                    cutting.cancel()
                     asked(result)
             finally:
                 await talk.close()
@@ -115,6 +116,8 @@ class Toolsmith:
         write_atomic(
             context.home / "session.md", attempt.cleaner.text(await asyncio.to_thread(transcript, attempt.folder.log))
         )
+        if result.end == "stopped":
+            raise BrokenOff("an operator has cut its turn")
         return result
 
     def _asked(
@@ -123,6 +126,7 @@ class Toolsmith:
         """Record that a prompt is about to be sent; the returned function records how that ended."""
         attempt, loop = self._attempt, asyncio.get_running_loop()
         call = attempt.context.ledger.begin("toolsmith", attempt.name, attempt.most_usd(before))
+        attempt.record(e.SmithPrompted(*attempt.at, before.session, task))
         conversation.note("kpd", told)
         begun = loop.time()
 

@@ -6,7 +6,7 @@ from kpd.model import events as e
 from kpd.model.run import Run
 from kpd.operations.operation import RunIteration
 from kpd.operations.runs import SteerRun
-from kpd.operations.sessions import AnswerAgent, CutTurn, InterruptAgent, at_work
+from kpd.operations.sessions import AnswerAgent, CutTurn, InterruptAgent, at_work, building
 
 
 def answer(engine: Engine, op: AnswerAgent, target: RunIteration, by: str) -> dict[str, str]:
@@ -32,6 +32,6 @@ def cut(engine: Engine, op: CutTurn, target: Run, by: str) -> None:
 
 
 def _cut(engine: Engine, run: Run, by: str) -> None:
-    it = at_work(run)
+    it = at_work(run) or building(run)
     assert it is not None
     engine.journal.emit(e.TurnCut(run.id, it.number, by))

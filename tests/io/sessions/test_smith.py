@@ -1,5 +1,6 @@
 """A session works on a tool after its iteration: a scripted agent's real process, a real log, real checks."""
 
+import asyncio
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,13 +15,14 @@ from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
 from kpd.hosts.job import device_claim, job_seconds
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.tools import active
 from kpd.sessions.attempt import SessionAttempt
 from kpd.sessions.smith import Toolsmith
 from kpd.sessions.terms import settings_of
 from kpd.workspace.config import ToolsmithConfig, load_config
 from tests.support.e2e.desk_place import Place
-from tests.support.sessions.scripted import agent
+from tests.support.sessions.scripted import agent, kernel
 from tests.support.tools.built import SKILL, server_tool
 
 NAMED = [["say", "IMPROVEMENT: notes on loops\n"]]
@@ -47,9 +49,9 @@ def session(place: Place) -> SessionAttempt:
     return SessionAttempt("mine", settings_of("mine", load_config(place.workspace)), context)
 
 
-async def ended(place: Place, *turns: list[list[Any]]) -> e.SmithEnded:
+async def ended(place: Place, *turns: list[list[Any]], settings: str = "") -> e.SmithEnded:
     """What comes of a session that does these turns."""
-    agent(place.workspace, *turns)
+    agent(place.workspace, *turns, settings=settings)
     device_claim.set(claim_of(Turns(place.journal), place.journal, "r1"))
     job_seconds.set([])
     attempt = session(place)
@@ -115,3 +117,42 @@ async def test_an_agent_that_crashes_leaves_the_run_alone(place: Place) -> None:
     found = await ended(place, NAMED, [["exit", 3]])
     assert found.end == "nothing"
     assert [fact.end for fact in place.facts(e.SmithTurned) if isinstance(fact, e.SmithTurned)] == ["done", "crash"]
+
+
+async def test_nobody_is_asked_while_a_tool_is_built(place: Place) -> None:
+    wish = ["ask", "fetch", "a page", {}]
+    found = await asyncio.wait_for(ended(place, [wish], settings='ask = true\nask_limit = "1h"'), 30)
+    assert found.end == "nothing"
+    assert [fact.allowed for fact in place.facts(e.PermissionAnswered) if isinstance(fact, e.PermissionAnswered)] == [
+        False
+    ]
+
+
+async def test_an_operator_ends_the_work_on_a_tool(place: Place) -> None:
+    place.journal.emit(e.IterationEnded("r1", 2, "rejected", Told("")))
+
+    def cut(message: object) -> None:
+        if isinstance(message, e.Event) and isinstance(message.fact, e.SmithPrompted):
+            place.journal.emit(e.TurnCut("r1", 2, "ada"))
+
+    end = place.journal.subscribe(cut)
+    found = await asyncio.wait_for(ended(place, [["until_cancelled"]]), 30)
+    end()
+    assert (found.end, found.why, tasks(place)) == ("broken_off", "an operator has cut its turn", ["reflect"])
+
+
+async def test_a_cut_before_the_daemon_was_killed_is_no_turn_to_go_on_with(place: Place) -> None:
+    agent(place.workspace, [["write", "kernel.c", kernel(1)]])
+    attempt = session(place)
+    attempt.folder.prepare(place.task, attempt.context.incumbent, place.workspace)
+    for fact in (
+        e.SessionPrompted("r1", 2, "r1.2", 2, 0), e.Steered("r1", 1, "once is enough"), e.TurnCut("r1", 2, "ada")
+    ):  # fmt: skip
+        place.journal.emit(fact)
+    proposal = await attempt.proposal()
+    assert proposal.files["kernel.c"] == kernel(1).encode()
+    turns = [(fact.turn, fact.end) for fact in place.facts(e.SessionTurned) if isinstance(fact, e.SessionTurned)]
+    assert turns == [(1, "done"), (2, "stopped"), (3, "done")]
+    told = place.facts(e.SessionPrompted)[-1]
+    assert isinstance(told, e.SessionPrompted)
+    assert (told.continues, told.notes) == (False, (1,)), "the message, and not: go on"

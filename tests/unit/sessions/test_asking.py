@@ -20,6 +20,7 @@ from kpd.model import events as e
 from kpd.model.agents import BASELINE
 from kpd.model.causes import Skipped
 from kpd.model.run import Budget
+from kpd.operations.sessions import CutTurn
 from kpd.sessions.asking import MOST_OPEN, Asking
 from kpd.sessions.permissions import AgentWish, Answer, Place
 from kpd.subscription import DaemonError
@@ -160,6 +161,27 @@ async def test_a_daemon_that_starts_drops_the_questions_of_the_one_before(
     session = journal.state.runs["r1"].iterations[1].session
     assert session is not None
     assert (session.asks, session.refused, run_of(journal, "r1").waiting) == ((), 1, None)
+
+
+async def test_work_on_a_tool_can_be_cut_and_does_not_outlive_its_daemon(journal: EventJournal, tmp_path: Path) -> None:
+    engine = Engine(Workspace(tmp_path), Config(), journal)
+    await carry_out(engine, "cut", {}, "ada")
+    journal.emit(e.SessionTurned(*AT, "r1.1", 1, "stopped", 1.0))
+    journal.emit(e.IterationEnded(*AT, "rejected", Skipped("ada")))
+    with pytest.raises(DaemonError, match="no coding agent of r1 is at work"):
+        await carry_out(engine, "cut", {}, "ada")
+    journal.emit(e.SmithPrompted(*AT, "r1.1", "reflect"))
+    session = journal.state.runs["r1"].iterations[1].session
+    assert session is not None
+    assert session.builds and not session.cutting, "the cut was of the turn before"
+    answer = await carry_out(engine, "cut", {}, "ada")
+    assert CutTurn().told(answer) == "the turn of r1 is cut: its work on a tool ends"
+    questions.drop(journal)
+    last = list(journal.events(*AT))[-1].fact
+    assert isinstance(last, e.SmithEnded)
+    assert last.why == "the daemon ended"
+    with pytest.raises(DaemonError, match="no coding agent of r1 is at work"):
+        await carry_out(engine, "cut", {}, "ada")
 
 
 async def test_a_turn_can_be_cut_while_it_lasts(journal: EventJournal, tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def test_no_prompt_is_sent_twice_and_only_an_agent_that_loads_goes_on() -> None:
         assert not known(agent, PROMPTED, cut).needs_turn(0)
 
 
+def test_a_turn_that_an_operator_has_cut_does_not_go_on() -> None:
+    by_ada, lost = e.TurnCut(*AT, "ada"), replace(TURNED, end="cut")
+    for facts in ((by_ada,), (by_ada, lost)):
+        cut = known(KNOWN, PROMPTED, *facts)
+        assert (cut.needs_turn(0), cut.needs_turn(1), cut.known_end) == (False, True, "stopped")
+    assert known(KNOWN, PROMPTED, by_ada, TURNED).known_end == "done"
+    assert known(KNOWN, PROMPTED, by_ada, TURNED, PROMPTED, lost).needs_turn(0), "that was the turn before"
+
+
 def test_the_seconds_of_a_turn_count_once() -> None:
     assert known(KNOWN).left_s(200.0) == 60.0
     assert known(KNOWN, PROMPTED).left_s(last_word=113.0) == 50.0
