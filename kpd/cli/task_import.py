@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kpd.imports.errors import OpenQuestion
 
 MOST_QUESTIONS = 10
+UNSEEN = "that something compares the results is the folder's word: no broken kernel was seen to fail"
 NO_GPU = "this machine has no GPU: nothing was run; try it with kpd task check on one that has"
 
 
@@ -88,6 +89,8 @@ def _import(ws: Workspace, args: Namespace, name: str, answers: "Answers") -> in
         if wrong := problems(found.folder):
             raise CliError(f"the task that was made is refused: {visible(wrong[0])}", "answer by an option")
         told = _tried(found, answers, here) if runs else None
+        if not (found.draft.checked or answers.unchecked or found.draft.get("check", "command")):
+            found.draft.weak.append(UNSEEN)
         found.folder.rename(ws.tasks / name)
     lines = [*_lines(found, told)]
     if args.json:
@@ -144,6 +147,7 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
             return told
         failed = trial(load_task(folder), here).problems
     if failed:
+        found.draft.checked = True
         found.notes.append(f"a broken kernel fails, as it should: {failed[0].splitlines()[0][:200]}")
     elif answers.unchecked:
         found.draft.weak.append("a kernel that computes nothing passes")

@@ -129,7 +129,8 @@ def _unread(draft: TaskDraft, answers: Answers) -> None:
 def refuse_unchecked(found: Brought, answers: Answers) -> None:
     """Raise Unclear where nothing compares the results, unless the operator says so."""
     draft, reading = found.draft, found.reading
-    if draft.checked or answers.unchecked or draft.get("check", "command") or draft.get("bench", "verdict"):
+    judged = draft.checked or draft.judges or draft.get("check", "command") or draft.get("bench", "verdict")
+    if judged or answers.unchecked:
         return
     if reading is None or not reading.confirmed:
         said = ", ".join(reading.said) if reading is not None and reading.said else "nothing"

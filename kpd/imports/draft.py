@@ -33,7 +33,8 @@ class TaskDraft:
 
     `toml` is task.toml, by table and key; `prefers` are names of scores, the best first. What is `read` from the folder
     needs no word; what was `assumed` and what is `weak` is told to the operator. `checked` says that something compares
-    results for certain, so that nobody has to look for it in what the benchmark prints.
+    results for certain, `judges` that the benchmark says whether they are right, whatever that is worth: so nobody has
+    to look for it in what it prints.
     """
 
     copied: tuple[str, ...]
@@ -43,6 +44,7 @@ class TaskDraft:
     assumed: list[str] = field(default_factory=list)
     weak: list[str] = field(default_factory=list)
     checked: bool = False
+    judges: bool = False
 
     def put(self, table: str, key: str, value: Any) -> None:
         """Set a key of task.toml, if the value is not empty."""

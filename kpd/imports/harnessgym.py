@@ -80,7 +80,10 @@ def _timed_by_verifier(found: TaskDraft, verifier: str) -> None:
     found.put("bench", "command", f"python3 {glue.BENCH}")
     found.put("bench", "score", "best_us")
     found.put("bench", "direction", "lower")
-    found.checked = True
+    found.judges = True
+    found.weak.append(
+        f"{verifier} runs the candidate in its own process: one that prints a time itself and ends the process passes"
+    )
     found.weak.append(
         f"{verifier} prints a time in a sentence (`best=0.01s`), or its whole run is timed; it may fail what is slower"
         " than its own threshold: a right candidate that is too slow then counts as wrong"

@@ -5,15 +5,21 @@ import re
 from kpd.imports import glue
 from kpd.imports.commanded import begun, language_of
 from kpd.imports.draft import Answers, TaskDraft
+from kpd.imports.errors import OpenQuestion, Unclear
 from kpd.imports.importer import Importer
 from kpd.imports.source import ForeignFolder
 
+NAMED = ("combined_score", "overall_score")
+"""Names that evaluators give to the one figure that counts, the first first; then higher is better."""
+MOST_CHOICES = 8
 _RUNNER = '''"""Written by kpd when it imported this task: calls the evaluator, and prints one JSON object."""
 
 import contextlib
 import json
+import re
 import sys
 import types
+from numbers import Real
 
 
 class EvaluationResult:
@@ -35,15 +41,19 @@ with contextlib.redirect_stdout(sys.stderr):
 
     found = evaluator.evaluate(PROGRAM)
 metrics = getattr(found, "metrics", found)
-numbers = {name: value for name, value in metrics.items() if isinstance(value, (int, float)) and value is not True}
-score = next((numbers[name] for name in ("combined_score", "overall_score") if name in numbers), None)
-if score is None and numbers:
-    score = sum(numbers.values()) / len(numbers)
+flags = {name: bool(value) for name, value in metrics.items() if type(value).__name__ in ("bool", "bool_")}
+figures = {name: float(metrics[name]) for name in metrics if name not in flags and isinstance(metrics[name], Real)}
 errors = [str(metrics["error"])] if metrics.get("error") else []
-partial = [name for name in ("correctness", "validity", "correctness_score") if numbers.get(name, 1) < 1]
-errors += [f"{name} is {numbers[name]}: less than all is right" for name in partial]
-errors += [] if score and score > 0 else [f"the score is {score}"]
-print(json.dumps({"ok": not errors, "errors": errors, "score": score, "metrics": {k: v for k, v in numbers.items()}}))
+for name, value in flags.items():
+    names_trouble = re.search("err|fail|timeout|timed_out|invalid|incorrect|wrong|crash|mismatch", name.lower())
+    errors += [f"{name} is {value}"] if value == bool(names_trouble) else []
+partial = [name for name in ("correctness", "validity", "correctness_score") if not figures.get(name, 1) >= 1]
+errors += [f"{name} is {figures[name]}: less than all is right" for name in partial]
+result = {"metrics": figures}
+if NAMED:
+    result["score"] = next((figures[name] for name in NAMED if name in figures), None)
+    errors += [] if result["score"] and result["score"] > 0 else [f"the score is {result['score']}"]
+print(json.dumps({"ok": not errors, "errors": errors, **result}))
 '''
 
 
@@ -56,21 +66,41 @@ def recognise(folder: ForeignFolder) -> tuple[str, ...]:
 
 def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     program = folder.matching("initial_program.*")[0]
+    text = folder.text("evaluator.py")
+    named = tuple(name for name in NAMED if re.search(rf"\b{name}\b", text))
+    if not named:
+        _ask(text, answers)
     language, device = language_of(folder, (program,), ("evaluator.py",))
     found = begun(folder, answers, (program,), language)
     found.put("need", "device", answers.device or device)
-    found.made[glue.BENCH] = _RUNNER.replace("PROGRAM", repr(program)).encode()
+    found.made[glue.BENCH] = _RUNNER.replace("NAMED", repr(named)).replace("PROGRAM", repr(program)).encode()
     found.put("bench", "command", f"python3 {glue.BENCH}")
-    found.put("bench", "score", "score")
-    found.put("bench", "direction", "higher")
-    found.checked = True
-    found.assumed.append("the score is combined_score, else overall_score, else the mean of all figures")
+    found.judges = True
+    if named:
+        found.put("bench", "score", "score")
+        found.put("bench", "direction", "higher")
+        found.assumed.append(f"the score is {', else '.join(named)}; higher is better")
     if re.search(r"EVOLVE-BLOCK-START", folder.text(program)):
         found.weak.append(f"a candidate may change all of {program}, also outside of its EVOLVE-BLOCK")
-    if re.search(r"min\([^\n]*,\s*1(\.0)?\)", folder.text("evaluator.py")):
+    if re.search(r"min\([^\n]*,\s*1(\.0)?\)", text):
         found.weak.append("evaluator.py caps a figure with min(…, 1): beyond that no gain is seen")
-    found.weak.append("the evaluator imports the program into its own process, and may score what is partly right")
+    found.weak.append("the evaluator may score what is partly right")
+    found.weak.append("it imports the program into its own process: one that prints a result itself and ends it passes")
     return found
+
+
+def _ask(text: str, answers: Answers) -> None:
+    """Raise Unclear for what the operator has not said of the score, where the evaluator has none of its own."""
+    questions = []
+    if not answers.score:
+        figures = dict.fromkeys(re.findall(r"""["']([A-Za-z_]\w*)["']\s*:""", text))
+        choices = tuple(f"metrics.{name}" for name in figures if name != "error")[:MOST_CHOICES]
+        what = f"evaluator.py names no {' and no '.join(NAMED)}: which of its figures is the score?"
+        questions.append(OpenQuestion("--score", what, choices))
+    if not answers.direction:
+        questions.append(OpenQuestion("--direction", "is a lower or a higher score better?", ("lower", "higher")))
+    if questions:
+        raise Unclear(*questions)
 
 
 IMPORTER = Importer("an OpenEvolve example: initial_program.* and evaluator.py", recognise, draft)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
+from kpd.cli.task_import import UNSEEN
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.task import load_task
 from tests.support.cli.roots import root
@@ -46,7 +47,8 @@ def test_a_verifier_alone_gives_a_time_in_a_sentence(
     code, told, said = imported(root, capsys, str(written(tmp_path / "timed", files)), "--as", "scaled")
     assert code == 0, said
     assert told["toml"]["bench"]["command"] == "python3 kpd_bench.py"
-    assert "threshold" in told["weak"][0]
+    assert "prints a time itself" in told["weak"][0] and "threshold" in told["weak"][1]
+    assert UNSEEN not in told["weak"]
 
 
 def test_a_baseline_that_is_wrong_is_asked_about(
@@ -57,8 +59,9 @@ def test_a_baseline_that_is_wrong_is_asked_about(
     code, _, said = imported(root, capsys, str(folder))
     assert (code, "accuracy mismatch" in said, "--baseline" in said) == (64, True, True)
     assert not (root / "tasks" / "late").exists()
-    code, _, said = imported(root, capsys, str(folder), "--baseline", "wrong")
+    code, told, said = imported(root, capsys, str(folder), "--baseline", "wrong")
     assert code == 0, said
+    assert UNSEEN in told["weak"]
     assert load_task(root / "tasks" / "late").baseline == "wrong"
 
 
