@@ -13,9 +13,11 @@ from kpd.model.notices import (
     BuiltAgain,
     CasesUnread,
     DoesNotHold,
+    NoSanitizer,
     NotOptimised,
     NotWritten,
     OwnBaseline,
+    Unlooked,
     Unsound,
 )  # fmt: skip
 from kpd.model.run import Run
@@ -108,6 +110,8 @@ def _narrate(fact: e.Fact, of: Run) -> None:
             | NotOptimised(run=run)
             | NotWritten(run=run)
             | OwnBaseline(run=run)
+            | NoSanitizer(run=run)
+            | Unlooked(run=run)
             | Unsound(run=run) as about
         ) if run == of.id:
             narrate(line(notice(about)))

@@ -47,7 +47,7 @@ async def tried(attempt: Attempt, step: Step, found: Detail, take: TakeStep[Resu
 
 async def _tried(attempt: Attempt, step: Step, found: Detail, take: TakeStep[Result]) -> Result | e.MeasurementBroken:
     try:
-        return await _with_builds(attempt, found, take)
+        return await with_builds(attempt, found, take)
     except HostError as err:
         if attempt.iteration.confirming and err.kind == "busy":
             raise Unconfirmed(TooBusy(str(err))) from err
@@ -66,10 +66,11 @@ def is_suspect(attempt: Attempt, step: Step, err: HostError) -> bool:
     return step.runs and err.kind not in HOSTS_OWN and not own
 
 
-async def _with_builds(attempt: Attempt, found: Detail, take: TakeStep[Result]) -> Result:
+async def with_builds(attempt: Attempt, found: Detail, take: TakeStep[Result]) -> Result:
     """Take the step. Where something is not there as it was built, prepare the bench, which builds it again.
 
-    The step is then taken once more, unless the file was as it was built when this step began to use it.
+    The step is then taken once more, unless the file was as it was built when this step began to use it. Raises what
+    the step raises.
     """
     try:
         return await take(attempt)
@@ -112,7 +113,7 @@ async def _suspected(
     set_waiting(attempt.journal, attempt.run, ForIncumbent(attempt.run_id, attempt.parent, step.name, err.fact))
     in_place = replace(attempt, in_place=secrets.token_hex(4))
     try:
-        await _with_builds(in_place, found, take)
+        await with_builds(in_place, found, take)
     except (CandidateFailed, BuildError, HostError) as own:
         if isinstance(own, HostError) and (own.kind in LOST or _busy(own)):
             raise

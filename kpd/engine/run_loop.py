@@ -19,7 +19,7 @@ from kpd.engine.journal import Journal, run_of
 from kpd.engine.placement import Placement
 from kpd.engine.proposing import context_of
 from kpd.engine.record import write_report
-from kpd.engine.sanitize import Beside, sanitize
+from kpd.engine.sanitize import Beside, not_run, sanitize, wants_sanitizer
 from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
 from kpd.engine.waiting import set_waiting
@@ -32,7 +32,7 @@ from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.agents import AGAIN, EDIT
 from kpd.model.causes import NothingLeft, NotMeasurable, PlugInTrouble, RunCause, RunOver, Skipped, Stopped
-from kpd.model.notices import NotMeasuredAgain, NotWritten, Said
+from kpd.model.notices import NoSanitizer, NotMeasuredAgain, NotWritten, Said, Unlooked
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
 from kpd.model.waits import ForSanitizer
@@ -83,6 +83,8 @@ class RunLoop:
             task, bench = await self._ready()
             if bench.sanitizes != self.run.sanitizes:
                 self.journal.emit(e.SanitizerFound(self.run_id, bench.sanitizes))
+            if wants_sanitizer(task) and not bench.sanitizes and not self.run.iterations:
+                self.journal.emit(e.Noticed("warning", NoSanitizer(self.run_id, self.host.name)))
             await self._iterations(task, bench)
         except Interrupted as interrupted:
             if interrupted.how == "skip":
@@ -145,8 +147,7 @@ class RunLoop:
 
     async def _iterations(self, task: Task, bench: Bench) -> None:
         """Iterate until the plan says that the run is over; compute-sanitizer looks at winners meanwhile."""
-        made = [bench]
-        beside = Beside(lambda number: sanitize(self._attempt(number, AGAIN, task, made[-1]), self._turns))
+        beside = Beside(lambda number: sanitize(self._attempt(number, AGAIN, task, bench), self._turns), self._unlooked)
         try:
             while not self.run.over:
                 try:
@@ -157,7 +158,7 @@ class RunLoop:
                     self._give_up(interrupted)
                     continue
                 beside.begin(self.run)
-                made.append(await self._next(task, made.pop(), beside))
+                bench = await self._next(task, bench, beside)
         finally:
             await beside.stop()
 
@@ -180,15 +181,28 @@ class RunLoop:
         return bench
 
     async def _sanitized(self, number: int, beside: Beside) -> None:
-        """Wait until compute-sanitizer has looked at the iteration. Raises Interrupted; after trouble RunRestart."""
+        """Wait until compute-sanitizer has looked at the iteration, or a person skips that: it stays provisional then.
+
+        Raises Interrupted; after trouble RunRestart.
+        """
         set_waiting(self.journal, self.run, ForSanitizer(self.run_id, number))
         try:
-            await self.control.run(beside.ended(number))
+            try:
+                await self.control.run(beside.ended(number))
+            finally:
+                set_waiting(self.journal, self.run, None)
+        except Interrupted as interrupted:
+            if interrupted.how != "skip":
+                raise
+            await beside.leave(number)
+            if number in {it.number for it in self.run.unsanitized}:
+                self.journal.emit(e.Sanitized(self.run_id, number, not_run(f"skipped by {interrupted.by}")))
         except (HostError, OSError) as err:
-            set_waiting(self.journal, self.run, None)
             await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
             raise RunRestart from err
-        set_waiting(self.journal, self.run, None)
+
+    def _unlooked(self, number: int, err: HostError | OSError) -> None:
+        self.journal.emit(e.Noticed("warning", Unlooked(self.run_id, number, str(err))))
 
     async def _follow_settings(self) -> None:
         """Use changes of [claude], and of the run's agents and model, from the next iteration on.

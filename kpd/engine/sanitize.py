@@ -8,16 +8,20 @@ from msgspec import structs
 
 from kpd.engine import builds, confirm
 from kpd.engine.attempt import Attempt
+from kpd.engine.blame import HOSTS_OWN, with_builds
 from kpd.engine.record import write_report
 from kpd.engine.turns import DeviceClaim, Turns
 from kpd.hosts.errors import HostError
 from kpd.hosts.job import device_claim, job_seconds
+from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.faults import BadAccess, BreaksMeasurement, Incorrect, WrongResult
 from kpd.model.notices import Unsound
 from kpd.model.run import Run
 from kpd.model.sanitizer import DECIDING, TOOLS, Tool, ToolReport
 from kpd.model.waits import HostTrouble, Wait
+from kpd.text.foreign import plain
+from kpd.workspace.task import Task
 
 MOST_S = 30.0
 """The most seconds that all tools together may take for one candidate, beside a second look at what they meet."""
@@ -30,25 +34,52 @@ RunTool = Callable[[Tool, Try, float], Awaitable[ToolReport]]
 
 
 class Beside:
-    """The looks at accepted candidates of one run that are under way beside it. `look` has one for an iteration."""
+    """The looks at accepted candidates of one run that are under way beside it.
 
-    def __init__(self, look: Callable[[int], Coroutine[None, None, None]]) -> None:
+    `look` has one for an iteration; `say` is told which one met what trouble with the host or the disk.
+    """
+
+    def __init__(
+        self, look: Callable[[int], Coroutine[None, None, None]], say: Callable[[int, HostError | OSError], None]
+    ) -> None:
         self._look = look
+        self._say = say
         self._under_way: dict[int, asyncio.Task[None]] = {}
 
     def begin(self, run: Run) -> None:
-        """Begin what has not begun, and again what met trouble with the host or the disk. Raises other errors of it."""
+        """Begin what has not begun. What met trouble with the host or the disk is left to `ended`; raises the rest."""
         for it in run.unsanitized:
             known = self._under_way.get(it.number)
-            if known is not None and known.done() and not isinstance(known.exception(), HostError | OSError):
+            if known is None:
+                self._begin(it.number)
+            elif known.done() and not isinstance(known.exception(), HostError | OSError):
                 known.result()
-            if known is None or known.done():
-                self._under_way[it.number] = asyncio.create_task(self._look(it.number), name=f"sanitizes {it.number}")
+
+    def _begin(self, number: int) -> None:
+        self._under_way[number] = asyncio.create_task(self._looked(number), name=f"sanitizes {number}")
+
+    async def _looked(self, number: int) -> None:
+        try:
+            await self._look(number)
+        except (HostError, OSError) as err:
+            self._say(number, err)
+            raise
 
     async def ended(self, number: int) -> None:
-        """Wait until the look at iteration `number` has ended, and raise what it raised; cancelling only stops this."""
+        """Wait until the look at iteration `number` has ended, and raise what it raised; cancelling only stops this.
+
+        One that has met trouble is begun once more.
+        """
+        known = self._under_way[number]
+        if known.done() and known.exception() is not None:
+            self._begin(number)
         await asyncio.wait([self._under_way[number]])
         self._under_way[number].result()
+
+    async def leave(self, number: int) -> None:
+        """Cancel the look at iteration `number`, and wait until its job is gone."""
+        self._under_way[number].cancel()
+        await asyncio.gather(self._under_way[number], return_exceptions=True)
 
     async def stop(self) -> None:
         """Cancel all that is under way, and wait until its jobs are gone."""
@@ -57,11 +88,22 @@ class Beside:
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
 
+def wants_sanitizer(task: Task) -> bool:
+    """Return whether the winners of a task are to be looked at, wherever the host has compute-sanitizer."""
+    return task.language == "cuda" and task.bench.command is None and task.check.sanitizer
+
+
+def not_run(why: str) -> tuple[ToolReport, ...]:
+    """Return the reports of a look that was given up."""
+    return tuple(ToolReport(tool, 0, 0, 0.0, trouble=why) for tool in DECIDING)
+
+
 async def sanitize(attempt: Attempt, turns: Turns) -> None:
     """Run the tools on an accepted candidate, record what they saw, and let it give way if they found a fault.
 
     Each tool waits for the run's turn on the device: none runs while something is measured there. A restart reads what
-    has been seen. Raises HostError and OSError.
+    has been seen. The candidate shares a process with the driver, so trouble that it can provoke is the tool's trouble,
+    which is looked into as such. Raises HostError for other trouble, and OSError.
     """
     job_seconds.set([])
     device_claim.set(DeviceClaim(turns, attempt.run_id, _unsaid))
@@ -69,8 +111,16 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
     attempt.number_of_attempt = len(found.faults) + 1
 
     async def run(tool: Tool, of: Try, limit_s: float) -> ToolReport:
-        built = await (builds.baseline(attempt) if of == "-baseline" else builds.candidate(attempt, found))
-        return await attempt.bench.sanitize(built.job, tool, attempt.job(f"{tool}{of}"), limit_s, attempt.say("job"))
+        async def take(who: Attempt) -> ToolReport:
+            built = await (builds.baseline(who) if of == "-baseline" else builds.candidate(who, found))
+            return await who.bench.sanitize(built.job, tool, who.job(f"{tool}{of}"), limit_s, who.say("job"))
+
+        try:
+            return await with_builds(attempt, found, take)
+        except (HostError, BuildError) as err:
+            if isinstance(err, HostError) and err.kind in (*HOSTS_OWN, "busy"):
+                raise
+            return ToolReport(tool, 0, 0, 0.0, trouble=plain(str(err)))
 
     reports, fault = await look(run)
     if fault is not None:

@@ -128,6 +128,21 @@ class Unsound(Kind, frozen=True):
     instead: int | None = None
 
 
+class Unlooked(Kind, frozen=True):
+    """An accepted iteration that compute-sanitizer could not look at, as its host or the disk had trouble."""
+
+    run: str
+    iteration: int
+    error: str
+
+
+class NoSanitizer(Kind, frozen=True):
+    """A run of a CUDA task whose host has no compute-sanitizer that answers: nothing looks at its winners."""
+
+    run: str
+    host: str
+
+
 class BaselineCost(Kind, frozen=True):
     """What the baseline of a task with its own benchmark will take: at most `runs` runs of `seconds` each."""
 
@@ -225,6 +240,8 @@ Subject = (
     | CallUnseen
     | DoesNotHold
     | Unsound
+    | Unlooked
+    | NoSanitizer
     | Idle
     | Stalled
     | Told

@@ -181,8 +181,8 @@ class Run:
 
     @property
     def unsanitized(self) -> tuple[Iteration, ...]:
-        """The accepted iterations that compute-sanitizer is still to look at."""
-        return tuple(it for it in self.iterations if it.unsanitized)
+        """The accepted iterations that have ended, and that compute-sanitizer is still to look at."""
+        return tuple(it for it in self.iterations if it.unsanitized and it.outcome is not None)
 
     @property
     def baseline(self) -> Iteration | None:

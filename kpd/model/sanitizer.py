@@ -1,5 +1,6 @@
 """Defines what the tools of compute-sanitizer saw of an accepted candidate."""
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import msgspec
@@ -15,8 +16,8 @@ class ToolReport(msgspec.Struct, frozen=True):
     """What one tool saw in `seconds`: `cases` of the `of` checked cases came to their end under it.
 
     `errors` is the number that it reports, `said` the first of them in the tool's words. `trouble` says why it did not
-    see every case, in the words of who failed; empty where it only ran out of time. `baseline`: the baseline has errors
-    or trouble under this tool, too, so that nothing is held against the candidate.
+    see every case, in the words of who failed; empty where it only ran out of time. Where it could not run, `of` is 0.
+    `baseline`: the baseline has errors or trouble under this tool, too, so that nothing is held against the candidate.
     """
 
     tool: Tool
@@ -27,3 +28,9 @@ class ToolReport(msgspec.Struct, frozen=True):
     said: str = ""
     trouble: str = ""
     baseline: bool = False
+
+
+def passed(reports: Iterable[ToolReport]) -> bool:
+    """Return whether each tool that decides came to its end with every case."""
+    whole = {one.tool for one in reports if one.of and one.cases == one.of and not one.trouble}
+    return whole.issuperset(DECIDING)

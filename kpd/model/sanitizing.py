@@ -6,7 +6,7 @@ from typing import Any
 from kpd.model.fact import IterationFact, RunFact
 from kpd.model.faults import CandidateFault, outcome_of
 from kpd.model.reducers import on_iteration, on_run, reduces
-from kpd.model.sanitizer import ToolReport
+from kpd.model.sanitizer import ToolReport, passed
 from kpd.model.state import State
 from kpd.model.status import Done
 
@@ -33,10 +33,10 @@ def _found(state: State, at: float, fact: SanitizerFound) -> State:
 
 @reduces(Sanitized)
 def _sanitized(state: State, at: float, fact: Sanitized) -> State:
-    """Keep the reports. An acceptance that none of the tools saw a case of stays provisional."""
+    """Keep the reports. An acceptance of which a tool that decides has not seen every case stays provisional."""
     run = state.runs.get(fact.run)
     it = run.iteration(fact.iteration) if run is not None else None
-    unseen = fact.fault is None and not any(report.cases for report in fact.reports)
+    unseen = fact.fault is None and not passed(fact.reports)
     changes: dict[str, Any] = {"sanitized": fact.reports, "provisional": unseen}
     if fact.fault is not None and it is not None and isinstance(it.status, Done):
         ended = it.status

@@ -145,7 +145,11 @@ class SkipIteration(OnRun):
     def why_not(self, state: State, target: Run) -> Refused | None:
         if (why := ended(target)) is not None:
             return why
-        return Refused(f"{target.id} has no iteration under way") if target.current is None else None
+        from kpd.model.waits import ForSanitizer
+
+        if target.current is None and not isinstance(target.waiting, ForSanitizer):
+            return Refused(f"{target.id} has no iteration under way")
+        return None
 
 
 class StopRun(OnRun):

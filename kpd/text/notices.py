@@ -74,6 +74,12 @@ def told(found: n.Subject) -> str:
         case n.Unsound():
             instead = "" if found.instead is None else f"; {found.run}.{found.instead} is the incumbent instead"
             return f"{found.run}.{found.iteration} was accepted, but does not hold: {fault(found.fault)}{instead}"
+        case n.Unlooked():
+            name = f"{found.run}.{found.iteration}"
+            return f"compute-sanitizer could not look at {name}, and tries again before the run ends: {found.error}"
+        case n.NoSanitizer():
+            missing = f"{found.run}: no compute-sanitizer answers on {found.host}, so nothing looks at its winners"
+            return f"{missing}; install it beside nvcc, or write sanitizer = false into [check] of task.toml"
         case n.Said() | Told():
             return found.text
 

@@ -10,7 +10,10 @@ def provisional(it: Iteration) -> str:
     """Say why the acceptance of the iteration is provisional; empty where it is not."""
     if it.unsanitized:
         return "provisional until compute-sanitizer has looked at it"
-    return f"provisional: compute-sanitizer saw no case of it; {reports(it.sanitized)}" if it.provisional else ""
+    if not it.provisional:
+        return ""
+    saw = "; ".join(f"{one.tool} saw {one.cases} of {one.of} cases" for one in it.sanitized if one.tool in DECIDING)
+    return f"provisional: {saw}; {reports(it.sanitized)}; [check] sanitizer = false in task.toml asks for no look"
 
 
 def reports(found: Iterable[ToolReport]) -> str:
@@ -26,6 +29,8 @@ def _report(found: ToolReport) -> str:
         shared = "; it does not decide"
     if found.errors:
         return f"{found.tool}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"
+    if found.trouble and not found.of:
+        return f"{found.tool}: did not run{shared}: {found.trouble}"
     if found.trouble:
         return f"{found.tool}: broken off after {seen}{shared}: {found.trouble}"
     where = " in shared memory" if found.tool == "racecheck" else ""

@@ -28,7 +28,7 @@ OPTIONS: dict[Tool, str] = {
 }
 """CUDA's own errors do not count: a check sees them, and a candidate may provoke some on purpose."""
 _OVER = (124, 137)
-"""Exit statuses of timeout(1): the program was ended, or had to be killed."""
+"""Exit statuses of timeout(1): the program was ended, or had to be killed. A program may end with them by itself."""
 _ERRORS = re.compile(r"^=+ (?:ERROR SUMMARY: |RACECHECK SUMMARY: .*\()(\d+) error", re.MULTILINE)
 _WARNING = re.compile(r"^=+ Warning: .*\n(?:=+ {2,}\S.*\n)*", re.MULTILINE)
 _SAID = re.compile(r"^=+ +(?!COMPUTE-SANITIZER|\w+ SUMMARY|Saved host backtrace|Host Frame)(\S.*)$", re.MULTILINE)
@@ -59,6 +59,7 @@ async def sanitize(
     engine_memcheck in native/cuda/device.cu. Warnings of racecheck do not count: they are of races that do no harm.
     Raises HostError when the job cannot run.
     """
+    limit_s = round(limit_s, 1)
     path = jobs.out(host, built, OBJECT)
     run = jobs.words([harness.program, "memcheck", path])
     script = (
@@ -76,7 +77,7 @@ async def sanitize(
     if errors:
         first = plain(" · ".join(_SAID.findall(_WARNING.sub("", said))[:MOST_LINES]), MOST_SAID)
         return ToolReport(tool, cases, of, result.seconds, errors, first)
-    over = result.rc in _OVER or result.reason == "timeout"
+    over = result.reason == "timeout" or (result.rc in _OVER and result.seconds >= limit_s)
     whole = result.rc == 0 and cases == of and _ERRORS.search(said) is not None
     trouble = "" if whole or over else plain(jobs.tail(result.stderr), MOST_SAID) or f"it ended with {result.rc}"
     return ToolReport(tool, cases, of, result.seconds, trouble=trouble)

@@ -164,6 +164,13 @@ async def test_one_that_is_out_of_time_tells_what_it_saw(lab: Lab, tmp_path: Pat
     assert late.errors == 1, "what it had said by then counts"
 
 
+@pytest.mark.parametrize("status", [124, 137])
+async def test_a_program_that_ends_as_if_out_of_time_is_not(lab: Lab, tmp_path: Path, status: int) -> None:
+    """A kernel can end its process so, and so can a host that is short of memory."""
+    found = await seen(lab, says(tmp_path, "", status), f"as-if-{status}")
+    assert found.trouble == f"it ended with {status}"
+
+
 async def test_it_is_looked_for_beside_nvcc(lab: Lab, tmp_path: Path) -> None:
     tool = says(tmp_path, CLEAN)
     assert await present(lab.host, tool) == tool

@@ -2,12 +2,14 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as replaced
 
 from kpd.engine import confirm
 from kpd.engine.plan import End, Iterate, Sanitize, next_action
-from kpd.engine.sanitize import LEAST_S, MOST_S, Try, look
+from kpd.engine.sanitize import LEAST_S, MOST_S, Try, look, not_run, wants_sanitizer
 from kpd.model import events as e
 from kpd.model.causes import IterationsUsed
 from kpd.model.codec import encode, fact_from
@@ -16,14 +18,20 @@ from kpd.model.faults import BadAccess, BreaksMeasurement, CandidateFault, Incor
 from kpd.model.fold import fold_all
 from kpd.model.headline import headline
 from kpd.model.iteration import Override
+from kpd.model.notices import NoSanitizer, Unlooked
 from kpd.model.run import Budget, Run
 from kpd.model.sanitizer import DECIDING, TOOLS, Tool, ToolReport
-from kpd.model.status import Ended
+from kpd.model.state import State
+from kpd.model.status import Ended, Running
 from kpd.model.verdicts import Gain, Verdict
+from kpd.model.waits import ForSanitizer
+from kpd.operations.runs import SkipIteration
 from kpd.text import signs
 from kpd.text.headlines import headline as told
+from kpd.text.notices import told as told_notice
 from kpd.text.sanitizer import provisional, reports
-from tests.support.model.samples import done, run_of
+from kpd.workspace.specs import BenchSpec, CheckSpec
+from tests.support.model.samples import done, run_of, task_of
 
 CLEAN = tuple(ToolReport(tool, 2, 2, 1.0) for tool in TOOLS)
 NOTHING = tuple(ToolReport(tool, 0, 2, 10.0) for tool in TOOLS)
@@ -72,12 +80,19 @@ def test_it_is_marked_wherever_its_number_is_shown() -> None:
     assert provisional(run.iterations[2]) == ""
 
 
-def test_one_of_which_no_tool_saw_a_case_stays_provisional() -> None:
+def test_one_of_which_memcheck_has_not_seen_every_case_stays_provisional() -> None:
     it = folded(seen(2, NOTHING)).iterations[2]
     assert (it.provisional, it.unsanitized) == (True, False)
-    assert provisional(it).startswith("provisional: compute-sanitizer saw no case of it; memcheck: no error in 0 of 2")
-    one = folded(seen(2, (*NOTHING[:2], ToolReport("racecheck", 1, 2, 10.0)))).iterations[2]
-    assert not one.provisional
+    assert provisional(it).startswith("provisional: memcheck saw 0 of 2 cases; memcheck: no error in 0 of 2")
+    assert provisional(it).endswith("[check] sanitizer = false in task.toml asks for no look")
+    memcheck, *others = CLEAN
+    for found in (replaced(memcheck, cases=1), replaced(memcheck, trouble="broke off"), *not_run("skipped by me")):
+        it = folded(seen(2, (found, *others))).iterations[2]
+        assert (it.provisional, it.unsanitized) == (True, False), found
+    assert "memcheck: did not run: skipped by me" in provisional(it)
+    both = replaced(memcheck, trouble="no registers left", baseline=True)
+    assert folded(seen(2, (both, *others))).iterations[2].provisional, "the baseline's trouble is no pass"
+    assert not folded(seen(2, (memcheck, *NOTHING[1:]))).iterations[2].provisional, "only memcheck decides"
 
 
 def test_one_with_a_fault_is_refused_and_keeps_its_verdict() -> None:
@@ -186,3 +201,31 @@ def test_trouble_with_a_tool_is_the_candidates_if_it_stays_and_the_baseline_has_
     found, fault, _ = looked(memcheck=answers)
     assert isinstance(fault, BreaksMeasurement) == blamed
     assert found[0].baseline == own
+
+
+def test_none_is_looked_at_before_its_iteration_has_ended() -> None:
+    """As where the daemon died between the two: the iteration goes on first, and its end is known."""
+    begun = log()[:-1]
+    run = fold_all(begun).runs["r1"]
+    assert run.iterations[2].provisional and run.current == run.iterations[2]
+    assert [it.number for it in run.unsanitized] == [1]
+
+
+def test_trouble_is_told() -> None:
+    told_of = told_notice(Unlooked("r1", 2, "no device"))
+    assert told_of == "compute-sanitizer could not look at r1.2, and tries again before the run ends: no device"
+    assert "no compute-sanitizer answers on gpu1" in told_notice(NoSanitizer("r1", "gpu1"))
+
+
+def test_it_is_wanted_of_a_cuda_task_that_kpd_measures(tmp_path: Path) -> None:
+    task = replace(task_of(tmp_path, {}), language="cuda")
+    assert wants_sanitizer(task) and not wants_sanitizer(replace(task, language="c"))
+    assert not wants_sanitizer(replace(task, check=CheckSpec(sanitizer=False)))
+    assert not wants_sanitizer(replace(task, bench=BenchSpec(command="./bench")))
+
+
+def test_a_person_may_skip_the_wait_for_it() -> None:
+    run = folded()
+    assert SkipIteration().why_not(State(), run) is not None
+    waits = replace(run, status=Running(ForSanitizer("r1", 1)))
+    assert SkipIteration().why_not(State(), waits) is None
