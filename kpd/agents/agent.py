@@ -63,14 +63,15 @@ class SweepBase:
     tune: dict[str, tuple[str, ...]]
 
 
-ServeSession = Callable[[Path, Path, TrialBudget], AbstractAsyncContextManager[Path]]
+ServeSession = Callable[[Path, Path, TrialBudget, Callable[[str], str]], AbstractAsyncContextManager[Path]]
 """A function that serves kpd's tools to an agent for as long as a block runs, on a socket whose path it returns.
 
-It takes a folder for the socket, the tree in which the agent works, and what its trials may use.
+It takes a folder for the socket, the tree in which the agent works, what its trials may use, and a function that
+removes the values of keys from what the agent sends.
 """
 
 
-def _no_session(folder: Path, tree: Path, budget: TrialBudget) -> AbstractAsyncContextManager[Path]:
+def _no_session(*asked: object) -> AbstractAsyncContextManager[Path]:
     raise RuntimeError("only the engine serves the tools of a session")
 
 

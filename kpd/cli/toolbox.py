@@ -22,7 +22,8 @@ kpd tools restore TOOL                  end a quarantine or a retirement
 kpd tools export DIR [TOOL …]           copy qualified tools (or these) into DIR, a folder each
 kpd tools import DIR --task TASK        bring in such a folder, or one of such folders, and check it
 
-TOOL is a name, which means the newest version, or name@version.
+TOOL is name@version, of which the first digits will do, or a name: to quarantine and retire that means all versions,
+elsewhere the newest one.
 """
 
 
@@ -43,7 +44,7 @@ def list_tools(ws: Workspace, args: Namespace) -> int:
 def _row(one: dict[str, Any]) -> tuple[str, ...]:
     where = f"{one['run']}.{one['iteration']}" if one["run"] else "imported"
     counts = tuple(str(one[name]) for name in ("calls", "failed", "sessions", "used"))
-    return (one["ref"], one["state"], one["task"], where, *counts, one["summary"])
+    return (one["shown"], one["state"], one["task"], where, *counts, one["summary"])
 
 
 def show(ws: Workspace, args: Namespace) -> int:
@@ -56,7 +57,7 @@ def show(ws: Workspace, args: Namespace) -> int:
     folder = shelf(ws, one["tool"], one["version"])
     told = clean(one)
     why = f": {told['why']}" if told["why"] else ""
-    out(f"{told['ref']} ({told['state']}{why}) for {told['task']}")
+    out(f"{told['shown']} ({told['state']}{why}) for {told['task']}")
     out(f"  {told['summary']}", f"  files     {folder}")
     if told["inventory"]:
         out(f"  server    {', '.join(told['inventory'])}")
@@ -65,7 +66,7 @@ def show(ws: Workspace, args: Namespace) -> int:
     out(f"  with it   {_attempts(told['effect']['having'])}", f"  without   {_attempts(told['effect']['lacking'])}")
     if told["effect"]["retire"]:
         chance = f"chance explains it in {100 * told['effect']['worse']:.1f} % of cases"
-        out(f"  attempts with it rank lower; {chance}: kpd tools retire {told['ref']}")
+        out(f"  attempts with it rank lower; {chance}: kpd tools retire {told['shown']}")
     for check in told["checks"]:
         of = f" {check['of']}" if check["of"] else ""
         said = check["said"].splitlines()[-1:] if check["ok"] else check["said"].splitlines()
@@ -84,11 +85,16 @@ def qualify(ws: Workspace, args: Namespace) -> int:
 
 
 def quarantine(ws: Workspace, args: Namespace) -> int:
-    return _told(_do(ws, args, "quarantine_tool", tool=_name(args), why=args.why), args, "is quarantined")
+    return _stopped(_do(ws, args, "quarantine_tool", tool=_name(args), why=args.why), args, "quarantined")
 
 
 def retire(ws: Workspace, args: Namespace) -> int:
-    return _told(_do(ws, args, "retire_tool", tool=_name(args)), args, "is retired")
+    return _stopped(_do(ws, args, "retire_tool", tool=_name(args)), args, "retired")
+
+
+def _stopped(found: dict[str, Any], args: Namespace, what: str) -> int:
+    left = found["active"] or "no version of it"
+    return _told(found, args, f"{'are' if ',' in found['tool'] else 'is'} {what}; sessions get {clean(left)}")
 
 
 def restore(ws: Workspace, args: Namespace) -> int:
@@ -113,9 +119,10 @@ def export(ws: Workspace, args: Namespace) -> int:
         folder = Path(args.names[0]) / version.tool
         if folder.exists():
             raise CliError(f"{folder} is there already", "remove it, or export elsewhere", USAGE)
+        files = kept(ws, version)
         folder.mkdir(parents=True)
-        write_tree(folder, kept(ws, version))
-        narrate(f"{one['ref']} is in {folder}")
+        write_tree(folder, files)
+        narrate(f"{one['shown']} is in {folder}")
     if not chosen:
         narrate("no tool is qualified: nothing to export")
     return OK
@@ -150,7 +157,7 @@ def _one(ws: Workspace, name: str) -> dict[str, Any]:
 
 
 def _of(found: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    named = [one for one in found if name in (one["ref"], one["tool"])]
+    named = [one for one in found if name == one["tool"] or ("@" in name and one["ref"].startswith(name))]
     if not named:
         raise CliError(f"no tool {name!r}", "kpd tools list", USAGE)
     return max(named, key=lambda one: one["built"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from kpd.cli import toolbox
 from kpd.cli.ask import query, workspace
-from kpd.cli.exit_codes import OK
+from kpd.cli.exit_codes import OK, USAGE, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
 from kpd.workspace.paths import Workspace
@@ -28,6 +28,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def execute(args: Namespace) -> int:
+    for word, value in (("import", args.task), ("quarantine", args.why)):
+        if value is not None and args.what != word:
+            option = "--task" if word == "import" else "--why"
+            raise CliError(f"{option} is for kpd tools {word} alone", "kpd tools --help", USAGE)
     ws = workspace(args)
     if args.what in VERBS:
         return VERBS[args.what](ws, args)

@@ -60,7 +60,7 @@ def _version(found: ToolVersion, sessions: list[list[ToolCalled]], compared: Too
         "started": sum(bool(facts) for facts in sessions),
         "used": sum(any(one.tool != LISTING for one in facts) for facts in sessions),
     }
-    told = {"ref": found.ref, "state": found.state, **jsonable(found), **counts, **used}
+    told = {"ref": found.ref, "shown": found.shown, "state": found.state, **jsonable(found), **counts, **used}
     return {**told, "effect": jsonable(compared)}
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+SHOWN_DIGITS = 12
+"""Digits of a version's 64 that are shown."""
 ToolState = Literal["built", "qualified", "quarantined", "retired"]
 """`built`: not checked yet. Only a `qualified` version is given to agents."""
 ToolCheckName = Literal["files", "manifest", "skill", "self_test", "tests", "start", "inventory", "sample", "writes"]
@@ -57,6 +59,11 @@ class ToolVersion:
     @property
     def ref(self) -> str:
         return f"{self.tool}@{self.version}"
+
+    @property
+    def shown(self) -> str:
+        """The name of the version as people see it and may give it."""
+        return self.ref[: len(self.tool) + 1 + SHOWN_DIGITS]
 
     def passes(self, checks: Iterable[ToolCheck], inventory: Iterable[str]) -> bool:
         """Return whether these are all the checks that the tool needs, and none has failed. No checks are no pass."""

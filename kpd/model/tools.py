@@ -18,7 +18,7 @@ from kpd.model.toolbox import ToolCheck, ToolVersion
 
 @dataclass(frozen=True, slots=True)
 class ToolFact(Fact):
-    """Base of the facts about one version of a tool: its name, and the beginning of its content's sha256."""
+    """Base of the facts about one version of a tool: its name, and its content's sha256."""
 
     tool: str
     version: str

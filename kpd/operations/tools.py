@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kpd.operations.arguments import Arg, Text
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from kpd.model.state import State
     from kpd.model.toolbox import ToolVersion
 
-TOOL = Arg("TOOL", "a tool's name, which means its newest version, or name@version")
+TOOL = Arg("TOOL", "a tool's name, or name@version, of which the first digits will do")
 
 
 class OnTool(Operation["ToolVersion"]):
@@ -22,10 +23,25 @@ class OnTool(Operation["ToolVersion"]):
     tool: Annotated[Text, TOOL]
 
     def target(self, state: State) -> ToolVersion:
-        return version_ref(state, self.tool)
+        found = versions(state, self.tool)
+        return found[0] if "@" not in self.tool else one_of(found)
 
     def answer(self, target: ToolVersion) -> dict[str, Any]:
-        return {"tool": target.ref}
+        return {"tool": target.shown}
+
+
+class OnVersions(Operation["tuple[ToolVersion, ...]"]):
+    """An operation on all versions of a tool, or on the named one."""
+
+    verb = "tools"
+
+    tool: Annotated[Text, TOOL]
+
+    def target(self, state: State) -> tuple[ToolVersion, ...]:
+        return versions(state, self.tool)
+
+    def answer(self, target: tuple[ToolVersion, ...]) -> dict[str, Any]:
+        return {"tool": refs(target)}
 
 
 class QualifyTool(OnTool):
@@ -37,32 +53,32 @@ class QualifyTool(OnTool):
 
     def why_not(self, state: State, target: ToolVersion) -> Refused | None:
         if target.stopped:
-            return Refused(f"{target.ref} is {target.stopped}", f"kpd tools restore {target.ref}")
+            return Refused(f"{target.shown} is {target.stopped}", f"kpd tools restore {target.shown}")
         return None
 
 
-class QuarantineTool(OnTool):
+class QuarantineTool(OnVersions):
     """Keep a tool from all sessions; one that has it already loses it with its next turn."""
 
     name = "quarantine_tool"
     emits = ("tool_quarantined",)
-    done = "{tool} is quarantined"
+    done = "{tool}: quarantined"
 
     why: Annotated[str, Arg("WHY", "the reason", words=True)] = ""
 
-    def why_not(self, state: State, target: ToolVersion) -> Refused | None:
-        return Refused(f"{target.ref} is quarantined already") if target.stopped == "quarantined" else None
+    def why_not(self, state: State, target: tuple[ToolVersion, ...]) -> Refused | None:
+        return already(target, "quarantined")
 
 
-class RetireTool(OnTool):
+class RetireTool(OnVersions):
     """Give a tool to no session any more, since it is not needed."""
 
     name = "retire_tool"
     emits = ("tool_retired",)
-    done = "{tool} is retired"
+    done = "{tool}: retired"
 
-    def why_not(self, state: State, target: ToolVersion) -> Refused | None:
-        return Refused(f"{target.ref} is retired already") if target.stopped == "retired" else None
+    def why_not(self, state: State, target: tuple[ToolVersion, ...]) -> Refused | None:
+        return already(target, "retired")
 
 
 class RestoreTool(OnTool):
@@ -72,11 +88,15 @@ class RestoreTool(OnTool):
     emits = ("tool_restored",)
     done = "{tool} is {state} again"
 
+    def target(self, state: State) -> ToolVersion:
+        found = versions(state, self.tool)
+        return one_of(tuple(one for one in found if one.stopped) or found[:1])
+
     def why_not(self, state: State, target: ToolVersion) -> Refused | None:
         if target.stopped:
             return None
-        remedy = f"kpd tools qualify {target.ref}" if target.state != "qualified" else ""
-        return Refused(f"nobody has quarantined or retired {target.ref}", remedy)
+        remedy = f"kpd tools qualify {target.shown}" if target.state != "qualified" else ""
+        return Refused(f"nobody has quarantined or retired {target.shown}", remedy)
 
 
 class ImportTool(OnDaemon):
@@ -91,10 +111,30 @@ class ImportTool(OnDaemon):
     task: Annotated[Text, Arg("TASK", "the task whose runs may use it", "--task")]
 
 
-def version_ref(state: State, tool: str) -> ToolVersion:
-    """Return the version that a person means. Raises UnknownName."""
-    found = [one for one in state.tools.values() if tool in (one.ref, one.tool)]
+def versions(state: State, tool: str) -> tuple[ToolVersion, ...]:
+    """Return the versions that a person means, all of one task, the newest first. Raises UnknownName, Refused."""
+    found = [one for one in state.tools.values() if tool == one.tool or ("@" in tool and one.ref.startswith(tool))]
     if not found:
         known = ", ".join(sorted({one.tool for one in state.tools.values()}))
         raise UnknownName(f"no tool {tool!r}", f"tools: {known or 'none; see docs/toolsmith.md'}")
-    return max(found, key=lambda one: one.built)
+    if len(tasks := sorted({one.task for one in found})) > 1:
+        raise Refused(f"{' and '.join(tasks)} have a tool {tool}", f"name a version: {refs(found)}")
+    return tuple(sorted(found, key=lambda one: one.built, reverse=True))
+
+
+def one_of(found: tuple[ToolVersion, ...]) -> ToolVersion:
+    """Return the only version. Raises Refused where there are more."""
+    if len(found) > 1:
+        raise Refused("several versions may be meant", f"name one: {refs(found)}")
+    return found[0]
+
+
+def refs(found: Iterable[ToolVersion]) -> str:
+    return ", ".join(one.shown for one in found)
+
+
+def already(found: tuple[ToolVersion, ...], stopped: str) -> Refused | None:
+    """Return the refusal to stop versions of which all are stopped in that way; None where one is not."""
+    if any(one.stopped != stopped for one in found):
+        return None
+    return Refused(f"{refs(found)}: {stopped} already")

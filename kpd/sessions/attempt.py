@@ -93,7 +93,8 @@ class SessionAttempt:
         session = f"{run.id}.{self.context.number}"
         self.record(e.SessionOpened(*self.at, session, argv(self.settings), limit))
         task = self.context.task.name
-        given = await asyncio.to_thread(give, self.folder, self.context.workspace, self.context.tools(), task)
+        tools, servers_too = self.context.tools(), bool(self.settings.command)
+        given = await asyncio.to_thread(give, self.folder, self.context.workspace, tools, task, servers_too)
         if given:
             self.record(e.ToolsGiven(*self.at, session, given))
         return Past(session, limit, tools=given, requests=before.requests if before is not None else 0)
@@ -108,7 +109,7 @@ class SessionAttempt:
         tools = await asyncio.to_thread(servers, self.folder, before.tools, context.tools())
         place = program.place(self.settings, self.folder, context.task, tuple(one.name for one in tools))
         asking = Asking(context, before.session, place, self.settings.ask_s, before.requests)
-        async with context.serve(self.folder.root, self.folder.tree, budget) as socket:
+        async with context.serve(self.folder.root, self.folder.tree, budget, self.cleaner.text) as socket:
             try:
                 talk = await self.started(conversation, before.own, socket, asking, tools)
                 try:
@@ -183,7 +184,8 @@ class SessionAttempt:
         elif self.answers == 0:
             words = brief.Words(
                 task.told, _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),
-                str(folder.scratch), brief.built_tools(before.tools, self.context.tools(), folder.tools),
+                str(folder.scratch),
+                brief.built_tools(before.tools, self.context.tools(), folder.tools, bool(self.settings.command)),
             )  # fmt: skip
             told = brief.first_prompt(self.context, words)
             folder.brief.write_text(told)

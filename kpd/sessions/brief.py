@@ -12,7 +12,7 @@ from kpd.agents.reply_notes import ReplyNotes, read_notes
 from kpd.model.run import Steering
 from kpd.model.toolbox import ToolVersion
 from kpd.model.tools import still_active
-from kpd.text.foreign import visible
+from kpd.text.foreign import plain
 from kpd.tools.manifest import SKILL
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,6})?)\s?(ns|us|µs|μs|ms|s)\b"
@@ -50,13 +50,14 @@ class Words:
     tools: str = ""
 
 
-def built_tools(given: Iterable[str], tools: Mapping[str, ToolVersion], folder: Path) -> str:
-    """Say which tools of a session were built in earlier ones: their servers' tools, and where their skills are."""
+def built_tools(given: Iterable[str], tools: Mapping[str, ToolVersion], folder: Path, servers_too: bool) -> str:
+    """Say which built tools a session has: what their servers list, if it starts them, and where their skills are."""
     lines = []
     for one in still_active(given, tools):
-        parts = [f"its server has {', '.join(one.inventory)}"] if one.server else []
+        parts = [f"its server has {', '.join(map(plain, one.inventory))}"] if one.server and servers_too else []
         parts += [f"read {folder / one.tool / SKILL}"] if one.skill else []
-        lines.append(f"- {one.tool}, which you built for this task: {visible(one.summary)} ({'; '.join(parts)}).\n")
+        origin = "built in an earlier session" if one.run else "brought in by a person"
+        lines.append(f"- {one.tool}, {origin}, says of itself: {plain(one.summary)} ({'; '.join(parts)}).\n")
     return "".join(lines)
 
 

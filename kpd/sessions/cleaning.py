@@ -27,6 +27,10 @@ class TextCleaner:
             found = found.replace(value, f"({name})")
         return found
 
+    def holds(self, text: str) -> str:
+        """Return the name of a variable whose value is in `text`; empty where there is none."""
+        return next((name for name, value in self.secrets if value in text), "")
+
     def held(self, text: str) -> int:
         """Return how many characters at the end of `text` have to wait for more: a secret may begin there."""
         cut = len(text)

@@ -20,13 +20,18 @@ class ToolServer:
     command: tuple[str, ...]
 
 
-def give(folder: SessionFolder, workspace: Workspace, tools: Mapping[str, ToolVersion], task: str) -> tuple[str, ...]:
+def give(
+    folder: SessionFolder, workspace: Workspace, tools: Mapping[str, ToolVersion], task: str, servers_too: bool
+) -> tuple[str, ...]:
     """Copy the active tools of a task into a new session, and return their versions.
 
-    A version whose files are not what was checked is left out. Raises OSError.
+    An agent that starts no servers gets the tools with a skill. A version whose files are not what was checked is left
+    out. Raises OSError.
     """
     found = []
     for one in active(tools, task):
+        if not (servers_too or one.skill):
+            continue
         try:
             files = kept(workspace, one)
         except BadTool:

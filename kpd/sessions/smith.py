@@ -1,7 +1,7 @@
 """Has the session of an iteration that has ended build one tool for later sessions, until it passes its checks."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.model import events as e
@@ -10,15 +10,18 @@ from kpd.model.trials import TrialBudget
 from kpd.sessions import program, smith_brief as words
 from kpd.sessions.asking import Asking
 from kpd.sessions.attempt import SessionAttempt
+from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.past import Past, past
 from kpd.sessions.turn import TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.text.tools import troubles
-from kpd.tools.files import BadTool, read_tool
+from kpd.tools.files import BadTool, read_tool, version_of
+from kpd.tools.manifest import MANIFEST, Manifest
 from kpd.tools.qualify import read_built
 from kpd.tools.registry import check, register
 from kpd.workspace.config import ToolsmithConfig, duration
+from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.run_files import write_atomic
 
 NO_TRIALS = TrialBudget(0, 0.0)
@@ -46,9 +49,10 @@ class Toolsmith:
         self._own = before.own
         try:
             end, ref, why = await self._improved()
-        except (Unavailable, OverBudget, OSError, BrokenOff) as err:
-            end, ref, why = "broken_off", "", self._attempt.cleaner.text(str(err))
-        self._attempt.record(e.SmithEnded(*self._attempt.at, before.session, end, ref, why[:LONGEST_SAID]))
+        except (Unavailable, OverBudget, OSError, WorkspaceError, BrokenOff) as err:
+            end, ref, why = "broken_off", "", str(err)
+        why = self._attempt.cleaner.text(why)[:LONGEST_SAID]
+        self._attempt.record(e.SmithEnded(*self._attempt.at, before.session, end, ref, why))
 
     async def _improved(self) -> tuple[SmithEnd, str, str]:
         attempt, context = self._attempt, self._attempt.context
@@ -71,18 +75,18 @@ class Toolsmith:
 
     async def _checked(self) -> tuple[SmithEnd, str, str]:
         """Check what lies in the tool's folder; return what it is, and what is wrong with it."""
-        attempt, context = self._attempt, self._attempt.context
+        attempt, context, ref = self._attempt, self._attempt.context, ""
+        task, record, cleaner = context.task, attempt.record, attempt.cleaner
         try:
             files, manifest = await asyncio.to_thread(read_built, attempt.folder.tool)
+            refuse_keys(cleaner, files, manifest)
+            ref = f"{manifest.name}@{version_of(files)}"
+            register(context.workspace, files, manifest, task.name, context.tools(), record, *attempt.at)
+            found, confined = context.tools()[ref], attempt.settings.confined
+            await check(context.workspace, found, task, context.incumbent, record, confined, clean=cleaner.text)
         except BadTool as err:
-            return "unusable", "", f"- {err}"
-        version = register(context.workspace, files, manifest, context.task.name, attempt.record, *attempt.at)
-        found = context.tools()[f"{manifest.name}@{version}"]
-        if found.stopped or found.task != context.task.name:
-            return "unusable", found.ref, f"- {found.ref} is {found.stopped or f'a tool of {found.task}'} already"
-        confined = attempt.settings.confined
-        await check(context.workspace, found, context.task, context.incumbent, attempt.record, confined)
-        now = context.tools()[found.ref]
+            return "unusable", ref, f"- {err}"
+        now = context.tools()[ref]
         return "qualified" if now.state == "qualified" else "quarantined", now.ref, troubles(now.checks)
 
     async def _turn(self, task: SmithTask, prompt: str, limit_s: float) -> TurnResult:
@@ -96,7 +100,7 @@ class Toolsmith:
         conversation = Conversation(context.tell, attempt.folder.log, attempt.cleaner)
         place = program.place(attempt.settings, attempt.folder, context.task, ())
         asking = Asking(context, before.session, place, 0.0, before.requests)
-        async with context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS) as socket:
+        async with context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS, attempt.cleaner.text) as socket:
             talk = await attempt.started(conversation, self._own, socket, asking, ())
             try:
                 remembers = bool(self._own) and talk.own == self._own
@@ -141,6 +145,14 @@ class Toolsmith:
             conversation.note("kpd", TURN_ENDS[result.end])
 
         return ended
+
+
+def refuse_keys(cleaner: TextCleaner, files: Mapping[str, bytes], manifest: Manifest) -> None:
+    """Raise BadTool where a tool holds the value of one of the agent's keys."""
+    told = {MANIFEST: f"{manifest.name} {manifest.summary}"}  # toml may spell a value in another way
+    for path, text in (*told.items(), *((path, data.decode(errors="replace")) for path, data in files.items())):
+        if name := cleaner.holds(path) or cleaner.holds(text):
+            raise BadTool(f"{cleaner.text(path)} holds the value of {name}", "take it out: no tool gets a key")
 
 
 def _anything_built(attempt: SessionAttempt) -> bool:

@@ -17,7 +17,6 @@ MOST_BYTES = 1 << 20
 MOST_FOLDERS = 100
 """Files, bytes and folders of one tool."""
 FROZEN = 0o444
-VERSION_DIGITS = 12
 
 
 class BadTool(WorkspaceError):
@@ -50,9 +49,9 @@ def read_tool(folder: Path) -> dict[str, bytes]:
 
 
 def version_of(files: Mapping[str, bytes]) -> str:
-    """Return the name of the version that has exactly these files: the beginning of a sha256."""
+    """Return the name of the version that has exactly these files: a sha256."""
     lines = "".join(f"{digest(data)}  {path}\n" for path, data in sorted(files.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()[:VERSION_DIGITS]
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def shelf(workspace: Workspace, tool: str, version: str) -> Path:
@@ -61,9 +60,19 @@ def shelf(workspace: Workspace, tool: str, version: str) -> Path:
 
 
 def keep(workspace: Workspace, tool: str, files: Mapping[str, bytes]) -> str:
-    """Keep the files in the workspace, and return the name of their version. Raises OSError."""
+    """Keep the files in the workspace, and return the name of their version.
+
+    What is there is never replaced. Raises BadTool where that is something else; raises OSError.
+    """
     version = version_of(files)
-    lay(shelf(workspace, tool, version), files)
+    folder = shelf(workspace, tool, version)
+    if os.path.lexists(folder):
+        if folder.is_symlink() or not folder.is_dir() or version_of(read_tool(folder)) != version:
+            raise BadTool(f"{folder} holds other files than its name says", "remove it")
+        return version
+    new = folder.with_name(f".{version}")
+    lay(new, files)
+    new.rename(folder)
     return version
 
 
@@ -71,10 +80,12 @@ def kept(workspace: Workspace, found: ToolVersion) -> dict[str, bytes]:
     """Read a version's files. Raises BadTool where they are gone or are not that version any more; raises OSError."""
     folder = shelf(workspace, found.tool, found.version)
     if folder.is_symlink() or not folder.is_dir():
-        raise BadTool(f"{found.ref} is not in {folder}", "kpd tools retire it, or bring the folder back")
+        raise BadTool(f"{found.shown} is not in {folder}", "kpd tools retire it, or bring the folder back")
     files = read_tool(folder)
     if version_of(files) != found.version:
-        raise BadTool(f"the files of {found.ref} were changed in {folder}", "kpd tools import that folder as a new one")
+        raise BadTool(
+            f"the files of {found.shown} were changed in {folder}", "kpd tools import that folder as a new one"
+        )
     return files
 
 

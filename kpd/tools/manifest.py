@@ -17,6 +17,8 @@ NAME = re.compile(r"(?!kpd)[a-z][a-z0-9-]{1,31}")
 """Names that begin with kpd's own would be taken for kpd's."""
 INTERPRETER = ("python", "python3")
 MOST_SKILL = 16 << 10
+MOST_SUMMARY = 200
+"""Bytes of a skill, and characters of a summary."""
 MOST_CALL_S = 120.0
 CallTime = Annotated[float, msgspec.Meta(gt=0, le=MOST_CALL_S)]
 
@@ -50,6 +52,8 @@ def read_manifest(files: Mapping[str, bytes]) -> Manifest:
         raise BadTool(err.message, err.remedy) from err
     if not NAME.fullmatch(found.name):
         raise BadTool(f"{found.name!r} cannot be a tool's name", "use 2 to 32 of a-z, 0-9 and -; not kpd in front")
+    if len(found.summary) > MOST_SUMMARY or not found.summary.isprintable():
+        raise BadTool("summary is no line of words", f"use one line of {MOST_SUMMARY} characters at most")
     if found.server and not (found.self_test and found.tests):
         raise BadTool("a server without self_test and tests", f"give both in {MANIFEST}, as argument lists")
     if not found.server and SKILL not in files:

@@ -59,7 +59,7 @@ def _tool(one: Mapping[str, Any]) -> list[Cell]:
     failed = (f"{one['failed']:,}", ".bad" if one["failed"] else ".muted")
     state = (clean(one["state"]), STATES.get(one["state"], ".warn"))
     return [
-        clean(one["ref"]),
+        clean(one["shown"]),
         state,
         f"{one['calls']:,}",
         failed,

@@ -6,6 +6,7 @@ from typing import Any
 from kpd.engine.engine import Engine
 from kpd.model import events as e
 from kpd.model.toolbox import ToolVersion
+from kpd.model.tools import active
 from kpd.operations.operation import Refused, UnknownName
 from kpd.operations.tools import ImportTool, QualifyTool, QuarantineTool, RestoreTool, RetireTool
 from kpd.text.foreign import visible
@@ -17,18 +18,26 @@ from kpd.tools.registry import check, register
 from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.task import find_tasks, load_task
 
+Versions = tuple[ToolVersion, ...]
+
 
 async def qualify_tool(engine: Engine, op: QualifyTool, target: ToolVersion, by: str) -> dict[str, Any]:
     """Check a version with the task as its folder has it now. Raises Refused, TaskError, OSError."""
     return await _checked(engine, target, by)
 
 
-def quarantine_tool(engine: Engine, op: QuarantineTool, target: ToolVersion, by: str) -> None:
-    engine.journal.emit(e.ToolQuarantined(target.tool, target.version, visible(op.why).strip(), by))
+def quarantine_tool(engine: Engine, op: QuarantineTool, target: Versions, by: str) -> dict[str, Any]:
+    for one in target:
+        if one.stopped != "quarantined":
+            engine.journal.emit(e.ToolQuarantined(one.tool, one.version, visible(op.why).strip(), by))
+    return _left(engine, target)
 
 
-def retire_tool(engine: Engine, op: RetireTool, target: ToolVersion, by: str) -> None:
-    engine.journal.emit(e.ToolRetired(target.tool, target.version, by))
+def retire_tool(engine: Engine, op: RetireTool, target: Versions, by: str) -> dict[str, Any]:
+    for one in target:
+        if one.stopped != "retired":
+            engine.journal.emit(e.ToolRetired(one.tool, one.version, by))
+    return _left(engine, target)
 
 
 def restore_tool(engine: Engine, op: RestoreTool, target: ToolVersion, by: str) -> dict[str, Any]:
@@ -40,13 +49,19 @@ async def import_tool(engine: Engine, op: ImportTool, target: None, by: str) -> 
     """Keep the tool of a folder, and check it. Raises Refused, UnknownName, TaskError, OSError."""
     _task_folder(engine, op.task)
     files, manifest = _read(Path(op.folder))
-    version = register(engine.workspace, files, manifest, op.task, engine.journal.emit, by=by)
-    found = engine.journal.state.tools[f"{manifest.name}@{version}"]
-    if found.task != op.task:
-        raise Refused(f"{found.ref} is there already, for runs of {found.task}", "change its files for another task")
-    if found.stopped:
-        raise Refused(f"{found.ref} is there already, and {found.stopped}", f"kpd tools restore {found.ref}")
-    return {"tool": found.ref, **await _checked(engine, found, by)}
+    known, record = engine.journal.state.tools, engine.journal.emit
+    try:
+        ref = register(engine.workspace, files, manifest, op.task, known, record, by=by)
+    except BadTool as err:
+        raise Refused(err.message, err.remedy) from err
+    found = engine.journal.state.tools[ref]
+    return {"tool": found.shown, **await _checked(engine, found, by)}
+
+
+def _left(engine: Engine, stopped: Versions) -> dict[str, Any]:
+    """Say which version of a tool sessions get after some of them were stopped; empty for none."""
+    still = active(engine.journal.state.tools, stopped[0].task)
+    return {"active": next((one.shown for one in still if one.tool == stopped[0].tool), "")}
 
 
 def _read(folder: Path) -> tuple[dict[str, bytes], Manifest]:
@@ -60,7 +75,7 @@ def _read(folder: Path) -> tuple[dict[str, bytes], Manifest]:
 
 async def _checked(engine: Engine, found: ToolVersion, by: str) -> dict[str, Any]:
     if found.server and (lacks := lacking()):
-        raise Refused(f"{found.ref} cannot be checked", lacks)
+        raise Refused(f"{found.shown} cannot be checked", lacks)
     task = load_task(_task_folder(engine, found.task))
     try:
         fact = await check(engine.workspace, found, task, read_tree(task.folder, task), engine.journal.emit, by=by)

@@ -10,7 +10,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -48,14 +48,17 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def serve_session(attempt: Attempt, folder: Path, tree: Path, budget: TrialBudget) -> AsyncIterator[Path]:
+async def serve_session(
+    attempt: Attempt, folder: Path, tree: Path, budget: TrialBudget, clean: Callable[[str], str]
+) -> AsyncIterator[Path]:
     """Serve the agent that works in `tree` while the block runs; yield the path of the socket, which is in `folder`.
 
+    `clean` is applied to every text in the arguments of a call, before anything of them is used or recorded.
     The socket lies elsewhere where the folder's path is too long for one. A trial that is under way at the end of the
     block is cut off; it stays open where the block is cancelled, so that the next daemon takes it up. Raises OSError.
     """
     path = _socket_path(attempt.workspace, folder)
-    server = _SessionServer(attempt, Workplace(attempt, tree, budget))
+    server = _SessionServer(attempt, Workplace(attempt, tree, budget), clean)
     path.unlink(missing_ok=True)  # whatever an agent has put there
     listener = await asyncio.start_unix_server(server.accept, sock=bind_private(path), limit=MAX_REQUEST)
     over = True
@@ -93,8 +96,9 @@ class _Report(msgspec.Struct, forbid_unknown_fields=True):
 class _SessionServer:
     """The connections of one session, and its calls so far."""
 
-    def __init__(self, attempt: Attempt, place: Workplace) -> None:
+    def __init__(self, attempt: Attempt, place: Workplace, clean: Callable[[str], str]) -> None:
         self._attempt = attempt
+        self._clean = clean
         self._place = place
         self._clients: set[asyncio.Task[Any]] = set()
         self._over = False
@@ -149,9 +153,11 @@ class _SessionServer:
                 case m.Query(id=id, what="tools"):
                     return m.reply_line(id, [tool.declaration(of_run=False) for tool in SESSION.values()])
                 case m.Query(id=id, what="tool", args={"name": name, **rest}) if rest.keys() <= {"args"}:
-                    return m.reply_line(id, await self._called(chosen(SESSION, name), rest.get("args") or {}))
+                    return m.reply_line(
+                        id, await self._called(chosen(SESSION, name), cleaned(rest.get("args") or {}, self._clean))
+                    )
                 case m.Query(id=id, what="called", args=args):
-                    self._called_elsewhere(args)
+                    self._called_elsewhere(cleaned(args, self._clean))
                     return m.reply_line(id, None)
             raise Refused("a session's socket answers `tools`, `tool` and `called`, and no operation", "use the tools")
         except DaemonError as err:
@@ -193,6 +199,15 @@ class _SessionServer:
         what = found.server, visible(found.tool), found.ok, found.ms, arguments, found.result
         with holding(self._attempt.journal):
             self._attempt.journal.emit(ToolCalled(self._attempt.run_id, self._attempt.number, *what))
+
+
+def cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """Return a value of JSON with all its texts cleaned, the names of its fields too."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(name): cleaned(one, clean) for name, one in value.items()}
+    return [cleaned(one, clean) for one in value] if isinstance(value, list) else value
 
 
 def sizes(tool: Tool, args: dict[str, Any]) -> dict[str, int]:

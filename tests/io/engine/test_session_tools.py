@@ -21,6 +21,7 @@ from kpd.engine.trials import trials_of
 from kpd.model import events as e
 from kpd.model.acts import Noted
 from kpd.model.trials import TrialBudget
+from kpd.sessions.cleaning import TextCleaner
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError
 from tests.support.e2e.desk_place import Place
 
@@ -339,7 +340,8 @@ async def test_reports_of_calls_are_those_of_tools_that_the_session_has_and_are_
 ) -> None:
     monkeypatch.setattr(serving, "MOST_CALLS", 2)
     place.journal.emit(e.ToolsGiven("r1", 2, "r1.2", ("lint@aa",)))
-    good = {"server": "lint", "tool": "find", "ok": True, "ms": 1.0, "arguments": {"word": 3}, "result": 9}
+    place.clean = TextCleaner.of({"A_KEY": "hunter22"}).text
+    good = {"server": "lint", "tool": "find-hunter22", "ok": True, "ms": 1.0, "arguments": {"word": 3}, "result": 9}
     bad = ({"server": "kpd"}, {"server": "other"}, {"ms": -1}, {"values": "x"}, {"arguments": {"word": "secret"}})
     more = serving.MOST_SIZE + 1
     large = ({"result": more}, {"ms": more}, {"arguments": {"word": more}})
@@ -351,7 +353,9 @@ async def test_reports_of_calls_are_those_of_tools_that_the_session_has_and_are_
             await asyncio.to_thread(ask, path, "query", "called", {**good, "result": size})
         with pytest.raises(DaemonError, match="can be recorded"):
             await asyncio.to_thread(ask, path, "query", "called", good)
-    told = [e.ToolCalled("r1", 2, "lint", "find", True, 1.0, {"word": 3}, size) for size in (9, serving.MOST_SIZE)]
+    told = [
+        e.ToolCalled("r1", 2, "lint", "find-(A_KEY)", True, 1.0, {"word": 3}, size) for size in (9, serving.MOST_SIZE)
+    ]
     assert place.facts(e.ToolCalled) == told
 
 
@@ -366,7 +370,7 @@ async def test_the_socket_is_the_user_s_alone_and_goes_with_the_session(place: P
 async def test_a_folder_with_a_long_path_has_its_socket_elsewhere(place: Place, tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 90) / "session"
     folder.mkdir(parents=True)
-    async with serving.serve_session(place.attempt, folder, place.tree, TrialBudget()) as path:
+    async with serving.serve_session(place.attempt, folder, place.tree, TrialBudget(), str) as path:
         assert not path.is_relative_to(folder)
         assert (await asyncio.to_thread(lines, path, asked(**HELLO)))[0]["ok"]
     assert not path.exists()

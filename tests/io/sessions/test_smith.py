@@ -20,10 +20,11 @@ from kpd.model.tools import active
 from kpd.sessions.attempt import SessionAttempt
 from kpd.sessions.smith import Toolsmith
 from kpd.sessions.terms import settings_of
+from kpd.tools.files import shelf, version_of
 from kpd.workspace.config import ToolsmithConfig, load_config
 from tests.support.e2e.desk_place import Place
 from tests.support.sessions.scripted import agent, kernel
-from tests.support.tools.built import SKILL, server_tool
+from tests.support.tools.built import SKILL, as_bytes, server_tool
 
 NAMED = [["say", "IMPROVEMENT: notes on loops\n"]]
 BAD = server_tool(self_test="absent.c")
@@ -98,6 +99,15 @@ async def test_files_that_are_no_tool_are_never_registered(place: Place) -> None
     found = await ended(place, NAMED, [["files", "../tool", {"tool.toml": "name = 3"}]], [["say", "no\n"]])
     assert (found.end, bool(place.journal.state.tools)) == ("unusable", False)
     assert "'summary' is missing" in found.why
+
+
+async def test_what_lies_on_the_shelf_is_not_replaced_and_stops_no_run(place: Place) -> None:
+    kept = shelf(place.workspace, "loop-notes", version_of(as_bytes(SKILL)))
+    kept.mkdir(parents=True)
+    (kept / "SKILL.md").write_text("other")
+    found = await ended(place, NAMED, [["files", "../tool", SKILL]], [["say", "no\n"]])
+    assert (found.end, bool(place.journal.state.tools)) == ("unusable", False)
+    assert "holds other files" in found.why and (kept / "SKILL.md").read_text() == "other"
 
 
 async def test_what_a_person_has_quarantined_is_not_brought_back(place: Place) -> None:

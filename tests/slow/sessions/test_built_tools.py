@@ -16,7 +16,7 @@ __all__ = ["daemon", "workspace"]
 def brought_in(daemon: RealDaemon, folder: Path, **parts: str) -> str:
     found = daemon.command("import_tool", folder=str(write_tool(folder, server_tool(**parts))), task="scale")
     assert (found["state"], found["trouble"]) == ("qualified", [])
-    return str(found["tool"])
+    return next(one["ref"] for one in daemon.query("toolbox") if one["shown"] == found["tool"])
 
 
 def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_value(
@@ -35,8 +35,6 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
     tool = brought_in(daemon, tmp_path / "tool")
     other = brought_in(daemon, tmp_path / "other", name="other-tool")
     daemon.command("quarantine_tool", tool="other-tool", why="not now")
-    stale = workspace.memory / "tools" / "other-tool" / "current"
-    stale.symlink_to(other.partition("@")[2])
     daemon.command("run", task="scale", agent="mine", iterations=1)
     daemon.until_event("session_turned")
     daemon.command("quarantine_tool", tool=tool)
@@ -52,7 +50,7 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
     said = (workspace.iteration_folder("scale", "r1", 1) / "session.md").read_text()
     assert "servers: kpd, word-count\ncount says: count: 0" in said
     assert said.rstrip().rpartition("servers: ")[2].startswith("kpd\n"), "quarantined between its two turns"
-    assert "word-count, which you built for this task" in said and "other-tool" not in said
+    assert "word-count, brought in by a person, says of itself: counts words" in said and "other-tool" not in said
     shown = {one["ref"]: (one["state"], one["sessions"], one["used"]) for one in daemon.query("toolbox")}
     assert shown == {tool: ("quarantined", 1, 1), other: ("quarantined", 0, 0)}
 

@@ -50,7 +50,7 @@ class DeskAgent(Agent):
             tree.mkdir(parents=True)
             for name, data in context.incumbent.items():
                 (tree / name).write_bytes(data)
-        async with context.serve(folder, tree, BUDGET) as path:
+        async with context.serve(folder, tree, BUDGET, str) as path:
             (folder / "socket").write_text(str(path))
             while not (folder / "end").exists():  # noqa: ASYNC110  # another process makes it
                 await asyncio.sleep(0.02)

@@ -1,7 +1,7 @@
 """A session's place in this process: a real log and real files, and a bench that answers what a test wrote down."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -121,6 +121,7 @@ class Place:
             folder.write_candidate({"kernel.c": KERNEL, "build.json": b"{}"})
             folder.write("diff.patch", "--- a/kernel.c\n+++ b/kernel.c\n" if number else "")
         self.bench = TrialBench(cases=("small",))
+        self.clean: Callable[[str], str] = str
         self.task = load_task(DATA / "tasks" / "scale")
         self.attempt = Attempt(
             self.workspace, Config(), self.journal, Control(self.journal, "r1"), _host(root), cast(Bench, self.bench),
@@ -141,7 +142,7 @@ class Place:
         """Serve the session, for a test's own task."""
         device_claim.set(claim_of(Turns(self.journal), self.journal, "r1"))
         job_seconds.set([])
-        return serve_session(self.attempt, self.workspace.root, self.tree, TrialBudget(trials, device_s))
+        return serve_session(self.attempt, self.workspace.root, self.tree, TrialBudget(trials, device_s), self.clean)
 
     def facts(self, kind: type[e.Fact]) -> list[e.Fact]:
         return [event.fact for event in self.journal.events("r1", 2) if isinstance(event.fact, kind)]

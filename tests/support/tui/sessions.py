@@ -61,8 +61,8 @@ def with_its_words(log: AgentLog) -> CannedFeed:
     """Return a feed whose daemon has the log of the session, spread over its events."""
     feed = CannedFeed(log)
     feed.built = [
-        {"ref": "count-loads@1f3a9c2", "state": "qualified", "calls": 14, "failed": 0, "sessions": 3, "used": 2},
-        {"ref": "asm-diff@77b01de", "state": "quarantined", "calls": 2, "failed": 2, "sessions": 1, "used": 1},
+        {"shown": "count-loads@1f3a9c2", "state": "qualified", "calls": 14, "failed": 0, "sessions": 3, "used": 2},
+        {"shown": "asm-diff@77b01de", "state": "quarantined", "calls": 2, "failed": 2, "sessions": 1, "used": 1},
     ]
     since = next(event.at for event in log.events if isinstance(event.fact, e.SessionPrompted))
     step = (log.events[-1].at - since) / len(SAID)

@@ -8,7 +8,7 @@ import pytest
 from kpd.cli.main import main
 from kpd.model import events as e
 from kpd.model.toolbox import OF_EVERY, ToolCheck
-from kpd.tools.files import keep, read_tool
+from kpd.tools.files import keep, read_tool, shelf
 from tests.support.e2e.desk_place import Place
 from tests.support.tools.built import SKILL, as_bytes
 
@@ -61,11 +61,15 @@ def test_built_tools_are_listed_with_the_sessions_that_had_and_used_them(
     ):
         place.journal.emit(fact)
     assert main([*own, "list"]) == 0
-    row = [f"loop-notes@{version}", "qualified", "scale", "r1.1", "1", "1", "2", "1", "loops"]
+    row = [f"loop-notes@{version[:12]}", "qualified", "scale", "r1.1", "1", "1", "2", "1", "loops"]
     assert row in [line.split() for line in capsys.readouterr().out.splitlines()]
     assert main([*own, "show", "loop-notes"]) == 0
     assert "2, of which 1 used it: 1 calls, 1 failed" in capsys.readouterr().out
-    assert main([*own, "export", str(tmp_path / "out")]) == 0
+    assert main([*own, "list", "--why", "slow"]) == 64 == main([*own, "show", "loop-notes", "--task", "scale"])
+    (shelved := shelf(place.workspace, "loop-notes", version)).rename(aside := tmp_path / "aside")
+    assert main([*own, "export", str(tmp_path / "out"), f"loop-notes@{version[:12]}"]) != 0
+    aside.rename(shelved)
+    assert main([*own, "export", str(tmp_path / "out")]) == 0, "nothing of the first try is left"
     assert read_tool(tmp_path / "out" / "loop-notes") == dict(sorted(files.items()))
     assert main([*own, "show", "lint"]) == 64
     place.store.close()

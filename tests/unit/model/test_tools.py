@@ -52,7 +52,7 @@ def test_an_empty_gate_and_an_empty_inventory_are_no_pass() -> None:
     assert refs(state_of(neither, e.ToolChecked(*AT, SERVER, ("count",)))) == []
 
 
-def test_a_stale_link_of_a_quarantined_version_leads_nowhere() -> None:
+def test_a_quarantine_holds_whatever_checks_say_until_it_is_ended() -> None:
     given = ("lint@aa",)
     state = state_of(built(), passed(), e.ToolQuarantined(*AT, "it lies", "ada"), passed())
     assert state.tools["lint@aa"].state == "quarantined", "whatever checks say, until a person restores it"

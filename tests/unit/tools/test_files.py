@@ -71,13 +71,19 @@ def test_the_size_of_all_files(tmp_path: Path, size: int, fine: bool) -> None:
 def test_what_is_kept_is_read_only_as_it_was(tmp_path: Path) -> None:
     workspace, files = Workspace(tmp_path), as_bytes(SKILL)
     version = ToolVersion("loop-notes", keep(workspace, "loop-notes", files), "scale", 0.0)
+    laid_at = shelf(workspace, version.tool, version.version).stat().st_ino
+    assert keep(workspace, "loop-notes", files) == version.version and len(version.version) == 64
+    assert shelf(workspace, version.tool, version.version).stat().st_ino == laid_at
     assert kept(workspace, version) == dict(sorted(files.items()))
     folder = shelf(workspace, version.tool, version.version)
     (folder / "SKILL.md").chmod(0o644)
     (folder / "SKILL.md").write_text("do as I say\nnow\n")
     with pytest.raises(BadTool, match="were changed"):
         kept(workspace, version)
-    other = shelf(workspace, version.tool, "0" * 12)
+    with pytest.raises(BadTool, match="holds other files"):
+        keep(workspace, "loop-notes", files)
+    assert (folder / "SKILL.md").read_text() == "do as I say\nnow\n", "what is there is never replaced"
+    other = shelf(workspace, version.tool, "0" * 64)
     folder.rename(other)
     folder.symlink_to(other)
     with pytest.raises(BadTool, match="is not in"):
@@ -91,6 +97,9 @@ def test_what_is_kept_is_read_only_as_it_was(tmp_path: Path) -> None:
         ('name = "kpd-tools"\nsummary = "x"', "cannot be a tool's name"),
         ('name = "a/b"\nsummary = "x"', "cannot be a tool's name"),
         ('name = "lint"\nsummary = "x"', "neither a server nor a skill"),
+        ('name = "lint"\nsummary = "x\\n# Rules"', "summary is no line"),
+        (f'name = "lint"\nsummary = "{"x" * 201}"', "summary is no line"),
+        (f'name = "lint"\nsummary = "{"x" * 200}"', "neither a server nor a skill"),
         ('name = "lint"\nsummary = "x"\nserver = ["python3", "s.py"]', "without self_test and tests"),
         ('name = "lint"\nsummary = "x"\nports = 3', "unknown key 'ports'"),
         ('name = "lint"\nsummary = "x"\ncall_s = 121', "call_s"),
