@@ -63,17 +63,18 @@ def _built(folder: ForeignFolder, bench: str) -> tuple[str, str]:
     stem = bench.rpartition("/")[2].rpartition(".")[0]
     makefiles = folder.matching("Makefile", "makefile")
     if makefiles:
-        targets = re.findall(r"^([A-Za-z0-9_./-]+)\s*:(?!=)", folder.text(makefiles[0]), re.MULTILINE)
-        if stem not in targets and not targets:
+        named = re.findall(r"^([A-Za-z0-9_./-]+)\s*:(?!=)", folder.text(makefiles[0]), re.MULTILINE)
+        targets = [one for one in named if not one.startswith(".")]
+        if not targets:
             raise ImportRefused(f"{makefiles[0]} has no target", "name the commands with --bench")
-        target = stem if stem in targets else next(one for one in targets if not one.startswith("."))
+        target = stem if stem in targets else targets[0]
         return f"make -s {target}", f"./{target if stem in targets else stem}"
     text = folder.text("CMakeLists.txt")
-    named = re.search(rf"add_executable\s*\(\s*([A-Za-z0-9_.-]+)[^)]*{re.escape(bench)}", text)
-    if named is None:
+    made = re.search(rf"add_executable\s*\(\s*([A-Za-z0-9_.-]+)[^)]*{re.escape(bench)}", text)
+    if made is None:
         raise ImportRefused(f"CMakeLists.txt makes no executable of {bench}", "name the commands with --bench")
     configure = "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release"
-    return f"{configure} && cmake --build build --target {named[1]}", f"./build/{named[1]}"
+    return f"{configure} && cmake --build build --target {made[1]}", f"./build/{made[1]}"
 
 
 IMPORTER = Importer("a program of Google Benchmark, with a Makefile or CMakeLists.txt", recognise, draft)

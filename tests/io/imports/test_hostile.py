@@ -1,5 +1,8 @@
 """What a folder says of itself leads neither out of it nor into a traceback."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,6 +92,25 @@ def test_an_odd_task_yml_is_refused(tmp_path: Path, old: str, new: str, told: st
 
 
 @pytest.mark.parametrize(
+    ("says", "ok"),
+    [
+        ("benchmark-count: 0", False),
+        ("benchmark-count: 1", False),
+        ("benchmark-count: 1\\nbenchmark.0.mean: 0", False),
+        ("benchmark-count: 1\\nbenchmark.0.mean: 2e3", True),
+    ],
+)
+def test_a_benchmark_without_a_time_is_no_result(tmp_path: Path, says: str, ok: bool) -> None:
+    found = bring(problem(tmp_path / "a"), tmp_path / "b", "one", Answers())
+    told = f'import os\nos.write(int(os.environ["POPCORN_FD"]), b"check: pass\\n{says}\\n")\n'
+    (found.folder / "eval.py").write_text(told)
+    done = subprocess.run([sys.executable, "kpd_bench.py", "benchmark"], cwd=found.folder, capture_output=True)
+    result = json.loads(done.stdout)
+    assert (result["ok"], result.get("best_us"), done.returncode) == (ok, 2.0 if ok else None, 0 if ok else 1)
+    assert result["errors"] == ([] if ok else ["eval.py says no mean of each benchmark"])
+
+
+@pytest.mark.parametrize(
     ("path", "text", "told"),
     [
         ("config.toml", "build = 3\n", r"\$.build"),
@@ -118,4 +140,10 @@ def test_an_odd_configuration_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_program_too_deep_to_read_is_refused(tmp_path: Path) -> None:
     files = {"tune.py": "from kernel_tuner import tune_kernel\ntune_kernel(" + "-" * 200_000 + "1)\n"}
     with pytest.raises(ImportRefused, match=r"tune\.py is no Python"):
+        bring(written(tmp_path / "a", files), tmp_path / "b", "one", Answers())
+
+
+def test_a_makefile_without_a_target_is_refused(tmp_path: Path) -> None:
+    files = {"b.c": '#include <benchmark/benchmark.h>\n#include "k.h"\n', "k.h": "", "Makefile": ".PHONY: all\n"}
+    with pytest.raises(ImportRefused, match="Makefile has no target"):
         bring(written(tmp_path / "a", files), tmp_path / "b", "one", Answers())
