@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kpd.text.foreign import clean
+
 MOST_REQUESTS = 2000
 """Requests of a turn: each is recorded, so a flood of them would fill the log."""
 MOST_PATHS = 200
@@ -24,6 +26,7 @@ PATHS = ("file_path", "path", "notebook_path", "abs_path", "filePath")
 RULED = ("think", "read", "search", "edit", "delete", "move", "execute", "switch_mode")
 """Kinds of actions on which their files or their command decide; of any other its arguments are shown."""
 OPERATORS = re.compile(r"[;&|()<>\n]+")
+SHELL = re.compile(r"((/usr(/local)?)?/bin/)?(ba|da|k|z)?sh")
 OURS = re.compile(r"mcp__kpd(__|\b)")
 """The name of a tool of kpd's own server."""
 
@@ -46,6 +49,12 @@ class AgentWish:
     def whole(self) -> str:
         """All that is done if it is allowed: the command, or the title with the arguments."""
         return self.command or f"{self.what} {self.arguments}".strip()
+
+    @property
+    def shown_whole(self) -> bool:
+        """Whether an operator sees all of it: it is not long, and has no character that a terminal does not show."""
+        flat = self.whole.replace("\n", " ").replace("\t", " ")
+        return len(flat) <= MOST_SHOWN and clean(flat) == flat
 
     @property
     def short(self) -> "AgentWish":
@@ -93,7 +102,7 @@ def wish_of(call: Mapping[str, Any]) -> AgentWish:
     command = given.get("command")
     if isinstance(command, list | tuple):
         words = [_text(word) for word in command]
-        command = words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else shlex.join(words)
+        command = words[2] if _is_shell(words) else shlex.join(words)
     paths = tuple(dict.fromkeys(path for path in found if path))
     tool = _text(call.get("kind")) or "other"
     arguments = json.dumps(raw) if raw and tool not in RULED else ""
@@ -103,7 +112,7 @@ def wish_of(call: Mapping[str, Any]) -> AgentWish:
 def decide(wish: AgentWish, place: Place) -> Answer:
     """Answer a wish: inside the tree yes, elsewhere no, commands by the list. The reason is short."""
     answer = _decided(wish, place) if wish.readable else Answer(False, "ask for less at a time")
-    is_open = answer.open and wish.once and len(wish.whole) <= MOST_SHOWN
+    is_open = answer.open and wish.once and wish.shown_whole
     return replace(answer, why=answer.why[:LONGEST], open=is_open)
 
 
@@ -185,6 +194,11 @@ def _resolved(path: str, tree: Path) -> Path:
         return (tree / path).resolve()
     except (OSError, RuntimeError, ValueError):
         return Path("/")
+
+
+def _is_shell(words: list[str]) -> bool:
+    """Return whether these are a shell of the system and a command line for it; any other program is shown as well."""
+    return len(words) == 3 and words[1] in ("-c", "-lc") and SHELL.fullmatch(words[0]) is not None
 
 
 def _mappings(found: object) -> list[Mapping[str, Any]]:

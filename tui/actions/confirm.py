@@ -20,7 +20,10 @@ from tui.model.view import View
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """A question before an action. `entry` labels a line to type (None: no line), not to be empty if `required`."""
+    """A question before an action. `entry` labels a line to type (None: no line), not to be empty if `required`.
+
+    With `scrolls` the keyboard scrolls a text that may be longer than the screen.
+    """
 
     title: str
     text: tuple[str, ...]
@@ -28,6 +31,7 @@ class Confirmation:
     entry: str | None = None
     value: str = ""
     required: bool = False
+    scrolls: bool = False
 
 
 def stop(view: View) -> Confirmation:
@@ -119,8 +123,8 @@ def allow(view: View) -> Confirmation | None:
     if place is None or place.it.session is None:
         return None
     oldest = place.it.session.asks[0]
-    text = (f"{clean(oldest.tool)}: {clean(oldest.about)}", f"Why it asks: {clean(oldest.why)}.")
-    return Confirmation(f"Let the agent of {place.ref} do this once?", text, "allow it once")
+    text = (f"{oldest.tool}: {oldest.about}", f"Why it asks: {oldest.why}.")
+    return Confirmation(f"Let the agent of {place.ref} do this once?", text, "allow it once", scrolls=True)
 
 
 def decline(view: View) -> Confirmation:

@@ -29,7 +29,9 @@ class QuestionScreen(Dialog[str]):
         typed = question.entry is not None
         yes = (f"⏎ {question.yes}", "submit") if typed else (f"y {question.yes}", "yes")
         hint = [yes, ("esc leave it" if typed else "n or esc leave it", "cancel")]
-        super().__init__(question.title, [*hint, ("↑↓ scroll", "")] if reads else hint, tall=reads, reads=reads)
+        scrolls = reads or question.scrolls
+        super().__init__(question.title, [*hint, ("↑↓ scroll", "")] if scrolls else hint, tall=reads, reads=scrolls)
+        self._reads = reads
         self.question = question
         self._told = trouble
         self._diff: Diff | Problem | None = None
@@ -54,7 +56,7 @@ class QuestionScreen(Dialog[str]):
         lines = [BLANK]
         for text in self.question.text:
             lines += [*wrapped(text, self.inner), BLANK]
-        self.body.show(lines + (_changes(self._diff, self.inner) if self.body.can_focus else []))
+        self.body.show(lines + (_changes(self._diff, self.inner) if self._reads else []))
 
     def action_yes(self) -> None:
         if self.question.entry is None:

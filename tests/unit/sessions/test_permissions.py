@@ -100,6 +100,19 @@ def test_an_operator_sees_what_a_tool_is_given_and_not_its_title_alone() -> None
     assert wish_of({"kind": "execute", "title": "t", "rawInput": given}).whole == "ls"
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["/bin/bash", "-lc", "ls"], "ls"),
+        (["/tmp/bash", "-c", "ls"], "/tmp/bash -c ls"),
+        (["evil", "-c", "ls"], "evil -c ls"),
+        (["sh", "-x", "ls"], "sh -x ls"),
+    ],
+)
+def test_a_command_is_seen_with_its_program_unless_that_is_a_shell(words: list[str], command: str) -> None:
+    assert wish_of({"kind": "execute", "rawInput": {"command": words}}).command == command
+
+
 def test_the_whole_wish_decides_and_its_beginning_is_recorded() -> None:
     inside = [{"path": f"a{number}"} for number in range(MOST_PATHS - 1)]
     wish = wish_of({"kind": "edit", "title": "t" * 500, "locations": [*inside, {"path": "/etc/passwd"}]})
@@ -152,6 +165,10 @@ def test_whatever_is_asked_has_an_answer(call: dict[str, object]) -> None:
         (AgentWish("fetch", "a", arguments="x" * (MOST_SHOWN - 2)), True),
         (AgentWish("fetch", "a", arguments="x" * (MOST_SHOWN - 1)), False),
         (AgentWish("execute", "", command="curl http://x", once=False), False),
+        (AgentWish("execute", "", command="cargo a\n\tb é"), True),
+        (AgentWish("execute", "", command="cargo \x1b]0;\ncurl http://x\n\x07"), False),
+        (AgentWish("execute", "", command="cargo \u202ehsab"), False),
+        (AgentWish("fetch", "a\x00b"), False),
     ],
 )
 def test_an_operator_is_asked_only_for_what_no_rule_forbids(wish: AgentWish, is_open: bool) -> None:

@@ -62,6 +62,7 @@ def test_before_it_is_allowed_a_question_is_shown_whole_and_its_number_is_kept()
     question = action.ask(view)
     assert question is not None
     assert question.text[0] == "execute: cargo asm --lib"
+    assert question.scrolls
     op = action.pick(view, "")
     assert isinstance(op, AnswerAgent)
     assert op.args() == {"reply": "allow", "iteration": "r1.1", "question": 2}
