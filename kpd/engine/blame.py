@@ -106,7 +106,7 @@ async def _suspected(
     if len(before) + 1 >= (BUSY_FAULTS if _busy(err) else FAULTS):
         if attempt.iteration.confirming:  # nothing was measured, so its gain is neither there nor not
             raise Unconfirmed(ContestBroken(err.fact)) from err
-        raise CandidateFailed(BreaksMeasurement(step.name, err.fact), final=True) from err
+        raise CandidateFailed(BreaksMeasurement(step.name, err.fact, attempt.is_baseline), final=True) from err
     broken = e.MeasurementBroken(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, err.fact)
     if attempt.is_baseline:
         return broken

@@ -208,10 +208,14 @@ class ClockForged(Kind, frozen=True):
 
 
 class BreaksMeasurement(Kind, frozen=True):
-    """Trouble of the host that came with this candidate again and again in `step`, and never with the incumbent."""
+    """Trouble of the host that came with this candidate again and again in `step`, and never with the incumbent.
+
+    `alone`: the run had no incumbent that could be tried.
+    """
 
     step: str
     trouble: HostTrouble
+    alone: bool = False
 
 
 class ProtectedFiles(Kind, frozen=True, tag="protected"):

@@ -43,9 +43,10 @@ def fault(found: f.CandidateFault) -> str:
             clocks = f"its samples take {found.summed_ms:.3g} ms, and {found.wall_ms:.3g} ms by kpd's own clock"
             return f"clock: {clocks} (in {found.processes} of {found.of} processes)"
         case f.BreaksMeasurement():
+            other = "there is no incumbent to try" if found.alone else "not with the incumbent"
             return (
-                f"breaks its measurement: the step `{found.step}` failed again and again with this candidate, and not "
-                f"with the incumbent: {trouble(found.trouble)}; in the cockpit, `try again` measures it once more"
+                f"breaks its measurement: the step `{found.step}` failed again and again with this candidate, and "
+                f"{other}: {trouble(found.trouble)}; in the cockpit, `try again` measures it once more"
             )
         case f.ProtectedFiles():
             return f"protected file: {', '.join(found.files)}"

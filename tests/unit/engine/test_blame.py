@@ -23,6 +23,7 @@ from kpd.model.iteration import Confirming
 from kpd.model.notices import BuiltAgain
 from kpd.model.run import Budget
 from kpd.model.waits import ForIncumbent, IncumbentToo
+from kpd.text.faults import fault
 from kpd.text.waits import pause, wait
 
 CHECK, BUILD = (next(step for step in STEPS if step.name == name) for name in ("check", "build"))
@@ -184,7 +185,8 @@ async def test_without_an_incumbent_the_trouble_itself_counts(journal: EventJour
     assert isinstance(await trial(DRIVER).result(), e.MeasurementBroken)
     with pytest.raises(CandidateFailed) as refused:
         await trial(DRIVER).result()
-    assert refused.value.what == BreaksMeasurement("check", DRIVER.fact) and refused.value.final
+    assert refused.value.what == BreaksMeasurement("check", DRIVER.fact, alone=True) and refused.value.final
+    assert "and there is no incumbent to try: the check driver" in fault(refused.value.what)
     with pytest.raises(HostError, match="taken"):
         await trial(HostError("busy", "taken", "wait")).result()
 
