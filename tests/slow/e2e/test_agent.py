@@ -11,6 +11,7 @@ from pathlib import Path
 from kpd.agents import catalogue
 from kpd.agents.agent import AgentKind, BadReply, Proposal
 from kpd.daemon.process import serve
+from kpd.tools.files import BadTool
 import pytest
 
 from kpd.client import DaemonError
@@ -34,18 +35,22 @@ class Learner:
         kernel = context.incumbent["kernel.c"].replace(b"REPEAT 8", b"REPEAT " + repeat.encode())
         return Proposal({"kernel.c": kernel}, f"REPEAT {repeat}")
 
+    async def reflect(self, context):
+        raise BadTool("no tool", "build one")
+
     async def close(self):
         pass
 
-catalogue.AGENTS.register("learner", AgentKind(lambda config, of: Learner()))
+catalogue.AGENTS.register("learner", AgentKind(lambda config, of: Learner(), reflects=True))
 asyncio.run(serve(Workspace(Path(sys.argv[1]))))
 """
 
 
 def test_faults_go_back_to_an_agent_that_repairs(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start(WITH_A_NEW_AGENT)
-    daemon.command("run", task="scale", agent="learner", iterations=1)
+    daemon.command("run", task="scale", agent="learner", iterations=1, evolve=True)
     assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    assert any("no tool was built after r1.1: no tool" in str(event) for event in daemon.events("noticed"))
     faults = [event["body"] for event in daemon.events("faulted")]
     assert [(fault["step"], fault["attempt"]) for fault in faults] == [("build", 1), ("check", 2)]
     assert "nonsense" in faults[0]["message"]
