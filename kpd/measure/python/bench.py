@@ -28,8 +28,6 @@ from kpd.workspace.task import TASK_FILE, Task, TaskError
 
 HARNESS, KERNEL = "harness.py", "kernel.py"
 RUNNER, FILES = "runner.zip", "task.zip"
-GPU_WORKER_CONFINED = True
-"""Whether the worker on a GPU has a sandbox of its own, within that of its job. It has not been tried on one yet."""
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
@@ -45,7 +43,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     measuring, building = timed_context(facts, device, env), replace(untimed_context(facts, device), env=env)
     checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
     if gpu:
-        env |= {"CUDA_VISIBLE_DEVICES": device.id, **({} if GPU_WORKER_CONFINED else {"KPD_UNCONFINED": "1"})}
+        env |= {"CUDA_VISIBLE_DEVICES": device.id}
         checking = RunContext(lease=LeaseRequest(device.id), env=env)
     else:  # libraries that start as many threads as there are CPUs would disturb each other on one
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

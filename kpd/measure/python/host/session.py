@@ -36,7 +36,6 @@ class RunnerCommand:
         self.settings = settings
         self.spares = spares
         self.gpu = on_gpu()
-        self.confined = "KPD_UNCONFINED" not in os.environ
         self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = self._rule()
@@ -61,7 +60,7 @@ class RunnerCommand:
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
         folders = [(side, self._unpacked(path)) for side, path in kernels.items()]
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
-        worker = Worker(self.spares.pop(), size, libraries, self.confined, self.gpu, paths)
+        worker = Worker(self.spares.pop(), size, libraries, True, self.gpu, paths)
         self.workers.append(worker)
         worker.start()
         side = folders[0][0]

@@ -34,7 +34,7 @@ class Batching(NamedTuple):
 
 
 CPU = Batching(250_000, 64, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
-GPU = Batching(2_000_000, 32, 2, 8, 16, {"a": 0.02, "b": 0.06})  # so many inputs are more than twice the L2
+GPU = Batching(2_000_000, 32, 2, 8, 16, {"a": 0.02, "b": 0.06})  # the L2 is overwritten before a batch besides
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
 MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell of other work only
 CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
