@@ -12,6 +12,7 @@ from kpd.engine.journal import Journal, run_of
 from kpd.hosts.host import Host
 from kpd.hosts.job import device_claim, job_seconds
 from kpd.measure.bench import Bench
+from kpd.model.agents import BASELINE
 from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.codec import encode
 from kpd.model.detail import Detail, detail
@@ -140,6 +141,11 @@ class Attempt:
         found = self.run.iteration(self.number)
         assert found is not None
         return found
+
+    @property
+    def is_tasks_own(self) -> bool:
+        """Whether it measures the task's own files, which are trusted: a first right candidate is a baseline, too."""
+        return self.iteration.agent == BASELINE
 
     @property
     def parent(self) -> int:

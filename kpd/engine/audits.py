@@ -3,7 +3,8 @@
 `HOLDS` is the list, in order. Each entry takes the candidate and the verdict so far; it raises CandidateFailed, or
 returns the verdict, which it may have changed. An ordinary loser comes to none of them. The contest of the incumbent
 against the baseline at a run's end does not either: it accepts nobody, and each gain on the way to it was audited. The
-baseline has no gain to audit, but what the task itself asks for holds for it, too.
+baseline has no gain to audit, but what the task itself asks for holds for it, too. Where the first right candidate is
+the baseline, what needs no other kernel holds for it as for any winner.
 """
 
 from collections.abc import Awaitable, Callable
@@ -41,12 +42,12 @@ class Winner:
 
 
 def wanted(attempt: Attempt, verdict: Callable[[], Verdict]) -> bool:
-    """Return whether anything must hold: for a candidate that would be accepted, and for a baseline that is checked."""
+    """Return whether anything must hold: of what may become the incumbent; of the task's own files, held-out cases."""
     if attempt.iteration.confirming:
         return False
-    if attempt.is_baseline:
+    if attempt.is_tasks_own:
         return attempt.task.final.command is not None
-    return verdict().accepted
+    return attempt.is_baseline or verdict().accepted
 
 
 async def all_hold(winner: Winner, verdict: Verdict) -> Verdict:
@@ -58,7 +59,7 @@ async def all_hold(winner: Winner, verdict: Verdict) -> Verdict:
 
 async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
     """Compare the samples with the driver's own clock. It costs nothing."""
-    if not winner.attempt.is_baseline and (forged := audits.refuse_clock(winner.samples)):
+    if not winner.attempt.is_tasks_own and (forged := audits.refuse_clock(winner.samples)):
         raise CandidateFailed(forged, final=True)
     return verdict
 
@@ -66,7 +67,7 @@ async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
 async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
     """Call the candidate again and again on inputs that do not change."""
     attempt = winner.attempt
-    if attempt.is_baseline:
+    if attempt.is_tasks_own:
         return verdict
     try:
         calls = await attempt.bench.repeat(winner.candidate.job, attempt.job("repeats"), attempt.say("job"))

@@ -14,7 +14,6 @@ from kpd.hosts.errors import LOST, LOST_BUILDS, HostError, HostErrorKind, LostBu
 from kpd.measure.compiling import BuildError
 from kpd.measure.seeds import same_numbers
 from kpd.model import events as e
-from kpd.model.agents import BASELINE
 from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.detail import Detail
 from kpd.model.faults import BreaksMeasurement
@@ -62,7 +61,7 @@ def is_suspect(attempt: Attempt, step: Step, err: HostError) -> bool:
     While a run has no incumbent to try in a candidate's place, nothing tells whose work keeps the device busy: the run
     waits until it is free.
     """
-    own = attempt.iteration.agent == BASELINE or (attempt.is_baseline and _busy(err))
+    own = attempt.is_tasks_own or (attempt.is_baseline and _busy(err))
     return step.runs and err.kind not in HOSTS_OWN and not own
 
 

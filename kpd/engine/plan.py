@@ -188,10 +188,13 @@ def _exploring(run: Run) -> bool:
 
 
 def result(run: Run) -> RunOutcome:
-    """Return the run's outcome: `improved` unless the incumbent is the baseline, or measured to be no faster."""
+    """Return the run's outcome: `improved` unless the incumbent is the baseline, or measured to be no faster.
+
+    A run that has nothing but winners that wait for a person has no gain yet, and has not failed.
+    """
     baseline = run.baseline
     if run.incumbent is None or baseline is None:
-        return "failed"
+        return "no_gain" if run.held else "failed"
     found = headline(run)
     unheld = found is not None and found.how == "measured" and not found.holds
     return "no_gain" if unheld or run.incumbent == baseline.number else "improved"

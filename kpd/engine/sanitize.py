@@ -132,12 +132,14 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
 async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
     """Run one tool after the other, until one finds a fault. Return what they saw, and that fault.
 
+    One that decides may take all the time but LEAST_S for each of the others, which share what it leaves.
     What is wrong with the baseline, too, is no fault of the candidate.
     """
     reports: list[ToolReport] = []
-    for left, tool in zip(range(len(TOOLS), 0, -1), TOOLS, strict=True):
-        limit_s = max(LEAST_S, (MOST_S - sum(report.seconds for report in reports)) / left)
-        reports.append(await _seen(run, tool, limit_s))
+    for later, tool in zip(reversed(range(len(TOOLS))), TOOLS, strict=True):
+        left_s = MOST_S - sum(report.seconds for report in reports)
+        limit_s = left_s - later * LEAST_S if tool in DECIDING else left_s / (later + 1)
+        reports.append(await _seen(run, tool, max(LEAST_S, limit_s)))
         if (fault := fault_of(reports[-1])) is not None:
             return tuple(reports), fault
     return tuple(reports), None

@@ -172,7 +172,7 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
 
 async def _flags(attempt: Attempt, found: Detail, verdict: Verdict) -> tuple[Flag, ...]:
     """Return what looks wrong with the object of a candidate that would be accepted."""
-    if attempt.is_baseline or attempt.iteration.confirming or not verdict.accepted:
+    if attempt.is_tasks_own or attempt.iteration.confirming or not (attempt.is_baseline or verdict.accepted):
         return ()
     candidate = await builds.candidate(attempt, found)
     return await attempt.bench.inspect(candidate.job, attempt.say("job"))

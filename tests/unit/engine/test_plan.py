@@ -49,6 +49,14 @@ def test_a_task_whose_files_are_wrong_goes_on_after_its_baseline() -> None:
     assert next_action(found) == Iterate(3, "mailbox")
 
 
+def test_a_run_whose_only_winners_wait_for_a_person_has_not_failed() -> None:
+    held = replace(it(1, "held", agent="mailbox"), hold="waits")
+    run = replace(run_of(WRONG, held), own_files="wrong", agent="mailbox", budget=Budget(iterations=1))
+    assert next_action(run) == End("no_gain", IterationsUsed(1))
+    declined = replace(run, iterations=(WRONG, replace(held, hold="declined")))
+    assert next_action(declined) == End("failed", IterationsUsed(1))
+
+
 def test_a_task_without_files_has_no_baseline_to_try() -> None:
     run = replace(run_of(), own_files="absent", agent="mailbox,claude")
     assert next_action(run) == Iterate(0, "mailbox")

@@ -10,18 +10,23 @@ import pytest
 
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
-from kpd.engine.attempt import Attempt
+from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.record import record
+from kpd.engine.steps import judge
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
+from kpd.measure.bench import BuiltObject, CheckFailed
+from kpd.measure.samples import CaseSample, ProcessSample, samples_to_json
 from kpd.model import events as e
 from kpd.model.causes import Flagged, Superseded
+from kpd.model.faults import Complaint, Incorrect, WrongResult
 from kpd.model.flags import Calls
 from kpd.model.hosts import Device
 from kpd.model.iteration import Override
 from kpd.model.run import Budget
 from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.paths import Workspace
+from kpd.workspace.run_files import digest
 from kpd.workspace.specs import CheckSpec
 from tests.support.model.samples import task_of
 
@@ -38,18 +43,63 @@ def _journal(tmp_path: Path) -> Iterator[EventJournal]:
     journal.close()
 
 
+def attempt_of(
+    root: Path, journal: EventJournal, number: int, bench: SimpleNamespace, flagged: Literal["hold", "reject"] = "hold"
+) -> Attempt:
+    task = replace(task_of(root / "scale", {}), check=CheckSpec(flagged=flagged))
+    host = Host("local", PurePosixPath("/root"), Local())
+    given: list[Any] = [Workspace(root), None, journal, None, host, bench, None, task, Path(), "r1", number]
+    attempt = Attempt(*given, prepare=cast(Any, None))
+    attempt.folder.write_candidate({"kernel.c": b""})
+    return attempt
+
+
 async def recorded(
     root: Path, journal: EventJournal, number: int, flagged: Literal["hold", "reject"]
 ) -> e.IterationEnded:
     """The end of a candidate that was measured against itself and has a flag."""
-    task = replace(task_of(root / "scale", {}), check=CheckSpec(flagged=flagged))
-    host = Host("local", PurePosixPath("/root"), Local())
-    bench = SimpleNamespace(device=Device("cpu", "cpu", "a CPU"))
-    given: list[Any] = [Workspace(root), None, journal, None, host, bench, None, task, Path(), "r1", number]
-    attempt = Attempt(*given, prepare=cast(Any, None))
-    attempt.folder.write_candidate({"kernel.c": b""})
+    attempt = attempt_of(root, journal, number, SimpleNamespace(device=Device("cpu", "cpu", "a CPU")), flagged)
     journal.emit(e.Judged("r1", number, 0, 0, ITSELF, flags=(FLAG,)))
     return await record(attempt, attempt.detail_of(number))
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+async def test_what_needs_no_other_kernel_holds_for_it_as_for_any_winner(
+    tmp_path: Path, journal: EventJournal, repeats: bool
+) -> None:
+    """Its object is inspected and it is called again and again; no gain is looked for."""
+    wrong = WrongResult(Complaint("it differs"))
+
+    async def staged(*given: Any) -> str:
+        return "tree"
+
+    async def built(*given: Any) -> BuiltObject:
+        return BuiltObject("job", False, "", 0, "")
+
+    async def repeated(*given: Any) -> dict[str, int]:
+        if not repeats:
+            raise CheckFailed(wrong)
+        return {"one": 20, "two": 3}
+
+    async def inspected(*given: Any) -> tuple[Calls, ...]:
+        return (FLAG,)
+
+    async def held_out(*given: Any) -> None:
+        """Nothing is held out."""
+
+    bench = SimpleNamespace(stage=staged, build=built, repeat=repeated, inspect=inspected, final=held_out)
+    journal.emit(e.IterationStarted("r1", 0, "claude", 0))
+    attempt = attempt_of(tmp_path, journal, 0, bench)
+    samples = samples_to_json([ProcessSample(n, {"one": CaseSample(1, (9, 9), (9, 9))}) for n in range(3)])
+    attempt.folder.write("timing.json", samples)
+    journal.emit(e.Timed("r1", 0, 0, 0, 1.0, 3, (), samples=digest(samples)))
+    if not repeats:
+        with pytest.raises(CandidateFailed) as failed:
+            await judge(attempt, attempt.detail_of(0))
+        assert failed.value.what == Incorrect(wrong)
+        return
+    fact = await judge(attempt, attempt.detail_of(0))
+    assert (fact.flags, fact.repeats, fact.audited, fact.verdict.accepted) == ((FLAG,), 23, None, False)
 
 
 @pytest.mark.parametrize(("flagged", "outcome"), [("hold", "held"), ("reject", "rejected")])
