@@ -34,7 +34,7 @@ class TaskDraft:
     `toml` is task.toml, by table and key; `prefers` are names of scores, the best first. What is `read` from the folder
     needs no word; what was `assumed` and what is `weak` is told to the operator. `checked` says that something compares
     results for certain, `judges` that the benchmark says whether they are right, whatever that is worth: so nobody has
-    to look for it in what it prints.
+    to look for it in what it prints. `pins` are keys of the result whose value in the first run is the right one.
     """
 
     copied: tuple[str, ...]
@@ -45,6 +45,7 @@ class TaskDraft:
     weak: list[str] = field(default_factory=list)
     checked: bool = False
     judges: bool = False
+    pins: tuple[str, ...] = ()
 
     def put(self, table: str, key: str, value: Any) -> None:
         """Set a key of task.toml, if the value is not empty."""

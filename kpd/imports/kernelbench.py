@@ -2,10 +2,10 @@
 
 import re
 
-from kpd.imports.commanded import begun
 from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.importer import Importer
+from kpd.imports.runner_task import runner_task
 from kpd.imports.source import ForeignFolder
 
 PROBLEM = "problem.py"
@@ -84,19 +84,10 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     text = folder.text(path)
     if not _is_problem(text):
         raise ImportRefused(f"{path} lacks one of Model, get_inputs and get_init_inputs", "choose another problem")
-    one = ForeignFolder(folder.root, {path: folder.files[path], "kernel.py": 0})
-    found = begun(one, answers, ("kernel.py",), "python" if answers.device == "cpu" else "triton")
-    found.toml.pop("need", None)
-    found.copied = ()
+    found = runner_task(answers, f"KernelBench {path.removesuffix('.py')}", PROBLEM)
     found.made = {
         PROBLEM: folder.data(path), "kernel.py": _KERNEL.encode(), "harness.py": _HARNESS.encode(),
     }  # fmt: skip
-    found.put("task", "summary", f"KernelBench {path.removesuffix('.py')}"[:120])
-    found.put("task", "context", [PROBLEM])
-    found.put("check", "distributions", ["normal"])
-    found.put("check", "limit_s", 600)
-    found.put("bench", "limit_s", 600)
-    found.checked = True
     found.assumed += [
         "kpd's own runner measures it: get_inputs draws, with secret seeds; Model in float64 is the truth",
         "the model returns one tensor; for several write their names into OUTPUTS of harness.py",

@@ -17,7 +17,7 @@ from kpd.measure.command.shape import EACH, TIMES, values_at
 
 LOWER = re.compile(r"(^|_)(us|ms|ns|s|sec|secs|seconds|cycles|time|latency|elapsed|duration|runtime|cost|loss)($|_)")
 HIGHER = re.compile(
-    r"(^|_)(gflops|tflops|flops|gbps|gb_s|gib_s|bandwidth|throughput|speedup|tokens_per_s|rate|per_s|per_sec|ops|fps)($|_)"
+    r"(^|_)(gflops|tflops|flops|gbps|gibps|mbps|gb_s|gib_s|bandwidth|throughput|speedup|tokens_per_s|rate|per_s|per_sec|ops|fps)($|_)"
 )
 FIGURE = re.compile(r"^(best|median|mean|min|avg|average|geomean|total|p50|score|time|latency)(_|$)|^(us|ms|ns|score)$")
 NOT_SCORES = re.compile(r"target|threshold|tolerance|limit|seed|max_abs|err|baseline|runs?$|repeats|warmup|roofline")
@@ -81,6 +81,9 @@ def _score(table: dict[str, Any], given: str, prefers: tuple[str, ...]) -> str:
         return best[0]
     if EACH in "".join(best) and len({_last(place) for place in best}) == 1:
         return best[0]
+    measured = [place for place in places if _direction(place) and not NOT_SCORES.search(_last(place))]
+    if not best and len(measured) == 1:
+        return measured[0]
     raise Unclear(OpenQuestion("--score", "which number of the result is the score?", tuple(best or places)[:SHOWN]))
 
 

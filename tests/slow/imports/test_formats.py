@@ -51,6 +51,21 @@ int main() {
 }  # fmt: skip
 
 
+PRINTED = {
+    "main.c": """\
+#include <stdio.h>
+void scale(float *x, int n);
+int main(void) {
+  float x[64], sum = 0;
+  for (int i = 0; i < 64; i++) x[i] = i;
+  scale(x, 64);
+  for (int i = 0; i < 64; i++) sum += x[i];
+  printf("best time: %.3f ms (%.2f GB/s)\\nchecksum: %.6e\\n", 1.5, 3.0, sum);
+}
+""",
+    "scale.c": "void scale(float *x, int n) {\n  for (int i = 0; i < n; i++) x[i] *= 2;\n}\n",
+    "Makefile": "run: bench\n\t./bench\nbench: main.c scale.c\n\tgcc -O1 -o bench main.c scale.c\n",
+}
 PROBLEM = """\
 import torch
 import torch.nn as nn
@@ -199,6 +214,15 @@ def test_a_program_of_google_benchmark_needs_a_check(
     assert load_task(root / "tasks" / "google").editable == ("scale.cpp",)
     assert told["read"] == {"score": "best_us", "value": 1.5}
     assert any("a broken kernel fails" in note for note in told["notes"]), told["notes"]
+
+
+def test_a_program_that_prints_its_times(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told, said = imported(root, capsys, str(written(tmp_path / "scale", PRINTED)))
+    assert code == 0, said
+    task = load_task(root / "tasks" / "scale")
+    assert (task.editable, task.bench.score) == (("scale.c",), "best_time_ms")
+    assert told["read"] == {"score": "best_time_ms", "value": 1.5}
+    assert any("a broken kernel fails" in note and "checksum" in note for note in told["notes"]), told["notes"]
 
 
 @pytest.mark.parametrize(
