@@ -15,10 +15,12 @@ from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.command.bench import CommandBench
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS
+from kpd.measure.python.bench import interpreter
 from kpd.text.checks import sizes
 from kpd.text.notices import not_optimised
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.config import HostConfig
+from kpd.workspace.languages import LANGUAGES, PYTHON
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task, TaskError
 
@@ -69,7 +71,7 @@ async def _trial(task: Task, config: HostConfig, folder: Path) -> TaskTrial:
         kind = device_of(task.language, task.need)
         fitting = (device for device in devices(await host.probe(), config) if device.kind == kind)
         if (device := next(fitting, None)) is None:
-            return TaskTrial(notes=("not built and not run: this machine has no GPU",))
+            return TaskTrial(notes=("not built and not run: this machine has no GPU", *await _lacking(host, task)))
         spec = replace(task.check, seeds=SEEDS, limit_s=max(LIMIT_S, task.check.limit_s))
         seeded = task if task.bench.command is not None else replace(task, check=spec)
         bench = await prepare(host, seeded, device, lambda text: None)
@@ -82,6 +84,18 @@ async def _trial(task: Task, config: HostConfig, folder: Path) -> TaskTrial:
         return TaskTrial(problems=(str(err),))
     finally:
         await host.close()
+
+
+async def _lacking(host: Host, task: Task) -> tuple[str, ...]:
+    """Say what else this machine lacks that a task in Python for kpd's own runner needs."""
+    language = LANGUAGES.get(task.language)
+    if task.bench.command is not None or language is None or language.runner != PYTHON.runner:
+        return ()
+    try:
+        await interpreter(host, task, await host.probe())
+    except HostError as err:
+        return (str(err),)
+    return ()
 
 
 async def _driven(bench: Bench, built: str, task: Task, flags: str) -> TaskTrial:

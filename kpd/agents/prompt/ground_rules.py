@@ -3,6 +3,7 @@
 from kpd.agents.prompt.machine import Kind
 from kpd.model.run import Run
 from kpd.text.foreign import plain
+from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.specs import CheckSpec
 from kpd.workspace.task import Task
 
@@ -34,7 +35,7 @@ FAIR = {
     "cpu": "Threads, allocations that outlive the call, state between calls.",
     "own": "State kept from one call for the next, but for what is compiled; streams or events of its own.",
 }
-"""By the kind of device; `own` for a task with a benchmark of its own, on any device."""
+"""By the kind of device; `own` for a callable or a task with a benchmark of its own, on any device."""
 
 
 def role(task: Task, run: Run, kind: Kind) -> str:
@@ -49,7 +50,8 @@ def work(kind: Kind) -> str:
 
 
 def limits(task: Task, kind: Kind) -> str:
-    return LIMITS.format(fair=FAIR[kind if task.bench.command is None else "own"])
+    language = LANGUAGES.get(task.language)
+    return LIMITS.format(fair=FAIR["own" if language is not None and language.commands else kind])
 
 
 UNCHECKED = "Nothing checks the results of this task, so a wrong candidate would not be noticed: change no result"

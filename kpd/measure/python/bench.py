@@ -3,6 +3,7 @@
 The runner understands the commands of the driver in C, so `DriverBench` serves for both.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from kpd.measure.cuda import bench as cuda_bench, nvcc
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import OBJECT, BadHarness, Harness, described
 from kpd.measure.python.interpreter import Interpreter, found
+from kpd.measure.python.needs import libraries, remedy
 from kpd.measure.python.program import archive, sources
 from kpd.measure.roofline import MeasureRoofline
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
@@ -37,7 +39,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     """
     _refuse(task)
     facts = await host.probe()
-    python = await found(host, task.build.python, facts["system"])
+    python = await interpreter(host, task, facts)
     gpu = device.kind == "gpu"
     env = {"PATH": python.search}
     measuring, building = timed_context(facts, device, env), replace(untimed_context(facts, device), env=env)
@@ -57,6 +59,12 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     return DriverBench(
         host, task, device, runner, roofline, measure, compile, ("", ""), checking, measuring, cached=not gpu
     )
+
+
+async def interpreter(host: Host, task: Task, facts: HostFacts) -> Interpreter:
+    """Find the task's Python, with all libraries that its files import. Raises HostError."""
+    files = [path for path in (*task.editable, *task.protected) if path.endswith(".py")]
+    return await found(host, task.build.python, facts["system"], libraries(read_files(task.folder, files)))
 
 
 def _refuse(task: Task) -> None:
@@ -90,9 +98,8 @@ async def _runner(host: Host, task: Task, python: Interpreter, where: RunContext
     if result.rc != 0 and not jobs.crash(result):
         await host.forget(id)  # somebody may install what it lacks
         said = jobs.tail(result.stderr, 1) or f"harness.py ended with {result.rc}"
-        if "No module named" in said:
-            remedy = f"install it there for {python.path}, or name another Python: python = in [build] of task.toml"
-            raise HostError("not_found", f"{host.name}: {said}", remedy)
+        if name := re.search(r"No module named '(\w+)", said):
+            raise HostError("not_found", f"{host.name}: {said}", remedy(python.path, [name[1]]))
         raise BuildError(said, log, "structural")
     try:
         return described(jobs.out(host, id, "bench"), result, HARNESS)

@@ -185,7 +185,7 @@ def test_a_file_in_sections(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("replaced", "by", "reason"),
     [
-        ("def rmsnorm_silu(", "def rms_norm(", r"no longer defines `rmsnorm_silu`, which benchmark\.py imports"),
+        ("def rmsnorm_silu(", "def rms_norm(", r"no longer defines `rmsnorm_silu`, which verify\.py imports"),
         ("eps: float = 1e-6)", "eps: float)", r"the signature is `rmsnorm_silu\(x, gate, weight, eps\)`, but"),
         ("weight: torch.Tensor, ", "", r"needs `rmsnorm_silu\(x, gate, weight, eps=…\)`"),
         ("x: torch.Tensor, gate", "gate: torch.Tensor, x", "the signature is"),
@@ -194,7 +194,7 @@ def test_a_file_in_sections(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_python_that_others_import(replaced: str, by: str, reason: str) -> None:
-    task, incumbent = shipped("rmsnorm_silu_triton")
+    task, incumbent = shipped("rmsnorm_silu_gate_h100")
     kernel = incumbent["kernel.py"].decode()
     assert replaced in kernel
     with pytest.raises(BadReply, match=reason):
@@ -202,7 +202,7 @@ def test_python_that_others_import(replaced: str, by: str, reason: str) -> None:
 
 
 def test_python_that_may_change() -> None:
-    task, incumbent = shipped("rmsnorm_silu_triton")
+    task, incumbent = shipped("rmsnorm_silu_gate_h100")
     kernel = incumbent["kernel.py"].decode()
     for good in (
         kernel.replace("eps: float = 1e-6)", "eps=1e-5, *, block=4, **more)"),

@@ -171,7 +171,7 @@ def test_what_looks_like_a_cheat_in_python_is_flagged(line: str) -> None:
 
 def test_a_plain_triton_kernel_is_not_flagged() -> None:
     task = ROOT / "tasks"
-    for path in ("rmsnorm_silu_triton/kernel.py", "layernorm_pilot/src/layernorm.py"):
+    for path in ("rmsnorm_silu_gate_h100/kernel.py", "layernorm_pilot/src/layernorm.py"):
         assert suspicious({}, {path: (task / path).read_bytes()}, ()) == ()
 
 

@@ -95,7 +95,18 @@ async def test_what_cannot_be_parsed_does_not_build(host: Host, tmp_path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "error", "said"),
     [
-        ("import numpy as np", "import nothing_like_it", HostError, "No module named 'nothing_like_it'.* for .*python"),
+        (
+            "import numpy as np",
+            "import nothing_like_it, json, cutlass.cute",
+            HostError,
+            "has no cutlass, nothing_like_it; .*python.* -m pip install nvidia-cutlass-dsl nothing_like_it there",
+        ),
+        (
+            "import numpy as np",
+            "__import__('not_here')",
+            HostError,
+            "No module named 'not_here'.* pip install not_here",
+        ),
         ('OUTPUTS = ("out",)', "", BuildError, "OUTPUTS is missing"),
         ('{"n": 4099}', '{"n": "4099"}', BuildError, "whole numbers"),
         ("draw.values", "draw.nothing", BuildError, "raised AttributeError"),

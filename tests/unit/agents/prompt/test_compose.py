@@ -211,7 +211,7 @@ def test_a_skill_with_an_open_fence_does_not_swallow_what_follows(tmp_path: Path
     assert "## Now" in split_fences(prompt.markdown()).around
 
 
-@pytest.mark.parametrize("name", ["softmax_cuda", "rmsnorm_silu_cpu", "layernorm_pilot", "rmsnorm_silu_triton"])
+@pytest.mark.parametrize("name", ["softmax_cuda", "rmsnorm_silu_cpu", "layernorm_pilot", "rmsnorm_silu_gate_h100"])
 def test_every_kind_of_task_has_its_prompt(name: str, tmp_path: Path) -> None:
     task, files = shipped(name)
     on: dict[str, Any] = (
