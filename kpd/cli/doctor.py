@@ -19,6 +19,8 @@ from kpd.cli.hosts_trust import known
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, colours, columns, out, out_json, paint
 from kpd.daemon.knowledge_views import plug_ins
+from kpd.hosts.kept import can_confine
+from kpd.hosts.own_network import can_isolate
 from kpd.hosts.preflight.checks import LEAST_DISK
 from kpd.hosts.preflight.gpu_checks import free
 from kpd.model import codec
@@ -40,7 +42,7 @@ def execute(args: Namespace) -> int:
     ws = workspace(args)
     settings, config = _config(ws)
     hosts = known(ws, *args.hosts) if config.state == "ok" else {}
-    found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws), *_model_key(ws, settings), *_plug_ins()]
+    found = [config, _tasks(ws), _disk(ws), _state(ws), _daemon(ws), *_model_key(ws, settings), agents(), *_plug_ins()]
     cards = []
     try:
         cards = [_with_use(card) for card in check_hosts(ws, hosts)] if hosts else []
@@ -126,6 +128,18 @@ def _state(ws: Workspace) -> Check:
     except (CliError, DaemonError) as err:
         return Check("state", "bad", err.message, err.remedy)
     return Check("state", "ok", f"{ws.private.name}/ is private and writable, the log is readable")
+
+
+def agents() -> Check:
+    """Say what confines coding agents on this machine, which is the daemon's."""
+    if not can_confine():
+        return Check(
+            "agents", "off", "nothing here confines coding agents: neither Landlock nor a bubblewrap that works"
+        )
+    if not can_isolate():
+        allow = "a container's rules, user.max_user_namespaces or AppArmor forbid user namespaces"
+        return Check("agents", "off", f"coding agents are in a sandbox, but their network is open: {allow}")
+    return Check("agents", "ok", "coding agents are in a sandbox, and reach only the hosts of their table")
 
 
 def _plug_ins() -> Iterator[Check]:

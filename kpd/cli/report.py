@@ -138,6 +138,10 @@ def _session(it: Answer) -> str:
         told.append(f"said {labels.number(found['claimed_us'])} µs{measured}")
     if found["refused"]:
         told.append(f"refused {found['refused']} wishes")
+    if found["online"]:
+        told.append("its network was open")
+    if found["unreached"]:
+        told.append(f"did not reach {', '.join(found['unreached'])}: not among its hosts")
     if found["foreign"]:
         told.append(f"changed {', '.join(found['foreign'])}, which was not taken")
     return "; ".join(told)

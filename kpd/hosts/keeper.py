@@ -19,16 +19,19 @@ import msgspec
 from kpd.hosts.helper.children import Children, drop_inherited
 from kpd.hosts.helper.processes import own_children
 from kpd.hosts.helper.sandbox import Sandbox, confine
+from kpd.hosts.own_network import isolate
 
 LOOK_S = 0.1
 """Seconds between two looks at the starter and at the number of processes."""
-FAILED = 126
+HANDED = b"\n"
+"""What comes before an ending, with the listeners of a network of its own."""
 
 
 class Order(msgspec.Struct, frozen=True):
     """A command, its folder and environment, and its limits.
 
-    `reads` and `writes` are absolute paths of a sandbox with access to the network; without `confined` there is none.
+    `reads` and `writes` are absolute paths of a sandbox; without `confined` there is none. With `ports` the command has
+    a network of its own, and the starter gets a listener on each of these ports there; None: it shares the network.
     `grace_s` is the time between SIGTERM and SIGKILL. `most_processes` and `most_bytes` (of one file) end or stop it.
     """
 
@@ -38,6 +41,7 @@ class Order(msgspec.Struct, frozen=True):
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     confined: bool = True
+    ports: tuple[int, ...] | None = None
     grace_s: float = 2.0
     most_processes: int = 400
     most_bytes: int = 1 << 30
@@ -55,6 +59,8 @@ def keep(line: socket.socket) -> Ending:
     """Run the command that comes over `line` until it ends, or the other end of `line` closes or asks for the end."""
     with line.makefile("rb") as told:
         order = msgspec.json.decode(told.readline(), type=Order)
+    if order.ports is not None:
+        hand_over(line, isolate(order.ports))
     line.setblocking(False)
     children = Children()
     children.listen()
@@ -76,6 +82,13 @@ def keep(line: socket.socket) -> Ending:
     status = children.status(command)
     rc = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
     return Ending(rc, why, time.monotonic() - begun)
+
+
+def hand_over(line: socket.socket, listeners: list[socket.socket]) -> None:
+    """Give the starter these listeners, which this process has no use for."""
+    socket.send_fds(line, [HANDED], [each.fileno() for each in listeners])
+    for each in listeners:
+        each.close()
 
 
 def become(order: Order) -> None:

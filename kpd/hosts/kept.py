@@ -12,7 +12,7 @@ import msgspec
 from kpd.hosts.child import StderrTail
 from kpd.hosts.helper.processes import MARK, end_marked
 from kpd.hosts.helper.sandbox import held
-from kpd.hosts.keeper import Ending, Order
+from kpd.hosts.keeper import HANDED, Ending, Order
 
 CHUNK = 64 << 10
 STUCK_S = 10.0
@@ -29,14 +29,18 @@ def can_confine() -> bool:
 
 
 class KeptProcess:
-    """A command under a keeper: its pipes, and the last words of its stderr.
+    """A command under a keeper: its pipes, the last words of its stderr, and the listeners of a network of its own.
 
     Its processes, the keeper too, are marked as those of a job in `folder`, so a daemon refuses them (`is_of_a_job`).
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, line: socket.socket, folder: Path, grace_s: float) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, line: socket.socket, folder: Path, grace_s: float,
+        listeners: tuple[socket.socket, ...],
+    ) -> None:  # fmt: skip
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self.stdin, self.stdout = process.stdin, process.stdout
+        self.listeners = listeners
         self._process = process
         self._line = line
         self._folder = folder
@@ -47,7 +51,10 @@ class KeptProcess:
 
     @classmethod
     async def start(cls, order: Order, folder: Path) -> "KeptProcess":
-        """Start the command. Raises OSError where not even the keeper starts; a bad command ends with status 126."""
+        """Start the command. A bad command ends with status 126.
+
+        Raises OSError where not even the keeper starts, or the system does not give the network that was ordered.
+        """
         ours, theirs = socket.socketpair()
         pipe = asyncio.subprocess.PIPE
         env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), MARK: str(folder)}
@@ -61,7 +68,13 @@ class KeptProcess:
                 pass_fds=(theirs.fileno(),), limit=CHUNK,
             )  # fmt: skip
         ours.sendall(msgspec.json.encode(marked) + b"\n")
-        return cls(process, ours, folder, order.grace_s)
+        try:
+            listeners = () if order.ports is None else await asyncio.to_thread(_handed, ours, len(order.ports))
+        except OSError:
+            ours.close()
+            await process.communicate()
+            raise
+        return cls(process, ours, folder, order.grace_s, listeners)
 
     @property
     def said(self) -> str:
@@ -121,3 +134,13 @@ class KeptProcess:
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
         while data := await stderr.read(CHUNK):
             self._words.add(data)
+
+
+def _handed(line: socket.socket, count: int) -> tuple[socket.socket, ...]:
+    """Return the listeners that a keeper hands over before it starts its command. Raises OSError."""
+    line.settimeout(STUCK_S)
+    said, handed, _, _ = socket.recv_fds(line, len(HANDED), count)
+    line.settimeout(None)
+    if said != HANDED:
+        raise OSError("this system has not given the network that was ordered")
+    return tuple(socket.socket(fileno=each) for each in handed)

@@ -37,6 +37,7 @@ from kpd.model.playback import PlaybackChanged as PlaybackChanged
 from kpd.model.run import Budget, OwnFiles
 from kpd.model.sanitizing import Sanitized as Sanitized, SanitizerFound as SanitizerFound
 from kpd.model.sessions import (
+    HostRefused as HostRefused,
     PermissionAnswered as PermissionAnswered,
     PermissionAsked as PermissionAsked,
     SessionKnown as SessionKnown,

@@ -38,7 +38,8 @@ class AgentSession:
     """A session in brief, as its iteration has it: how its last turn ended, and all seconds so far.
 
     `refused` counts the wishes that were refused, `asks` are those that wait for an operator. `cutting`: an operator
-    has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration.
+    has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration. `online`: it shares
+    this machine's network; else `unreached` are the addresses outside of its hosts that it wanted to reach.
     """
 
     id: str
@@ -53,6 +54,8 @@ class AgentSession:
     asks: tuple[Question, ...] = ()
     cutting: bool = False
     builds: bool = False
+    online: bool = False
+    unreached: tuple[str, ...] = ()
 
     @property
     def at_work(self) -> bool:

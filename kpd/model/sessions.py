@@ -26,13 +26,15 @@ class SessionOpened(IterationFact):
 class SessionKnown(IterationFact):
     """What an agent says of itself before it is told anything: its own name of the session, and whether it can go on.
 
-    `loads`: after a restart it takes the session up again, with all that was said.
+    `loads`: after a restart it takes the session up again, with all that was said. `online`: it shares this machine's
+    network, and can reach all of it.
     """
 
     session: str
     own: str
     agent: str
     loads: bool
+    online: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,14 @@ class PermissionAnswered(IterationFact):
     by: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class HostRefused(IterationFact):
+    """An address, as `name:port`, that an agent wanted to reach, and that is not among its hosts."""
+
+    session: str
+    address: str
+
+
 @reduces(SessionOpened)
 def _opened(state: State, at: float, fact: SessionOpened) -> State:
     return on_iteration(state, fact, session=AgentSession(fact.session))
@@ -107,7 +117,7 @@ def _opened(state: State, at: float, fact: SessionOpened) -> State:
 
 @reduces(SessionKnown)
 def _known(state: State, at: float, fact: SessionKnown) -> State:
-    return change_session(state, fact, own=fact.own, agent=fact.agent)
+    return change_session(state, fact, own=fact.own, agent=fact.agent, online=fact.online)
 
 
 @reduces(SessionPrompted)
@@ -151,6 +161,14 @@ def _answered(state: State, at: float, fact: PermissionAnswered) -> State:
         return state
     asks = tuple(one for one in found.asks if one.request != fact.request)
     return change_session(state, fact, refused=found.refused + (not fact.allowed), asks=asks)
+
+
+@reduces(HostRefused)
+def _unreached(state: State, at: float, fact: HostRefused) -> State:
+    found = _session(state, fact)
+    if found is None or fact.address in found.unreached:
+        return state
+    return change_session(state, fact, unreached=(*found.unreached, fact.address))
 
 
 def _session(state: State, fact: IterationFact) -> AgentSession | None:

@@ -21,6 +21,7 @@ from kpd.hosts.keeper import Order
 from kpd.model.session import TurnEnd
 from kpd.sessions.conversation import Conversation, usage_of
 from kpd.sessions.given import ToolServer
+from kpd.sessions.network import AgentNetwork
 from kpd.sessions.permissions import MOST_REQUESTS, AgentWish, Answer, wish_of
 from kpd.sessions.turn import TurnResult, Watch, failed, started
 from kpd.sessions.wire import AgentWire
@@ -75,7 +76,7 @@ class AcpTalk:
     @classmethod
     async def start(
         cls, order: Order, folder: Path, conversation: Conversation, ask: Asks, own: str = "",
-        mode: str = "", model: str = "", tools: Sequence[ToolServer] = (),
+        mode: str = "", model: str = "", tools: Sequence[ToolServer] = (), network: AgentNetwork | None = None,
     ) -> "AcpTalk":  # fmt: skip
         """Start the agent, and begin a session in the order's folder, or go on with the session `own`.
 
@@ -83,7 +84,7 @@ class AcpTalk:
 
         Raises Unavailable with what is wrong and what helps.
         """
-        talk = cls(await started(order, folder), folder, conversation, ask)
+        talk = cls(await started(order, folder, network), folder, conversation, ask)
         try:
             async with asyncio.timeout(START_S):
                 await talk._introduce(order.argv[0])

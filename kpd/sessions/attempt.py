@@ -1,12 +1,15 @@
 """Takes the turns of one call of an agent: the question or repair, and then the operator's messages."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kpd.agents import space
 from kpd.agents.agent import BadReply, Context, Exhausted, Proposal
+from kpd.hosts.keeper import Order
+from kpd.hosts.own_network import can_isolate
 from kpd.model import events as e
 from kpd.model.run import Run, Steering
 from kpd.model.session import KPD, OPERATOR, TurnEnd
@@ -19,11 +22,13 @@ from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.exec_talk import ExecTalk
 from kpd.sessions.folder import SessionFolder
 from kpd.sessions.given import ToolServer, give, servers
+from kpd.sessions.network import AgentNetwork, reach_of
 from kpd.sessions.past import Past, past
 from kpd.sessions.terms import argv, limit_s
 from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.workspace.config import AgentConfig
+from kpd.workspace.endpoints import Endpoint
 from kpd.workspace.environment import keys
 from kpd.workspace.task import TaskError
 
@@ -109,15 +114,11 @@ class SessionAttempt:
         tools = await asyncio.to_thread(servers, self.folder, before.tools, context.tools())
         place = program.place(self.settings, self.folder, context.task, tuple(one.name for one in tools))
         asking = Asking(context, before.session, place, self.settings.ask_s, before.requests)
-        async with context.serve(self.folder.root, self.folder.tree, budget, self.cleaner.text) as socket:
-            try:
-                talk = await self.started(conversation, before.own, socket, asking, tools)
-                try:
-                    result = await self._talked(talk, conversation, before, goes_on, left, notes)
-                finally:
-                    await talk.close()
-            finally:
-                asking.close()
+        async with (
+            context.serve(self.folder.root, self.folder.tree, budget, self.cleaner.text) as socket,
+            self.talking(conversation, before, before.own, socket, asking, tools) as talk,
+        ):
+            result = await self._talked(talk, conversation, before, goes_on, left, notes)
         conversation.note(KPD, TURN_ENDS[result.end])
         context.keep("session.md", self.cleaner.text(await asyncio.to_thread(transcript, self.folder.log)))
         return result
@@ -128,7 +129,6 @@ class SessionAttempt:
     ) -> TurnResult:  # fmt: skip
         """Send the prompt of a turn that may take `left` seconds, and wait for its end."""
         remembers = bool(before.own) and talk.own == before.own
-        self.record(e.SessionKnown(*self.at, before.session, talk.own, talk.agent, talk.loads))
         prompt = await asyncio.to_thread(self._prompt, before, goes_on, remembers, notes)
         turn, most_usd = before.turns + 1, self.most_usd(before)
         call = self.context.ledger.begin(self._purpose(goes_on or bool(notes)), self.name, most_usd)
@@ -160,18 +160,48 @@ class SessionAttempt:
 
         return asyncio.create_task(cut(), name="cutting a turn")
 
-    async def started(
-        self, conversation: Conversation, own: str, socket: Path, asking: Asking, tools: Sequence[ToolServer]
-    ) -> Talk:
-        """Start the agent. Raises Unavailable."""
-        settings = self.settings
-        order = program.order(settings, self.folder, self.context.workspace, self.keys, socket)
+    @asynccontextmanager
+    async def talking(
+        self, conversation: Conversation, before: Past, own: str, socket: Path, asking: Asking,
+        tools: Sequence[ToolServer] = (),
+    ) -> AsyncIterator[Talk]:  # fmt: skip
+        """Start the agent, with the network that it may have; record what it says of itself. It ends with the block.
+
+        Raises Unavailable.
+        """
+        settings, session = self.settings, before.session
+
+        def refused(to: Endpoint) -> None:
+            self.record(e.HostRefused(*self.at, session, self.cleaner.text(str(to))))
+            conversation.note(KPD, f"{to} is not among its hosts")
+
+        alone = settings.confined and await asyncio.to_thread(can_isolate)
+        reach = reach_of(settings.hosts, {**settings.env, **self.keys}) if alone else None
+        network = AgentNetwork(reach, refused) if reach is not None else None
+        order = program.order(settings, self.folder, self.context.workspace, self.keys, socket, reach)
+        try:
+            talk = await self._started(order, conversation, own, asking, tools, network)
+            try:
+                self.record(e.SessionKnown(*self.at, session, talk.own, talk.agent, talk.loads, reach is None))
+                yield talk
+            finally:
+                await talk.close()
+        finally:
+            if network is not None:
+                await network.close()
+            asking.close()
+
+    async def _started(
+        self, order: Order, conversation: Conversation, own: str, asking: Asking, tools: Sequence[ToolServer],
+        network: AgentNetwork | None,
+    ) -> Talk:  # fmt: skip
+        settings, root = self.settings, self.folder.root
         if not settings.command:
-            return ExecTalk(order, self.folder.root, self.folder.root / "prompt.md", conversation)
+            return ExecTalk(order, root, root / "prompt.md", conversation, network)
         from kpd.sessions.acp_talk import AcpTalk
 
-        how = (own, settings.mode, settings.model, tools)
-        return await AcpTalk.start(order, self.folder.root, conversation, asking.answer, *how)
+        how = (own, settings.mode, settings.model, tools, network)
+        return await AcpTalk.start(order, root, conversation, asking.answer, *how)
 
     def _prompt(self, before: Past, goes_on: bool, remembers: bool, notes: tuple[Steering, ...]) -> str:
         """Write the prompt of this turn. Raises OSError."""

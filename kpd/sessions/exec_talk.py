@@ -9,6 +9,7 @@ import msgspec
 from kpd.hosts.keeper import Order
 from kpd.hosts.kept import KeptProcess
 from kpd.sessions.conversation import Conversation
+from kpd.sessions.network import AgentNetwork
 from kpd.sessions.turn import TurnResult, Watch, failed, started
 
 PROMPT_FILE = "{prompt_file}"
@@ -22,11 +23,15 @@ class ExecTalk:
     own = ""
     loads = False
 
-    def __init__(self, order: Order, folder: Path, prompt_file: Path, conversation: Conversation) -> None:
+    def __init__(
+        self, order: Order, folder: Path, prompt_file: Path, conversation: Conversation,
+        network: AgentNetwork | None = None,
+    ) -> None:  # fmt: skip
         self._order = order
         self._folder = folder
         self._prompt_file = prompt_file
         self._conversation = conversation
+        self._network = network
         self._process: KeptProcess | None = None
         self._watch: Watch | None = None
         self.agent = order.argv[0]
@@ -35,7 +40,8 @@ class ExecTalk:
         self._prompt_file.write_text(prompt)
         by_file = any(PROMPT_FILE in word for word in self._order.argv)
         argv = tuple(word.replace(PROMPT_FILE, str(self._prompt_file)) for word in self._order.argv)
-        process = self._process = await started(msgspec.structs.replace(self._order, argv=argv), self._folder)
+        order = msgspec.structs.replace(self._order, argv=argv)
+        process = self._process = await started(order, self._folder, self._network)
         watch = self._watch = Watch(process, self._folder)
         talking = asyncio.create_task(self._talk(process, watch, "" if by_file else prompt))
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 import kpd
 from kpd.hosts.keeper import Order
 from kpd.sessions.folder import SessionFolder
+from kpd.sessions.network import Reach
 from kpd.sessions.permissions import Place
 from kpd.sessions.place import installed
 from kpd.sessions.terms import COMMANDS, argv
@@ -27,21 +28,23 @@ SOCKET = "KPD_SESSION"
 
 
 def order(
-    settings: AgentConfig, folder: SessionFolder, workspace: Workspace, keys: dict[str, str], socket: Path
-) -> Order:
-    """Return how the agent is started, with kpd's tools on `socket`."""
+    settings: AgentConfig, folder: SessionFolder, workspace: Workspace, keys: dict[str, str], socket: Path,
+    reach: Reach | None = None,
+) -> Order:  # fmt: skip
+    """Return how the agent is started, with kpd's tools on `socket`; without a `reach` it shares the network."""
     program = shutil.which(argv(settings)[0]) or argv(settings)[0]
     env = {
         "PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder.state), "TMPDIR": str(folder.scratch),
         "LANG": "C.UTF-8", "TERM": "dumb", "USER": os.environ.get("USER", "kpd"), SOCKET: str(socket),
-        **settings.env, **keys,
+        **(reach.env if reach is not None else {}), **settings.env, **keys,
     }  # fmt: skip
     own = (str(Path(kpd.__file__).parent.parent), sys.prefix, sys.base_prefix)  # of `kpd mcp`
     beside = () if folder.root in socket.parents else (str(socket),)  # where the folder's path is too long for it
     opened = (str(folder.root), *beside, *installed(Path(program), workspace.root), *own)
     reads = (*map(glob.escape, opened), *READS, *settings.reads)
     writes = tuple(glob.escape(str(path)) for path in (folder.tree, folder.state, folder.scratch, folder.tool))
-    return Order((program, *argv(settings)[1:]), str(folder.tree), env, reads, writes, settings.confined)
+    ports = reach.ports if reach is not None else None
+    return Order((program, *argv(settings)[1:]), str(folder.tree), env, reads, writes, settings.confined, ports)
 
 
 def place(settings: AgentConfig, folder: SessionFolder, task: Task, servers: tuple[str, ...]) -> Place:

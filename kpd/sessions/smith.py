@@ -100,23 +100,20 @@ class Toolsmith:
         conversation = Conversation(context.tell, attempt.folder.log, attempt.cleaner)
         place = program.place(attempt.settings, attempt.folder, context.task, ())
         asking = Asking(context, before.session, place, 0.0, before.requests)
-        async with context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS, attempt.cleaner.text) as socket:
-            talk = await attempt.started(conversation, self._own, socket, asking, ())
+        async with (
+            context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS, attempt.cleaner.text) as socket,
+            attempt.talking(conversation, before, self._own, socket, asking) as talk,
+        ):
+            remembers = bool(self._own) and talk.own == self._own
+            self._own = talk.own
+            told = prompt if remembers else words.restarted(attempt.folder.brief, prompt)
+            asked = self._asked(task, told, conversation, before)
+            cutting, result = attempt.cutting(talk), TurnResult("cut")
             try:
-                remembers = bool(self._own) and talk.own == self._own
-                self._own = talk.own
-                attempt.record(e.SessionKnown(*attempt.at, before.session, talk.own, talk.agent, talk.loads))
-                told = prompt if remembers else words.restarted(attempt.folder.brief, prompt)
-                asked = self._asked(task, told, conversation, before)
-                cutting, result = attempt.cutting(talk), TurnResult("cut")
-                try:
-                    result = await talk.ask(told, limit_s, attempt.most_usd(before))
-                finally:
-                    cutting.cancel()
-                    asked(result)
+                result = await talk.ask(told, limit_s, attempt.most_usd(before))
             finally:
-                await talk.close()
-                asking.close()
+                cutting.cancel()
+                asked(result)
         write_atomic(
             context.home / "session.md", attempt.cleaner.text(await asyncio.to_thread(transcript, attempt.folder.log))
         )

@@ -28,8 +28,10 @@ class Preset:
     settings: AgentConfig
 
 
-def _preset(get: str, command: tuple[str, ...], keys: tuple[str, ...], mode: str = "", **env: str) -> Preset:
-    return Preset(get, AgentConfig(command=command, keys=keys, mode=mode, env=env))
+def _preset(
+    get: str, command: tuple[str, ...], keys: tuple[str, ...], hosts: tuple[str, ...], mode: str = "", **env: str
+) -> Preset:
+    return Preset(get, AgentConfig(command=command, keys=keys, hosts=hosts, mode=mode, env=env))
 
 
 PRESETS = {
@@ -37,6 +39,7 @@ PRESETS = {
         "npm install -g @agentclientprotocol/claude-agent-acp",
         ("claude-agent-acp",),
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
+        ("api.anthropic.com",),
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
         DISABLE_AUTOUPDATER="1",
     ),
@@ -44,6 +47,7 @@ PRESETS = {
         "npm install -g @agentclientprotocol/codex-acp",
         ("codex-acp",),
         ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
+        ("api.openai.com",),
         mode="agent-full-access",  # its own sandbox cannot begin inside kpd's, which holds in any case
         NO_BROWSER="1",
     ),
@@ -51,11 +55,13 @@ PRESETS = {
         "npm install -g @google/gemini-cli",
         ("gemini", "--acp"),
         ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+        ("generativelanguage.googleapis.com",),
     ),
     "opencode": _preset(
         "npm install -g opencode-ai",
         ("opencode", "acp"),
         ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
+        ("api.anthropic.com", "api.openai.com", "openrouter.ai", "generativelanguage.googleapis.com"),
     ),
 }
 
@@ -67,8 +73,8 @@ def settings_of(name: str, config: Config) -> AgentConfig:
         return given
     known = PRESETS[name].settings
     command = given.command or (() if given.exec else known.command)
-    keys, mode = given.keys or known.keys, given.mode or known.mode
-    return replace(given, command=command, keys=keys, mode=mode, env={**known.env, **given.env})
+    keys, hosts, mode = given.keys or known.keys, given.hosts or known.hosts, given.mode or known.mode
+    return replace(given, command=command, keys=keys, hosts=hosts, mode=mode, env={**known.env, **given.env})
 
 
 def limit_s(settings: AgentConfig, nth: int) -> float:

@@ -10,6 +10,7 @@ from kpd.hosts.keeper import Ending, Order
 from kpd.hosts.kept import KeptProcess
 from kpd.model.session import TurnEnd
 from kpd.model.spending import NOTHING, Usage
+from kpd.sessions.network import AgentNetwork
 from kpd.workspace.disk import used
 
 MOST_DISK = 2 << 30
@@ -91,9 +92,12 @@ def failed(ending: Ending, said: str) -> tuple[TurnEnd, str]:
     return "crash", f"the agent ended ({how}): {words}"
 
 
-async def started(order: Order, folder: Path) -> KeptProcess:
-    """Start an agent. Raises Unavailable."""
+async def started(order: Order, folder: Path, network: AgentNetwork | None) -> KeptProcess:
+    """Start an agent, and let it reach its `network`. Raises Unavailable."""
     try:
-        return await KeptProcess.start(order, folder)
+        process = await KeptProcess.start(order, folder)
+        if network is not None:
+            await network.open(process.listeners)
+        return process
     except OSError as err:
         raise Unavailable(f"{order.argv[0]} cannot be started: {err}", "kpd resume tries again") from err

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kpd.hosts.keeper import Ending, Order
 from kpd.hosts.kept import KeptProcess
+from kpd.hosts.own_network import can_isolate
 from kpd.tools.files import lay
 from kpd.workspace.disk import used
 
@@ -63,7 +64,10 @@ class CleanRoom:
         lay(self.tool, files)
 
     def order(self, argv: tuple[str, ...]) -> Order:
-        """Return how a program of the tool is started: in the tree, with nothing of the daemon's environment."""
+        """Return how a program of the tool is started: in the tree, with nothing of the daemon's environment.
+
+        It has no network, where this machine can take it away.
+        """
         path = os.environ.get("PATH", os.defpath)
         env = {
             "PATH": path, "HOME": str(self.home), "TMPDIR": str(self.home), "LANG": "C.UTF-8", "TERM": "dumb",
@@ -73,12 +77,12 @@ class CleanRoom:
         writes = (str(self.tree), str(self.home))
         return Order(
             argv, str(self.tree), env, tuple(map(glob.escape, reads)), tuple(map(glob.escape, writes)), self.confined,
-            most_processes=MOST_PROCESSES, most_bytes=MOST_FILE,
+            ports=() if self.confined and can_isolate() else None, most_processes=MOST_PROCESSES, most_bytes=MOST_FILE,
         )  # fmt: skip
 
     async def start(self, argv: tuple[str, ...]) -> KeptProcess:
         """Start a program of the tool. Raises OSError."""
-        return await KeptProcess.start(self.order(argv), self.root)
+        return await KeptProcess.start(await asyncio.to_thread(self.order, argv), self.root)
 
     async def run(self, argv: tuple[str, ...], limit_s: float) -> ProgramEnd:
         """Run a program of the tool to its end, for `limit_s` seconds at most. Raises OSError."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from kpd.model.run import Budget
+from kpd.workspace.endpoints import ANYWHERE, endpoint
 from kpd.workspace.entry_points import NAME, PlugInError
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
 from kpd.workspace.strict import Count, Document, Few, NotNegative, Percent, Positive, Text, nearest
@@ -143,7 +144,8 @@ class AgentConfig:
     `"20m"`, or a list, of which the n-th attempt of the run has the n-th and later ones the last. A session ends when
     it says that it has cost `usd` dollars; it has `trials` measured trials, which may take `device_s` seconds.
     `commands` are programs that it may run without asking; `reads` are folders
-    that it may read beside the system's. Without `confined` it runs outside of any sandbox. With `ask` an operator
+    that it may read beside the system's. `hosts` are those that it may reach (`name`, `name:port`, or `"*"` for all),
+    beside those of URLs in its variables. Without `confined` it runs outside of any sandbox. With `ask` an operator
     answers what no rule does, within `ask_limit`.
     """
 
@@ -159,6 +161,7 @@ class AgentConfig:
     device_s: Positive = 600.0
     commands: tuple[Text, ...] = ()
     reads: tuple[Text, ...] = ()
+    hosts: tuple[Text, ...] = ()
     confined: bool = True
     ask: bool = False
     ask_limit: Text = "5m"
@@ -269,6 +272,14 @@ def _check_agent(document: Document, name: str, agent: AgentConfig) -> None:
     except ValueError as err:
         message, remedy = f"'limit' in [agents.{name}]: {err}", 'write "90s", "20m", "1h", or a list of these'
         raise document.error(message, remedy, "agents", name, "limit") from err
+    for host in agent.hosts:
+        try:
+            _ = host == ANYWHERE or endpoint(host)
+        except ValueError as err:
+            message = f"'hosts' in [agents.{name}]: {err}"
+            raise document.error(
+                message, 'write "api.example.com" or "127.0.0.1:8000"', "agents", name, "hosts"
+            ) from err
     try:
         duration(agent.ask_limit)
     except ValueError as err:

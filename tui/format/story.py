@@ -76,6 +76,8 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"turn {fact.turn} of session {fact.session} begins{again}"
         case e.SessionTurned():
             return _turned(fact)
+        case e.HostRefused():
+            return _BAD, f"the agent does not reach {clean(fact.address)}: it is not among its hosts"
         case e.PermissionAsked():
             about = f"{clean(fact.tool)}: {clean(fact.what or ', '.join(fact.paths))}"
             return (

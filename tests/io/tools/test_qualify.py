@@ -1,10 +1,12 @@
 """A tool is checked with real programs in a clean copy of a task; whatever it does, the check ends."""
 
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from kpd.hosts.own_network import can_isolate
 from kpd.model.toolbox import ToolVersion
 from kpd.tools import clean_room
 from kpd.tools.clean_room import CleanRoom
@@ -110,3 +112,11 @@ async def test_nothing_can_be_written_outside_of_the_room(checked: Check, tmp_pa
     found = await checked(server_tool(body=f"open({str(outside)!r}, 'w')"))
     assert not outside.exists()
     assert "sample" in failed(found) and "start" not in failed(found)
+
+
+@pytest.mark.skipif(not can_isolate(), reason="this system gives no network namespace")
+async def test_a_tool_that_is_checked_has_no_network(checked: Check) -> None:
+    body = "import socket\n    socket.create_connection(('127.0.0.1', {port}), 5)\n    return 'connected'"
+    with socket.create_server(("127.0.0.1", 0)) as open_port:
+        found = await checked(server_tool(body=body.format(port=open_port.getsockname()[1])))
+    assert "refused" in failed(found)["sample"]

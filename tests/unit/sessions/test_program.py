@@ -1,12 +1,15 @@
 """How an agent is started: what it gets of the daemon's environment, and what its sandbox opens."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kpd.sessions import program
 from kpd.sessions.folder import SessionFolder
+from kpd.sessions.network import Reach
 from kpd.workspace.config import AgentConfig
+from kpd.workspace.endpoints import endpoint
 from kpd.workspace.paths import Workspace
 
 
@@ -48,3 +51,13 @@ def test_a_socket_elsewhere_is_opened_by_itself(home: Path, tmp_path: Path) -> N
     assert str(socket) in found.reads
     assert str(socket.parent) not in found.reads
     assert found.confined
+
+
+def test_with_a_network_of_its_own_the_agent_is_told_of_the_proxy(home: Path, tmp_path: Path) -> None:
+    folder, reach = SessionFolder(tmp_path / "ws" / "session"), Reach(frozenset({endpoint("http://127.0.0.1:3128")}))
+    order = partial(program.order, AgentConfig(exec=("mine",)), folder, Workspace(tmp_path / "ws"), {}, folder.root)
+    found = order(reach)
+    assert found.ports == (3129, 3128)
+    assert found.env["HTTPS_PROXY"] == found.env["https_proxy"] == "http://127.0.0.1:3129"
+    assert order(None).ports is None
+    assert "HTTPS_PROXY" not in order(None).env

@@ -33,6 +33,7 @@ def test_durations(text: str, seconds: float) -> None:
         ("[agents.claude]", "'claude' cannot be a coding agent's name"),
         ('[agents."a,b"]', "cannot be a coding agent's name"),
         ("[agents.x]\nlimits = 3", "unknown key 'limits'"),
+        ('[agents.x]\nhosts = ["api.example.com:0x50"]', "'hosts' in .agents.x."),
     ],
 )
 def test_a_bad_table_is_refused(tmp_path: Path, table: str, message: str) -> None:

@@ -1,0 +1,148 @@
+"""The way out of an agent's own network: a real namespace, real connections."""
+
+import asyncio
+import json
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from kpd.hosts.keeper import Order
+from kpd.hosts.own_network import can_isolate
+from kpd.sessions import network
+from kpd.sessions.conversation import Conversation
+from kpd.sessions.exec_talk import ExecTalk
+from kpd.sessions.network import AgentNetwork, Reach
+from kpd.workspace.endpoints import Endpoint
+from tests.places import READS
+
+Say = Callable[[bytes], Awaitable[bytes]]
+
+TRIES = """
+import json, os, socket, sys, urllib.request
+service, other = sys.argv[1:]
+found = {}
+def tried(name, act):
+    try:
+        found[name] = act()
+    except OSError as err:
+        found[name] = getattr(err, "strerror", None) or str(getattr(err, "reason", None) or err)
+def connect(host, port):
+    socket.create_connection((host, port), 5).close()
+    return "connected"
+def get(url, proxies):
+    return urllib.request.build_opener(urllib.request.ProxyHandler(proxies)).open(url, timeout=5).read().decode()
+os.environ.pop("NO_PROXY"), os.environ.pop("no_proxy")
+proxy = {"http": os.environ["HTTP_PROXY"], "https": os.environ["HTTPS_PROXY"]}
+tried("service", lambda: get(f"http://127.0.0.1:{service}/", {}))
+tried("service by the proxy", lambda: get(f"http://127.0.0.1:{service}/", proxy))
+tried("other port", lambda: connect("127.0.0.1", int(other)))
+tried("other port by the proxy", lambda: get(f"http://127.0.0.1:{other}/", proxy))
+tried("other name", lambda: get("https://example.com/", proxy))
+tried("an IP", lambda: connect("1.1.1.1", 443))
+tried("a datagram", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("1.1.1.1", 53)))
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[int]:
+    """A service on this machine's loopback, which says how each request began; yields its port."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError:  # of a client that only connected
+            return writer.close()
+        first = head.partition(b"\r\n")[0]
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(first), first))
+        await writer.drain()
+        return writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@pytest.mark.skipif(not can_isolate(), reason="this system gives no network namespace")
+async def test_an_agent_reaches_its_service_and_nothing_else(tmp_path: Path, service: int) -> None:
+    refused: list[Endpoint] = []
+    reach = Reach(frozenset({Endpoint("127.0.0.1", service)}))
+    way = AgentNetwork(reach, refused.append)
+    tree = tmp_path / "session" / "tree"
+    tree.mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        argv = (sys.executable, "-c", TRIES, str(service), str(port))
+        env = {"PATH": "/usr/bin:/bin", **reach.env}
+        order = Order(argv, str(tree), env, READS, (str(tree),), ports=reach.ports)
+        said = Conversation(lambda channel, text: None, tree.parent / "log.jsonl")
+        found = await ExecTalk(order, tree.parent, tree.parent / "prompt.md", said, way).ask("go", 30.0, 1.0)
+        await way.close()
+    assert found.end == "done", found.said
+    assert json.loads(found.said) == {
+        "service": "GET / HTTP/1.1",
+        "service by the proxy": "GET / HTTP/1.1",
+        "other port": "Connection refused",
+        "other port by the proxy": "Forbidden",
+        "other name": "Tunnel connection failed: 403 Forbidden",
+        "an IP": "Network is unreachable",
+        "a datagram": "Network is unreachable",
+    }
+    assert refused == [Endpoint("127.0.0.1", port), Endpoint("example.com", 443)]
+
+
+@pytest.fixture
+async def say(service: int) -> AsyncIterator[Say]:
+    """Sends bytes to a proxy, and returns all that it answers."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    reach = Reach(frozenset({Endpoint("127.1", service), Endpoint("127.0.0.1", service)}))
+    way = AgentNetwork(reach, lambda to: None)
+    await way.open((listener, socket.create_server(("127.0.0.1", 0))))
+    address = listener.getsockname()
+
+    async def said(request: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(request)
+        try:
+            async with asyncio.timeout(10.0):
+                return await reader.read()
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+    yield said
+    await way.close()
+
+
+async def test_a_connected_client_speaks_for_itself(say: Say, service: int) -> None:
+    found = await say(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\nPUT /x HTTP/1.1\r\n\r\n" % service)
+    assert found.startswith(b"HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK")
+    assert found.endswith(b"PUT /x HTTP/1.1")
+
+
+async def test_a_name_that_leads_to_this_machine_is_no_service(say: Say, service: int) -> None:
+    found = await say(b"CONNECT 127.1:%d HTTP/1.1\r\n\r\n" % service)
+    assert found.startswith(b"HTTP/1.1 502")
+    assert b"its name leads to this machine" in found
+
+
+async def test_garbage_a_long_head_and_silence_have_an_end(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "HEAD_S", 0.2)
+    assert (await say(b"\x00\xff\r\n\r\n")).startswith(b"HTTP/1.1 400")
+    assert await say(b"CONNECT " + bytes(network.MOST_HEAD + 1)) == b""
+    assert await say(b"CONNECT") == b""
+
+
+async def test_connections_are_limited_and_idle_ones_end(
+    say: Say, service: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "IDLE_S", 0.5)
+    monkeypatch.setattr(network, "MOST_OPEN", 2)
+    connect = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % service
+    found = await asyncio.gather(*(say(connect) for _ in range(3)))
+    assert sorted(len(each) for each in found) == [0, 39, 39], "the third is not served, the others end"
+    assert (await say(connect))[:12] == b"HTTP/1.1 200", "there is room again"
