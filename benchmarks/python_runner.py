@@ -9,6 +9,7 @@ progress goes to stderr.
 import argparse
 import asyncio
 import json
+import re
 import sys
 import tempfile
 import time
@@ -53,12 +54,18 @@ def told(samples: tuple[ProcessSample, ...]) -> dict[str, Any]:
     return found
 
 
+def spent(samples: tuple[ProcessSample, ...]) -> dict[str, float]:
+    """Return the seconds of each part of a process: the median over the processes that tell it."""
+    parts = {part for sample in samples for part in sample.spent}
+    return {part: median(sample.spent[part] for sample in samples if part in sample.spent) for part in sorted(parts)}
+
+
 async def one(bench: Bench, incumbent: str, files: dict[str, bytes], name: str) -> dict[str, Any]:
     """Take a candidate from its files to its verdict, as an iteration does."""
     begun = time.monotonic()
     candidate = (await bench.build(await bench.stage(files), files, lambda text: None)).job
     built = time.monotonic()
-    await bench.check(candidate, f"check-{name}", lambda text: None)
+    passed = await bench.check(candidate, f"check-{name}", lambda text: None)
     checked = time.monotonic()
     samples = await contest(
         bench, incumbent, candidate, lambda part: f"{part}-{name}", MIN_GAIN_PCT, lambda text: None, lambda all: None
@@ -70,7 +77,7 @@ async def one(bench: Bench, incumbent: str, files: dict[str, bytes], name: str) 
         "processes": verdict.processes, "tainted": sum(bool(sample.taint) for sample in samples),
         "spread_pct": round(verdict.spread_pct or 0.0, 3), "seconds": round(ended - begun, 2),
         "build_s": round(built - begun, 2), "check_s": round(checked - built, 2), "time_s": round(ended - checked, 2),
-        "cases": told(samples),
+        "check_spent": passed.spent, "time_spent": spent(samples), "cases": told(samples),
     }  # fmt: skip
     print(json.dumps({key: value for key, value in row.items() if key != "cases"}), file=sys.stderr, flush=True)
     return row
@@ -100,7 +107,7 @@ async def main() -> None:
             rows = [await one(bench, incumbent, files, "baseline")]
             for point in args.point:
                 pairs = dict(pair.split("=", 1) for pair in point.split(","))
-                rows.append(await one(bench, incumbent, write_point(files, pairs), point.replace(",", "-")))
+                rows.append(await one(bench, incumbent, write_point(files, pairs), re.sub(r"[^\w.-]", "-", point)))
             for number in range(args.nulls):
                 if time.monotonic() - begun > args.seconds:
                     break

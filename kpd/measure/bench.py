@@ -41,7 +41,8 @@ class CheckPassed:
     """A check that passed: the largest error in tolerances, where it was seen, and whose outputs are the truth.
 
     `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it. `unread`
-    are the entries of its cases that have no name or no time. `drawn` and `unchecked` are as in `Checked`.
+    are the entries of its cases that have no name or no time. `drawn` and `unchecked` are as in `Checked`; `spent` as
+    in ProcessSample.
     """
 
     comparisons: int
@@ -52,6 +53,7 @@ class CheckPassed:
     unread: tuple[str, ...] = ()
     drawn: int = 0
     unchecked: int = 0
+    spent: Mapping[str, float] = field(default_factory=dict)
 
 
 class CheckFailed(Exception):

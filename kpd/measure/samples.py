@@ -1,7 +1,7 @@
 """Defines raw timing samples, and checks from telemetry whether a GPU ran at its usual clock."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kpd.model import clocks
 from kpd.model.codec import CodecError, decode, encode
@@ -78,6 +78,7 @@ class ProcessSample:
 
     `score` is the score of a task's own benchmark, as a time. The verdict is then about it, and the cases, if there are
     any, show where the difference comes from. `compared`: its code in memory was compared with what was loaded; None
+    where nobody has told. `spent` says where its time went, in seconds by part (docs/python-kernels.md); it is empty
     where nobody has told.
     """
 
@@ -86,6 +87,7 @@ class ProcessSample:
     taint: str = ""
     score: CaseSample | None = None
     compared: bool | None = None
+    spent: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def judged(self) -> dict[str, CaseSample]:

@@ -1,7 +1,7 @@
 """Checks outputs against the task's oracle on new secret inputs, and that all accesses are in reference."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kpd.hosts.errors import HostError
@@ -87,6 +87,7 @@ class _Passed(Report):
     index: int
     drawn: int = 0
     unchecked: int = 0
+    spent: dict[str, float] = field(default_factory=dict)
 
 
 def call_limit_ms(spec: CheckSpec) -> int:
@@ -109,8 +110,9 @@ async def check(
     report = await report_of(host, harness, result, _Passed, "check", spec.limit_s)
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
     return CheckPassed(
-        report.comparisons, report.worst, worst_at, spec.truth, drawn=report.drawn, unchecked=report.unchecked
-    )
+        report.comparisons, report.worst, worst_at, spec.truth, drawn=report.drawn, unchecked=report.unchecked,
+        spent=report.spent,
+    )  # fmt: skip
 
 
 def seeded(command: Iterable[str], *needed: str) -> str:

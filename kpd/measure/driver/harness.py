@@ -43,6 +43,7 @@ class Harness:
     `hashes` are the sha256 of the files in the program's folder, by name.
 
     `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
+    `forks`: it has the command `times`, which forks the processes of a contest.
     """
 
     program: str
@@ -53,6 +54,7 @@ class Harness:
     varies: bool = True
     file: str = "harness.c"
     hashes: Mapping[str, str] = field(default_factory=dict)
+    forks: bool = False
 
     def command(self, spec: CheckSpec, reference: str = "", baseline: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult
@@ -12,6 +12,7 @@ from kpd.measure.driver.check import (
     CheckFailure,
     refuse_device_trouble,
     refuse_driver_trouble,
+    seeded,
     wrong,
 )
 from kpd.measure.driver.harness import OBJECT, Harness
@@ -74,6 +75,7 @@ class _Report:
     cases: dict[str, CaseReport]
     problem: CheckFailure | None
     compared: bool | None = None
+    spent: dict[str, float] = field(default_factory=dict)
 
 
 PlaceObject = Callable[[str, str, str], str]
@@ -138,6 +140,10 @@ async def time_pair(
         "done\n"
         f"{wait}\n"
     )
+    if harness.forks:
+        objects = [jobs.out(host, built, OBJECT) for built in (incumbent, candidate)]
+        command = (*harness.command(tolerance, reference), "times", *objects, *map(str, (*arguments, processes)))
+        script = seeded(command, *objects)
     numbers = range(first, first + processes)
     sides = ["ab"[number % 2] for number in numbers]
     draws = Draws(f"time {first} {alone}")
@@ -192,7 +198,7 @@ async def _refuse_end(
 
 def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
     cases = {name: case.sample() for name, case in report.cases.items()}
-    return ProcessSample(process, cases, foreign or taint(report.cases), compared=report.compared)
+    return ProcessSample(process, cases, foreign or taint(report.cases), compared=report.compared, spent=report.spent)
 
 
 def taint(cases: Mapping[str, CaseReport]) -> str:

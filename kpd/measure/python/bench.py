@@ -49,7 +49,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
         checking = RunContext(lease=LeaseRequest(device.id), env=env)
     else:  # libraries that start as many threads as there are CPUs would disturb each other on one
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    runner = await _runner(host, task, python, building, say)
+    runner = replace(await _runner(host, task, python, building, say), forks=gpu)
     measure = _roofline(host, device, facts, measuring)
     roofline = await measure(again=False)
 

@@ -16,7 +16,7 @@ NAMES = {code: name for name, code in CODES.items()}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 GREATEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028234e38, "float64": 1.7976931348623157e308}
-ALIGNED = 64
+ALIGNED = 256  # bytes, as memory of a GPU is
 SIZES = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,

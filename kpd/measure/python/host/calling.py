@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
-from kpd.measure.python.host.compare import HOPELESS, CompareRule, Comparison, compare
 from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
 from kpd.measure.python.host.process import Failed, Worker
 
 SIDES = {"a": "incumbent", "b": "candidate"}
-GUARD = b"\xa5"
 CHANGES = 2  # elements of each input that change before a batch
 REFRESH_MS = 10_000.0
 COMPILE_MS = 240_000.0
@@ -32,9 +30,17 @@ class KernelProblem(Exception):
             "signal": number, **more,
         }  # fmt: skip
 
+    def at(self, case: str, kind: str, when: str = "check") -> KernelProblem:
+        """Return it with its case, its kind of inputs and its moment."""
+        self.report.update(case=case, distribution=kind, when=when)
+        return self
+
+    def __reduce__(self) -> Any:
+        return KernelProblem, (self.report["kind"], "b"), {"report": self.report}
+
 
 class CallOutput(NamedTuple):
-    """What came of one call: the layout and the bytes of an output."""
+    """The layout and the bytes of an output."""
 
     layout: Layout
     data: bytes
@@ -43,14 +49,28 @@ class CallOutput(NamedTuple):
         return arrays.numbers(self.layout, self.data)
 
 
+class CallResult(NamedTuple):
+    """What came of one call: its outputs by name, and the inputs that it had."""
+
+    case: str
+    kind: str
+    side: str
+    outputs: dict[str, CallOutput]
+    inputs: Inputs
+
+    @property
+    def size(self) -> int:
+        return self.inputs.size + sum(len(one.data) for one in self.outputs.values())
+
+
 class CallSets:
     """Sets of inputs of one case and kind, in the shared memory of a worker, which gets each as a call's arguments.
 
     This process has its own copy of each: it gives the truth, and shows what a kernel wrote where it must not.
     """
 
-    def __init__(self, harness: PythonHarness, worker: Worker, case: str, dims: dict[str, int], kind: str) -> None:
-        self.harness, self.worker, self.case, self.dims, self.kind = harness, worker, case, dims, kind
+    def __init__(self, harness: PythonHarness, worker: Worker, case: str, kind: str, counts: dict[str, int]) -> None:
+        self.harness, self.worker, self.case, self.kind, self.counts = harness, worker, case, kind, counts
         self.drawn: list[Inputs] = []
         self.private: list[bytearray] = []
         self.called: set[str] = set()
@@ -60,37 +80,22 @@ class CallSets:
         """Make `inputs` the content of set `number`; a new set is the next one."""
         if self.drawn and inputs.size != self.drawn[0].size:
             raise HarnessError(f"harness.py: the inputs of case {self.case} have other sizes in each call")
-        content = bytearray(GUARD * inputs.size)
-        for name, layout in inputs.layouts.items():
-            for leaf, value in zip(arrays.leaves(layout), arrays.leaves(inputs.values[name]), strict=False):
-                content[leaf.offset : leaf.offset + leaf.span] = bytes(leaf.span)
-                arrays.put(value, leaf, memoryview(content))
-        if number == len(self.drawn):
-            self.drawn.append(inputs)
-            self.private.append(content)
-        else:
-            self.drawn[number], self.private[number] = inputs, content
         if (number + 1) * inputs.size > self.worker.size:
             raise HarnessError(
                 f"harness.py: the inputs of case {self.case} need more than {self.worker.size >> 20} MiB"
             )
-
-    def share(self, count: int) -> None:
-        """Write the first `count` sets to shared memory anew, as they are here."""
-        for number in range(count):
-            at = number * self.drawn[0].size
-            self.worker.memory[at : at + self.drawn[0].size] = self.private[number]
+        if number == len(self.drawn):
+            self.drawn.append(inputs)
+            self.private.append(bytearray(inputs.content))
+        else:
+            self.drawn[number], self.private[number] = inputs, bytearray(inputs.content)
 
     def write(self) -> None:
         """Write all sets to the memory that the kernels read, as they are here."""
-        self.share(len(self.drawn))
         size = self.drawn[0].size
-        self.refresh([
-            (number * size + leaf.offset, number * size + leaf.offset, leaf.span)
-            for number, inputs in enumerate(self.drawn)
-            for layout in inputs.layouts.values()
-            for leaf in arrays.leaves(layout)
-        ])  # fmt: skip
+        for number, content in enumerate(self.private):
+            self.worker.memory[number * size : (number + 1) * size] = content
+        self.refresh([(0, len(self.private) * size)])
 
     def restore(self) -> None:
         """Write all sets anew, where a kernel overwrites its arguments."""
@@ -105,7 +110,7 @@ class CallSets:
             for number, inputs in enumerate(self.drawn)
         ]
         with blamed("b"):
-            self.worker.ask(limit_ms, what="prepare", sets=sets)
+            self.worker.ask(limit_ms, what="prepare", sets=sets, size=size)
         self.write()
 
     def change(self, rng: random.Random) -> None:
@@ -119,35 +124,37 @@ class CallSets:
                 for _ in range(CHANGES):
                     to, source = leaf.offset + int(random() * many) * width, leaf.offset + int(random() * many) * width
                     content[to : to + width] = memory[at + to : at + to + width] = content[source : source + width]
-                    places.append((at + leaf.offset, at + to, width))
+                    places.append((at + to, width))
         self.refresh(places)
 
-    def refresh(self, places: list[tuple[int, int, int]]) -> None:
-        """Have a GPU's worker copy these parts of arrays: the array's offset there, the part's, its bytes."""
+    def refresh(self, places: list[tuple[int, int]]) -> None:
+        """Have a GPU's worker copy these parts of the shared memory, each an offset and a number of bytes."""
         if self.worker.gpu:
             with blamed("b"):
                 self.worker.ask(REFRESH_MS, what="refresh", places=places)
 
     def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
         """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
-        if self.worker.gpu and side not in self.called:  # it may compile
+        known = side in self.called
+        if self.worker.gpu and not known:  # it may compile
             limit_ms = max(limit_ms, COMPILE_MS)
-            self.called.add(side)
-        with blamed(side):
+        self.called.add(side)
+        with blamed(side), contextlib.nullcontext() if known else self.worker.marks.of("first"):
             return self.worker.timed(limit_ms, what="run", side=side, count=count, rounds=rounds)
 
     def learn(self, side: str, limit_ms: float, rng: random.Random) -> None:
-        """Call a kernel once for the layouts of what it returns, and change the inputs. Raises KernelProblem.
+        """Call a kernel once, on changed inputs, for the layouts of what it returns. Raises KernelProblem.
 
         Where the result of a later call lies, its answer tells, while the clock runs: without a GPU no more is asked.
         """
-        self.restore()
+        kept = [bytearray(content) for content in self.private]
+        self.change(rng)
         self.run(side, 1, 1, limit_ms)
         self.known[side] = [layout for layout, _ in self._described(side, 0)]
-        self.restore()
-        self.change(rng)
+        self.private = kept
+        self.write()
 
-    def outputs(self, side: str, answer: dict[str, Any], number: int) -> list[CallOutput]:
+    def result(self, side: str, answer: dict[str, Any], number: int) -> CallResult:
         """Read the outputs of a call out of the worker's memory. Raises KernelProblem."""
         inputs, base, placed = self.drawn[number], number * self.drawn[0].size, {}
         with blamed(side):
@@ -167,7 +174,8 @@ class CallSets:
                 (leaf,) = arrays.leaves(inputs.layouts[name])
                 start = base + leaf.offset
                 placed[name] = CallOutput(leaf, bytes(self.worker.memory[start : start + leaf.span]))
-        return [placed[name] for name in self.harness.outputs]
+        outputs = {name: placed[name] for name in self.harness.outputs}
+        return CallResult(self.case, self.kind, side, outputs, Inputs(inputs.layouts, bytearray(self.private[number])))
 
     def _returned(self) -> list[str]:
         return [name for name in self.harness.outputs if name not in self.drawn[0].layouts]
@@ -179,7 +187,7 @@ class CallSets:
 
     def _described(self, side: str, number: int) -> list[tuple[Layout, bytes]]:
         """Ask the worker for the layouts of a result, and on a GPU for its content, too. Raises KernelProblem."""
-        names, counts = self._returned(), self.harness.count(self.case, self.values(0))
+        names, counts = self._returned(), self.counts
         found = []
         with blamed(side):
             said = self.worker.ask(DESCRIBE_MS, what="describe", set=number)["outputs"]
@@ -238,39 +246,6 @@ class CallSets:
                 if leaf.offset <= where < leaf.offset + leaf.span:
                     raise KernelProblem("input", side, f"it changes its input {name}")
         raise KernelProblem("input", side, "it writes outside its arguments")
-
-    def values(self, number: int) -> dict[str, Any]:
-        """Return the arguments of a set, made of this process's own copy."""
-        memory = memoryview(bytearray(self.private[number]))
-        return {name: arrays.rebuilt(layout, memory) for name, layout in self.drawn[number].layouts.items()}
-
-    def judge(
-        self, side: str, outputs: list[CallOutput], number: int, rule: CompareRule, want: dict[str, Sequence[float]]
-    ) -> tuple[str, Comparison]:
-        """Compare a call's outputs with the truth; return the worst, by the output's name. Raises KernelProblem."""
-        worst = ("", Comparison(0.0, 0, 0.0, 0.0, 0, 0))
-        for name, output in zip(self.harness.outputs, outputs, strict=False):
-            try:
-                got = output.read()
-            except (ValueError, TypeError, AttributeError) as err:
-                raise KernelProblem("raised", side, f"{name} cannot be read: {err}") from err
-            if len(got) != len(want[name]):
-                message = (
-                    f"{name} has {len(got)} elements {list(output.layout.shape)}, but should have {len(want[name])}"
-                )
-                raise KernelProblem("raised", side, message)
-            verdict = compare(rule, output.layout, got, want[name], (self.case, self.kind, name))
-            if not worst[0] or verdict.worst > worst[1].worst:
-                worst = (name, verdict)
-        return worst
-
-
-def wrong(side: str, output: str, found: Comparison) -> KernelProblem:
-    """Return the problem of an output whose worst element is beyond the tolerance."""
-    return KernelProblem(
-        "wrong", side, output=output, index=found.element, got=f"{found.got:.9g}", want=f"{found.want:.9g}",
-        multiple=min(found.worst, HOPELESS), wrong=found.wrong, compared=found.compared,
-    )  # fmt: skip
 
 
 @contextlib.contextmanager

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kpd.measure.python.host.calling import CallOutput, CallSets, KernelProblem, wrong
-from kpd.measure.python.host.compare import CompareRule, errors
+from kpd.measure.python.host.calling import CallResult, KernelProblem
+from kpd.measure.python.host.compare import errors
+from kpd.measure.python.host.judging import CallVerdict, compared, wrong
 from kpd.measure.python.host.session import RunnerCommand, WorkerCase
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
@@ -22,79 +24,78 @@ LIMIT_MS = 60_000.0
 def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
     """Check a kernel in every case. Returns the report; raises KernelProblem, which says what failed besides."""
     rng = random.Random(session.seed())
+    asked = [(case, kind) for case in session.harness.cases for kind in session.kinds for _ in range(int(seeds))]
+    drawing = session.drawing(((*one, AT_ONCE) for one in asked), rng)
     worker = session.worker({"b": kernel})
     report = {**NOTHING, "problem": None}
-    failed: list[str] = []
-    worst: KernelProblem | None = None
-    for case in session.harness.cases:
-        for kind in session.kinds:
-            work = WorkerCase(session, worker, case, kind, rng, float(limit_ms))
-            try:
-                for _ in range(int(seeds)):
-                    _once(work, report)
-            except KernelProblem as err:
-                work.told(err)
-                if err.report["kind"] not in ("wrong", "raised", "input"):
-                    raise
-                failed.append(f"{case}/{kind}")
-                if worst is None or err.report.get("multiple", 0.0) > worst.report.get("multiple", 0.0):
-                    worst = err
-    if worst is not None:
-        return {**report, "problem": worst.report, "failed": failed}
+    problems: dict[str, KernelProblem] = {}
+
+    def judge(verdicts: Iterator[CallVerdict]) -> None:
+        for one in verdicts:
+            report["comparisons"] += one.worst.compared
+            if one.problem is not None:
+                problems.setdefault(f"{one.case}/{one.kind}", one.problem.at(one.case, one.kind))
+            elif not report["case"] or one.worst.worst > report["worst"]:
+                found = {"worst": one.worst.worst, "output": one.output, "index": one.worst.element}
+                report.update(found, case=one.case, distribution=one.kind)
+
+    for (case, kind), drawn in zip(asked, drawing, strict=True):
+        if f"{case}/{kind}" in problems:
+            continue
+        work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
+        try:
+            for result in called(work):
+                judge(session.judging.add(result))
+        except KernelProblem as err:
+            if work.told(err).report["kind"] not in ("wrong", "raised", "input"):
+                raise
+            problems[f"{case}/{kind}"] = err
+    with session.marks.of("judge"):
+        judge(session.judging.verdicts())
+    report["spent"] = session.spent()
+    if problems:
+        worst = max(problems.values(), key=lambda one: one.report.get("multiple", 0.0))
+        return {**report, "problem": worst.report, "failed": list(problems)}
     return report
 
 
-def _once(work: WorkerCase, report: dict[str, Any]) -> None:
-    calls, outputs = called(work)
-    session = work.session
-    for number, found in enumerate(outputs):
-        output, verdict = calls.judge("b", found, number, session.rule, session.harness.truth(calls.values(number)))
-        report["comparisons"] += verdict.compared
-        if not verdict.worst <= 1.0:
-            raise wrong("b", output, verdict)
-        if not report["case"] or verdict.worst > report["worst"]:
-            report.update(
-                worst=verdict.worst, case=work.case, distribution=work.kind, output=output, index=verdict.element
-            )
-
-
-def called(work: WorkerCase) -> tuple[CallSets, list[list[CallOutput]]]:
-    """Call a kernel on some sets of inputs, and return what it returned for each."""
+def called(work: WorkerCase) -> list[CallResult]:
+    """Call a kernel on some sets of inputs, and return what came of each call. Raises KernelProblem."""
     calls = work.calls()
-    for number in range(AT_ONCE):
-        calls.fill(number, work.draw())
+    for number, inputs in enumerate(work.drawn.sets):
+        calls.fill(number, inputs)
     calls.prepare(LIMIT_MS)
     calls.learn("b", work.limit_ms, work.rng)
     answer, _ = calls.run("b", AT_ONCE, 1, AT_ONCE * work.limit_ms)
-    outputs = [calls.outputs("b", answer, number) for number in range(AT_ONCE)]
+    results = [calls.result("b", answer, number) for number in range(AT_ONCE)]
     for number in range(AT_ONCE):
         calls.unchanged("b", number)
-    return calls, outputs
+    return results
 
 
 def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dict[str, Any]:
     """Measure the errors of the task's own kernel, and write them to `file` for `CompareRule.bounds`."""
     rng = random.Random(SEED)
+    asked = [(case, kind) for case in session.harness.cases for kind in session.kinds for _ in range(ROUNDS)]
+    drawing = session.drawing(((*one, AT_ONCE) for one in asked), rng)
     worker = session.worker({"b": kernel})
     table: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {}
-    for case in session.harness.cases:
-        for kind in session.kinds:
-            work = WorkerCase(session, worker, case, kind, rng, float(limit_ms))
-            found = table.setdefault(case, {}).setdefault(kind, {})
-            for _ in range(ROUNDS):
-                try:
-                    calls, outputs = called(work)
-                except KernelProblem as err:
-                    raise work.told(err) from err
-                for number, one in enumerate(outputs):
-                    want = session.harness.truth(calls.values(number))
-                    for name, output in zip(session.harness.outputs, one, strict=False):
-                        got = output.read()
-                        if len(got) != len(want[name]):
-                            message = f"{name} has {len(got)} elements, but truth gives {len(want[name])}"
-                            raise work.told(KernelProblem("raised", "b", message))
-                        seen = errors(output.layout, got, want[name])
-                        found[name] = tuple(map(max, zip(found.get(name, (0.0, 0.0, 0.0)), seen, strict=False)))
+    for (case, kind), drawn in zip(asked, drawing, strict=True):
+        work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
+        found = table.setdefault(case, {}).setdefault(kind, {})
+        try:
+            results = called(work)
+        except KernelProblem as err:
+            raise work.told(err) from err
+        for result in results:
+            want = session.harness.truth(result.inputs.values())
+            for name, output in result.outputs.items():
+                got = output.read()
+                if len(got) != len(want[name]):
+                    message = f"{name} has {len(got)} elements, but truth gives {len(want[name])}"
+                    raise work.told(KernelProblem("raised", "b", message))
+                seen = errors(output.layout, got, want[name])
+                found[name] = tuple(map(max, zip(found.get(name, (0.0, 0.0, 0.0)), seen, strict=False)))
     Path(file).write_text(json.dumps(table))
     return {"problem": None}
 
@@ -106,8 +107,10 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
     worker = session.worker({"b": kernel})
     made: dict[str, int] = {}
     share = float(span_ms) / len(session.harness.cases) / 1000
-    for case in session.harness.cases:
-        work = WorkerCase(session, worker, case, session.kinds[0], rng, float(limit_ms))
+    kind = session.kinds[0]
+    drawing = session.drawing(((case, kind, 1) for case in session.harness.cases), rng)
+    for case, drawn in zip(session.harness.cases, drawing, strict=True):
+        work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
         try:
             made[case] = _again(work, share, same)
         except KernelProblem as err:
@@ -118,9 +121,10 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
 def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool:
     """Return whether the task's own kernel gives the same bits each time."""
     worker = session.worker({"b": session.settings["baseline"]})
-    case = next(iter(session.harness.cases))
+    case, kind = next(iter(session.harness.cases)), session.kinds[0]
+    drawn = next(session.drawing([(case, kind, 1)], rng))
     try:
-        _again(WorkerCase(session, worker, case, session.kinds[0], rng, limit_ms), 0.05, True)
+        _again(WorkerCase(session, worker, case, kind, rng, limit_ms, drawn), 0.05, True)
     except KernelProblem:
         return False
     finally:
@@ -130,19 +134,19 @@ def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool
 
 def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     calls = work.calls()
-    calls.fill(0, work.draw())
+    calls.fill(0, work.drawn.sets[0])
     calls.prepare(LIMIT_MS)
     calls.learn("b", work.limit_ms, work.rng)
-    want = work.session.harness.truth(calls.values(0))
+    want = work.session.harness.truth(work.drawn.sets[0].values())
     first: list[bytes] | None = None
     deadline, made = time.monotonic() + share_s, 0
     while made < 2 or time.monotonic() < deadline:
         calls.restore()
         answer, _ = calls.run("b", 1, 1, work.limit_ms)
-        outputs = calls.outputs("b", answer, 0)
-        bits = [one.data for one in outputs]
+        result = calls.result("b", answer, 0)
+        bits = [one.data for one in result.outputs.values()]
         if first is None or bits != first:
-            output, verdict = calls.judge("b", outputs, 0, work.session.rule, want)
+            output, verdict = compared(work.session.rule, result, want)
             if not verdict.worst <= 1.0:
                 raise wrong("b", output, verdict)
             if first is not None and same:
@@ -150,6 +154,3 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
             first = bits
         made += 1
     return made
-
-
-__all__ = ["NOTHING", "CompareRule", "bounds", "check", "repeat"]

@@ -1,5 +1,6 @@
 """What the worker does on a GPU, through torch: inputs in device memory, batches between events, graphs.
 
+What lies in shared memory, arguments and the bytes between them, lies in the same order in one piece of device memory.
 Functions of torch that measure are taken before any kernel is loaded. The parent's clock times batches all the same.
 """
 
@@ -17,10 +18,18 @@ from kpd.measure.python.host.arrays import Layout
 FLUSHED = 2  # times the L2 are written before a batch
 USUAL_L2 = 64 << 20  # bytes, where torch does not say
 REPLAYS = 7
+SCATTERED = 64  # bytes: parts up to this size are copied together
+
+
+class _Piece:
+    """A piece of device memory, for torch to make a tensor of that shares no storage with others."""
+
+    def __init__(self, address: int, size: int) -> None:
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
 
 
 class Gpu:
-    """Device copies of the sets in shared memory, and calls on them."""
+    """A device copy of the shared memory, and calls on arguments in it."""
 
     def __init__(self, memory: memoryview) -> None:
         import torch
@@ -32,12 +41,14 @@ class Gpu:
         os.environ["TRITON_LIBCUDA_PATH"] = _driver_folder()  # Triton would start ldconfig to find it
         l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
         self.waste = torch.empty(FLUSHED * l2, dtype=torch.uint8, device="cuda")
-        self.flats: dict[int, Any] = {}
+        self.mirror = self.waste[:0]
         self.begin, self.end = self.event(enable_timing=True), self.event(enable_timing=True)
 
-    def forget(self) -> None:
-        """Free what earlier sets have taken."""
-        self.flats = {}
+    def reserve(self, size: int) -> None:
+        """Take as much device memory as `size` bytes of shared memory need."""
+        if len(self.mirror) < size:
+            self.mirror = self.waste[:0]  # frees the old one first
+            self.mirror = self.torch.empty(size, dtype=self.torch.uint8, device="cuda")
 
     def placed(self, value: Any) -> Any:
         """Return an argument with device tensors in place of torch's; NumPy's arrays stay in shared memory."""
@@ -45,23 +56,27 @@ class Gpu:
             if value.lib != "torch":
                 return arrays.view(value, self.memory)
             kind = getattr(self.torch, value.dtype)
-            flat = self.torch.empty(max(value.span // value.itemsize, 1), dtype=kind, device="cuda")
-            self.flats[value.offset] = (flat, value)
-            return self.torch.as_strided(flat, value.shape, value.strides)
+            if not value.span:
+                return self.torch.empty(value.shape, dtype=kind, device="cuda")
+            piece = self.torch.as_tensor(_Piece(self.mirror.data_ptr() + value.offset, value.span), device="cuda")
+            return self.torch.as_strided(piece.view(kind), value.shape, value.strides)
         return type(value)(self.placed(one) for one in value) if type(value) in (list, tuple) else value
 
     def _bytes(self, at: int, size: int) -> Any:
         return self.torch.frombuffer(self.memory[at : at + size], dtype=self.torch.uint8)
 
-    def _upload(self, leaf: int, at: int, size: int) -> None:
-        if size and leaf in self.flats:
-            flat = self.flats[leaf][0].view(self.torch.uint8)
-            flat[at - leaf : at - leaf + size].copy_(self._bytes(at, size))
-
     def refresh(self, places: list[Any]) -> dict[str, Any]:
-        """Copy what the parent has changed in shared memory, [array, offset, bytes], and empty the cache."""
-        for leaf, at, size in places:
-            self._upload(leaf, at, size)
+        """Copy what the parent has changed in shared memory, [offset, bytes], and empty the cache."""
+        small = [(at, size) for at, size in places if size <= SCATTERED]
+        for at, size in places:
+            if size > SCATTERED:
+                self.mirror[at : at + size].copy_(self._bytes(at, size))
+        if small:
+            indices = [each for at, size in small for each in range(at, at + size)]
+            content = bytearray().join(self.memory[at : at + size] for at, size in small)
+            self.mirror[self.torch.tensor(indices, device="cuda")] = self.torch.frombuffer(
+                content, dtype=self.torch.uint8
+            ).cuda()
         self.waste.zero_()
         self.synchronize()
         return {}
@@ -87,12 +102,9 @@ class Gpu:
             self._bytes(at, layout.span).copy_(copied)
         return {"layout": list(layout), "shared": at}, at
 
-    def back(self, layouts: list[Layout]) -> None:
-        """Copy arguments of a call from the device back to shared memory: what it has changed can be seen there."""
-        for layout in layouts:
-            if layout.offset in self.flats and layout.span:
-                flat = self.flats[layout.offset][0].view(self.torch.uint8)
-                self._bytes(layout.offset, layout.span).copy_(flat[: layout.span].cpu())
+    def back(self, at: int, size: int) -> None:
+        """Copy a part of the device copy to shared memory: what a kernel has written there can be seen."""
+        self._bytes(at, size).copy_(self.mirror[at : at + size])
 
     def device_ns(self, function: Callable[..., Any], sets: list[Any]) -> dict[str, Any]:
         """Record the calls as a graph, and return the time of one in its replay: without the host's share of it."""

@@ -13,6 +13,7 @@ from kpd.measure.python.host.arrays import ALIGNED, Layout, Value
 from kpd.measure.python.host.draw import Draw
 
 GAP = 256  # bytes behind each array that no kernel may write
+GUARD = b"\xa5"
 KINDS = ("normal", "constant", "heavy_tail", "denormal", "large")
 
 
@@ -21,11 +22,26 @@ class HarnessError(Exception):
 
 
 class Inputs(NamedTuple):
-    """What one call gets: its arguments by name, the layout of each in shared memory, and the bytes they take there."""
+    """What one call gets: the layout of each argument by name, and what lies in shared memory with it."""
 
-    values: dict[str, Any]
     layouts: dict[str, Value]
-    size: int
+    content: bytearray
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    def values(self) -> dict[str, Any]:
+        """Return the arguments, made of a copy."""
+        memory = memoryview(bytearray(self.content))
+        return {name: arrays.rebuilt(layout, memory) for name, layout in self.layouts.items()}
+
+
+class CaseInputs(NamedTuple):
+    """The inputs of some calls of a case, and how many elements each output of a call has, by name."""
+
+    sets: list[Inputs]
+    counts: dict[str, int]
 
 
 class PythonHarness:
@@ -74,7 +90,12 @@ class PythonHarness:
                 layouts[name], at = arrays.placed(value, at, GAP)
             except (ValueError, KeyError) as err:
                 raise HarnessError(f"harness.py: argument {name!r}: {err}") from err
-        return Inputs(values, layouts, at + -at % ALIGNED)
+        content = bytearray(GUARD * (at + -at % ALIGNED))
+        for name, layout in layouts.items():
+            for leaf, one in zip(arrays.leaves(layout), arrays.leaves(values[name]), strict=True):
+                content[leaf.offset : leaf.offset + leaf.span] = bytes(leaf.span)
+                arrays.put(one, leaf, memoryview(content))
+        return Inputs(layouts, content)
 
     def truth(self, values: dict[str, Any]) -> dict[str, Sequence[float]]:
         """Compute the outputs by name, as numbers of double precision. It may change `values`. Raises HarnessError."""
@@ -86,11 +107,12 @@ class PythonHarness:
         except Exception as err:
             raise HarnessError(f"harness.py: truth raised {type(err).__name__}: {err}") from err
 
-    def count(self, case: str, values: dict[str, Any]) -> dict[str, int]:
-        """Return how many elements each output of a case has. It may change `values`. Raises HarnessError."""
+    def drawn(self, case: str, seeds: list[int], kind: str) -> CaseInputs:
+        """Make the inputs of as many calls as there are seeds. Raises HarnessError."""
+        sets = [self.draw(self.cases[case], seed, kind) for seed in seeds]
         if case not in self.counts:
-            self.counts[case] = {name: len(found) for name, found in self.truth(values).items()}
-        return self.counts[case]
+            self.counts[case] = {name: len(found) for name, found in self.truth(sets[0].values()).items()}
+        return CaseInputs(sets, self.counts[case])
 
     @property
     def libraries(self) -> list[str]:

@@ -4,24 +4,31 @@
     bench … check KERNEL SEEDS LIMIT_MS          bench … bounds KERNEL FILE LIMIT_MS
     bench … repeat KERNEL HOW MS LIMIT_MS        bench … time A B ORDER QUADS LIMIT_MS
     bench … fresh A B ORDER MS LIMIT_MS          bench run KERNEL CALLS
+    bench … times A B QUADS LIMIT_MS PROCESSES
 
-A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin.
+A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
+many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
 from kpd.measure.python.host import checking, timing
+from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
+from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import NotStarted
-from kpd.measure.python.host.session import RunnerCommand, on_gpu
+from kpd.measure.python.host.session import RunnerCommand, line, on_gpu
 from kpd.measure.python.host.spare import Spare, fork
 
 DUMPABLE = 4
@@ -39,10 +46,26 @@ def main(arguments: list[str]) -> int:
         name, _, value = arguments.pop(0).partition("=")
         settings[name] = value
     verb, *rest = arguments
-    spares = [] if verb == "describe" else _forked()
+    marks = Marks()
+    if on_gpu() and verb != "describe":
+        with marks.of("import"):
+            for name in ("numpy", "torch", "triton"):
+                with contextlib.suppress(ImportError):  # told when harness.py or a kernel imports it
+                    __import__(name)
+            gc.collect()
+            gc.freeze()  # no process that is forked from this one has to look at these objects again
+    if verb == "times":
+        return times(settings, marks, *rest)
+    return command(settings, marks, [] if verb == "describe" else [fork() for _ in range(MOST_WORKERS)], verb, rest)
+
+
+def command(settings: dict[str, str], marks: Marks, spares: list[Spare], verb: str, rest: list[str]) -> int:
+    """Do what is asked for, and return the exit status."""
     prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth are in it
+    if on_gpu():
+        alone()
     try:
-        session = RunnerCommand(settings, spares)
+        session = RunnerCommand(settings, marks, spares)
         if verb == "describe":
             say(session.harness.described())
             return 0
@@ -59,12 +82,38 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _forked() -> list[Spare]:
-    """Fork as many processes as a command needs at most, on a GPU once torch is there."""
-    if on_gpu():
-        with contextlib.suppress(ImportError):  # told when harness.py or the worker imports it
-            __import__("torch")
-    return [fork() for _ in range(MOST_WORKERS)]
+def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, limit_ms: str, processes: str) -> int:
+    """Fork a process for each observation: one measures while the next one gets ready. Return the exit status.
+
+    This process knows no seed, as each of them forks its worker before it reads its line.
+    """
+    before = 0
+    for _ in range(int(processes)):
+        ready, told = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            spares = [fork()]
+            settings["seed"], order, both = line().split()[:3]
+            os.write(told, b".")
+            sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
+            status = command(settings, marks, spares, "time", [*sides, order, quads, limit_ms])
+            sys.stdout.flush()
+            os._exit(status)
+        marks.clear()
+        os.close(told)
+        os.read(ready, 1)
+        os.close(ready)
+        if before and (status := ended(before)):
+            os.kill(pid, signal.SIGKILL)
+            return status
+        before = pid
+    return ended(before)
+
+
+def ended(pid: int) -> int:
+    """Wait for a process, and return its exit status as a shell does."""
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return code if code >= 0 else 128 - code
 
 
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -20,6 +20,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.spare import Spare
 
 HEADER = struct.Struct("!I")
@@ -58,6 +59,7 @@ class Worker:
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
         self.threads = self.idle_ns = self.used_ns = self.asked = 0
         self.stopped = False
+        self.marks = Marks()
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
         self.pid, self.line = spare.pid, spare.line
@@ -73,7 +75,8 @@ class Worker:
     def start(self) -> None:
         """Wait until it has imported what it needs, and stop it. Raises NotStarted."""
         try:
-            message = self._message(START_MS)
+            with self.marks.of("start"):
+                message = self._message(START_MS)
             self.stop()
             self._parsed(message)
             self.threads = self.count()
@@ -94,6 +97,10 @@ class Worker:
 
     def timed(self, limit_ms: float, **what: Any) -> tuple[dict[str, Any], int]:
         """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed."""
+        with self.marks.of(what["what"]):
+            return self._timed(limit_ms, what)
+
+    def _timed(self, limit_ms: float, what: dict[str, Any]) -> tuple[dict[str, Any], int]:
         if self.ended is not None:
             self._gone(limit_ms)
         self.asked = secrets.randbits(62)
@@ -235,12 +242,10 @@ class Worker:
         return 0
 
     def end(self) -> None:
-        """Kill it, and all that it has started."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        """Kill it."""
         if self.ended is None:
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
+            os.kill(self.pid, signal.SIGKILL)
+            _, self.ended = os.waitpid(self.pid, 0)
         self.line.close()
 
 

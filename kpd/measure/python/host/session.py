@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -10,17 +12,22 @@ import shutil
 import sys
 import tempfile
 import zipfile
+from collections import ChainMap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallSets, KernelProblem, problem_of
 from kpd.measure.python.host.compare import CompareRule
-from kpd.measure.python.host.harness import KINDS, Inputs, PythonHarness
+from kpd.measure.python.host.harness import KINDS, CaseInputs, PythonHarness
+from kpd.measure.python.host.judging import Judging
+from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.spare import Spare
 
-SHARED = 96 << 20  # bytes of inputs in the memory that is shared, at the least
-ON_GPU = 1 << 30
+SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; what is not used takes no memory
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
@@ -29,16 +36,26 @@ def on_gpu() -> bool:
     return bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
+def line() -> str:
+    """Read a line of stdin, and no more than it: what follows is for others."""
+    found = b""
+    while not found.endswith(b"\n") and (byte := os.read(0, 1)):
+        found += byte
+    return found.decode().strip()
+
+
 class RunnerCommand:
     """A command's settings, harness and workers."""
 
-    def __init__(self, settings: dict[str, str], spares: list[Spare]) -> None:
+    def __init__(self, settings: dict[str, str], marks: Marks, spares: list[Spare]) -> None:
         self.settings = settings
         self.spares = spares
         self.gpu = on_gpu()
         self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = self._rule()
+        self.judging = Judging(self.harness, self.rule, later=self.gpu)
+        self.marks = Marks(marks)
         self.workers: list[Worker] = []
         self.folders: list[str] = []
         self.compiled: dict[str, str] = {}
@@ -50,17 +67,29 @@ class RunnerCommand:
         return CompareRule(kind, rtol, atol, int(steps or 0), self.settings.get("nonfinite") == "propagate", bounds)
 
     def seed(self) -> int:
-        """Read the secret seed."""
-        return int(sys.stdin.readline().strip() or "0", 16)
+        """Return the secret seed, which is the first line of stdin where no setting tells it."""
+        return int(self.settings.get("seed") or line() or "0", 16)
+
+    def drawing(self, calls: Iterable[tuple[str, str, int]], rng: random.Random) -> Iterator[CaseInputs]:
+        """Draw inputs that nobody has seen, for so many calls of a case with a kind of inputs. Raises HarnessError.
+
+        On a GPU other processes draw them, ahead of time.
+        """
+        seeded = [(case, [rng.getrandbits(62) for _ in range(count)], kind) for case, kind, count in calls]
+        return self._waited(computed((partial(self.harness.drawn, *one) for one in seeded), self.gpu), len(seeded))
+
+    def _waited(self, drawn: Iterator[CaseInputs], count: int) -> Iterator[CaseInputs]:
+        for _ in range(count):
+            with self.marks.of("draw"):
+                found = next(drawn)
+            yield found
 
     def worker(self, kernels: dict[str, str]) -> Worker:
         """Start a worker that has loaded these kernels, by side and in this order. Raises KernelProblem, NotStarted."""
-        sizes = [self.harness.draw(dims, 1, "normal").size for dims in self.harness.cases.values()]
-        size = max(ON_GPU if self.gpu else SHARED, 4 * max(sizes))
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
         folders = [(side, self._unpacked(path)) for side, path in kernels.items()]
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
-        worker = Worker(self.spares.pop(), size, libraries, True, self.gpu, paths)
+        worker = Worker(self.spares.pop(), SHARED, libraries, True, self.gpu, paths)
         self.workers.append(worker)
         worker.start()
         side = folders[0][0]
@@ -93,6 +122,22 @@ class RunnerCommand:
             archive.extractall(folder)
         return folder
 
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let only one process of the job run the block at a time, and report in this order, on a GPU."""
+        with Path("turn").open("w") as file:
+            if self.gpu:
+                with self.marks.of("turn"):
+                    fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+            if self.gpu:
+                self.reporting = Path("reporting").open("w")  # noqa: SIM115 - until this process ends
+                fcntl.flock(self.reporting, fcntl.LOCK_EX)
+
+    def spent(self) -> dict[str, float]:
+        """Return where the time has gone, in seconds by part: its own parts, and the requests to workers."""
+        return dict(ChainMap(self.marks.rounded(), *(worker.marks.rounded() for worker in self.workers)))
+
     def end(self) -> None:
         """End the workers and spares, and remove what they loaded."""
         for worker in self.workers:
@@ -107,7 +152,7 @@ class RunnerCommand:
 class WorkerCase:
     """What is to be called: a case with one kind of inputs, in a worker that has loaded the kernels.
 
-    A call may take `limit_ms`; `rng` draws what no kernel may know.
+    A call may take `limit_ms`; `rng` draws what no kernel may know. `drawn` are the inputs of the first calls.
     """
 
     session: RunnerCommand
@@ -116,23 +161,15 @@ class WorkerCase:
     kind: str
     rng: random.Random
     limit_ms: float
+    drawn: CaseInputs
 
     def calls(self) -> CallSets:
         """Return calls of this case, without inputs yet."""
-        return CallSets(self.session.harness, self.worker, self.case, self.dims, self.kind)
-
-    def draw(self) -> Inputs:
-        """Draw inputs that nobody has seen."""
-        return self.session.harness.draw(self.dims, self.rng.getrandbits(62), self.kind)
-
-    @property
-    def dims(self) -> dict[str, int]:
-        return self.session.harness.cases[self.case]
+        return CallSets(self.session.harness, self.worker, self.case, self.kind, self.drawn.counts)
 
     def told(self, problem: KernelProblem, when: str = "check") -> KernelProblem:
         """Return the problem with its case, its kind of inputs and its moment."""
-        problem.report.update(case=self.case, distribution=self.kind, when=when)
-        return problem
+        return problem.at(self.case, self.kind, when)
 
 
 def _digest(path: str) -> str:

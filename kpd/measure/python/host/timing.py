@@ -7,34 +7,38 @@ change before each batch; outputs of calls that nobody knows beforehand are comp
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kpd.measure.python.host.calling import CallSets, KernelProblem, wrong
+from kpd.measure.python.host.calling import CallSets, KernelProblem
+from kpd.measure.python.host.judging import CallVerdict
 from kpd.measure.python.host.process import Failed, Worker
-from kpd.measure.python.host.session import ON_GPU, SHARED, RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import RunnerCommand, WorkerCase
 
 
 class Batching(NamedTuple):
     """How many batches, and of what: `ns` is about what one lasts, `sets` the inputs that it has at most.
 
-    The harness draws the first `bases` of these; the others begin as one of them, with elements changed. The time of a
-    call is told from one of so many as `trial` says. `compared` is the share of batches of which a result is compared.
+    These take at most `room` bytes. The harness draws the first `bases` of these; the others begin as one of them, with
+    elements changed. The time of a call is told from `trial` calls or more. `compared` is the share of batches
+    of which a result is compared.
     """
 
     ns: int
     sets: int
+    room: int
     bases: int
     trial: int
     quads: int
     compared: dict[str, float]
 
 
-CPU = Batching(250_000, 64, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
-GPU = Batching(2_000_000, 32, 2, 8, 16, {"a": 0.02, "b": 0.06})  # the L2 is overwritten before a batch besides
+CPU = Batching(250_000, 64, 48 << 20, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
+# Before a batch the L2 is overwritten besides.
+GPU = Batching(2_000_000, 32, 512 << 20, 2, 8, 16, {"a": 0.02, "b": 0.06})
+MOST_TRIAL = 1 << 12
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
 MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell of other work only
 CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
@@ -46,32 +50,47 @@ TICKS = "cpu "
 
 def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
     """Time each case in both kernels. Returns the report of a process."""
-    rng = random.Random(session.seed())
-    paths = {"a": a, "b": b}
+    return _timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", lambda work: _case(work, int(quads)))
+
+
+def _timed(
+    session: RunnerCommand,
+    paths: dict[str, str],
+    order: str,
+    limit_ms: float,
+    when: str,
+    measure: Callable[[WorkerCase], dict[str, Any]],
+) -> dict[str, Any]:
+    """Measure each case in a worker with both kernels, `order` loaded first, while no other process of the job does.
+
+    On a GPU the next process is loaded meanwhile, and results are judged when it may measure. Raises KernelProblem.
+    """
+    rng, kind, cases = random.Random(session.seed()), session.kinds[0], {}
+    drawing = session.drawing(((case, kind, batching(session.gpu).bases) for case in session.harness.cases), rng)
     worker = session.worker({side: paths[side] for side in (order, *({"a", "b"} - {order}))})
-    cases = {}
-    with turn(worker.gpu):
-        for case in session.harness.cases:
-            work = WorkerCase(session, worker, case, session.kinds[0], rng, float(limit_ms))
+    with session.turn():
+        for case, drawn in zip(session.harness.cases, drawing, strict=True):
+            work = WorkerCase(session, worker, case, kind, rng, limit_ms, drawn)
             try:
-                cases[case] = _case(work, int(quads))
+                cases[case] = measure(work)
             except KernelProblem as err:
-                raise work.told(err, "timed") from err
-    return {"cases": cases, "problem": None}
+                raise work.told(err, when) from err
+        worker.end()
+    with session.marks.of("judge"):
+        refuse_wrong(session.judging.verdicts(), when)
+    return {"cases": cases, "problem": None, "spent": session.spent()}
 
 
-@contextlib.contextmanager
-def turn(waits: bool) -> Iterator[None]:
-    """Let only one process of the job run the block at a time; on a GPU the next one is loaded meanwhile."""
-    with Path("turn").open("w") as file:
-        if waits:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def refuse_wrong(verdicts: Iterator[CallVerdict], when: str = "timed") -> None:
+    """Raise KernelProblem for the first result that is wrong."""
+    for one in verdicts:
+        if one.problem is not None:
+            raise one.problem.at(one.case, one.kind, when)
 
 
 def _case(work: WorkerCase, quads: int) -> dict[str, Any]:
     calls, rounds = ready(work)
-    count, how = len(calls.drawn), batching(work.worker)
+    count, how = len(calls.drawn), batching(work.worker.gpu)
     first = [batch(work, calls, side, rounds, 1.0)[0] for side in "ab"]
     stolen = _stolen()
     times: dict[str, list[int]] = {"a": [], "b": []}
@@ -96,31 +115,37 @@ def _case(work: WorkerCase, quads: int) -> dict[str, Any]:
 
 def ready(work: WorkerCase, most: int | None = None) -> tuple[CallSets, int]:
     """Lay out as many sets of inputs as a batch has calls; return them, and how often a batch calls each."""
-    worker, how = work.worker, batching(work.worker)
-    calls = work.calls()
-    calls.fill(0, work.draw())
+    how = batching(work.worker.gpu)
+    calls, bases = work.calls(), work.drawn.sets
+    calls.fill(0, bases[0])
     calls.prepare(WAIT_MS)
     for side in "ab":
         calls.learn(side, work.limit_ms, work.rng)
     calls.refuse_other_kind()
-    spent = []
-    for _ in range(5):
-        calls.restore()
-        spent.append(calls.run("a", 1, how.trial, work.limit_ms)[1] - worker.idle_ns)
-    each = max(min(spent) // how.trial, 1)
-    room = (ON_GPU if worker.gpu else SHARED) // 2 // calls.drawn[0].size
+    each = _about(calls, how.trial, work.limit_ms)
+    room = how.room // calls.drawn[0].size
     wanted = max(1, round(how.ns / each))
     count = max(1, min(wanted, how.sets if most is None else most, room))
     in_place = any(name in calls.drawn[0].layouts for name in work.session.harness.outputs)
     for number in range(1, count):
-        calls.fill(number, work.draw() if number < how.bases else calls.drawn[number % how.bases])
+        calls.fill(number, bases[number % how.bases])
     calls.prepare(WAIT_MS)
     return calls, 1 if in_place else max(1, round(wanted / count))
 
 
-def batching(worker: Worker) -> Batching:
-    """Return how a worker's calls are batched."""
-    return GPU if worker.gpu else CPU
+def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
+    """Return about how many nanoseconds a call takes, from so many that they take longer than what is subtracted."""
+    while True:
+        calls.restore()
+        spent = min(calls.run("a", 1, rounds, limit_ms)[1] for _ in range(3)) - calls.worker.idle_ns
+        if spent > calls.worker.idle_ns or rounds >= MOST_TRIAL:
+            return max(spent // rounds, 1)
+        rounds *= 4
+
+
+def batching(gpu: bool) -> Batching:
+    """Return how calls are batched."""
+    return GPU if gpu else CPU
 
 
 def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> tuple[int, int]:
@@ -136,49 +161,36 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
     delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
     if work.rng.random() < compared:
-        compare(work.session, calls, side, answer, work.rng.randrange(count))
+        compare(work, calls, side, answer, work.rng.randrange(count))
     return max(spent - delayed - worker.idle_ns, 1), delayed
 
 
-def compare(session: RunnerCommand, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
-    """Compare what one call of the last batch returned with the truth. Raises KernelProblem."""
-    outputs = calls.outputs(side, answer, number)
+def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
+    """Have what one call of the last batch returned compared with the truth. Raises KernelProblem."""
+    result = calls.result(side, answer, number)
     calls.unchanged(side, number)
-    output, verdict = calls.judge(side, outputs, number, session.rule, session.harness.truth(calls.values(number)))
-    if verdict.worst <= 1.0:
-        return
-    if side == "a":  # the other kernel may have changed the inputs of this one
-        for each in range(len(calls.drawn)):
-            calls.unchanged("b", each)
-    raise wrong(side, output, verdict)
+    for each in range(len(calls.drawn)) if side == "a" else ():  # the other kernel may have changed the inputs of this
+        calls.unchanged("b", each)
+    refuse_wrong(work.session.judging.add(result))
 
 
 def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
     """Time both kernels in batches in which each call has inputs that are wholly new. Returns the audit's report."""
-    rng = random.Random(session.seed())
-    paths = {"a": a, "b": b}
-    worker = session.worker({side: paths[side] for side in (order, *({"a", "b"} - {order}))})
     share = 1e6 * float(span_ms) / len(session.harness.cases)
-    cases = {}
-    with turn(worker.gpu):
-        for case in session.harness.cases:
-            work = WorkerCase(session, worker, case, session.kinds[0], rng, float(limit_ms))
-            try:
-                cases[case] = _fresh(work, share)
-            except KernelProblem as err:
-                raise work.told(err, "the audit on fresh inputs") from err
-    return {"cases": cases, "problem": None}
+    when = "the audit on fresh inputs"
+    return _timed(session, {"a": a, "b": b}, order, float(limit_ms), when, lambda work: _fresh(work, share))
 
 
 def _fresh(work: WorkerCase, share: float) -> dict[str, Any]:
     calls, _ = ready(work, FRESH_SETS)
     count, rng = len(calls.drawn), work.rng
+    drawing = work.session.drawing([(work.case, work.kind, count)] * 2 * FRESH_PAIRS, rng)
     times: dict[str, list[int]] = {"a": [], "b": []}
     compared, spent = 0, 0.0
     while len(times["a"]) < FEWEST_PAIRS or (spent < share and len(times["a"]) < FRESH_PAIRS):
         for side in rng.sample("ab", 2):
-            for number in range(count):
-                calls.fill(number, work.draw())
+            for number, inputs in enumerate(next(drawing).sets):
+                calls.fill(number, inputs)
             calls.prepare(WAIT_MS)
             looks = side == "b" and (not times["b"] or rng.random() < 0.3)
             taken, _ = batch(work, calls, side, 1, float(looks))
@@ -190,11 +202,12 @@ def _fresh(work: WorkerCase, share: float) -> dict[str, Any]:
 
 def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
     """Call a kernel so many times in each case, for a profiler."""
+    kind, rng = session.kinds[0], random.Random(1)
+    drawing = session.drawing(((case, kind, 1) for case in session.harness.cases), rng)
     worker = session.worker({"a": kernel})
-    for case in session.harness.cases:
-        work = WorkerCase(session, worker, case, session.kinds[0], random.Random(1), WAIT_MS)
-        one = work.calls()
-        one.fill(0, work.draw())
+    for case, drawn in zip(session.harness.cases, drawing, strict=True):
+        one = WorkerCase(session, worker, case, kind, rng, WAIT_MS, drawn).calls()
+        one.fill(0, drawn.sets[0])
         one.prepare(WAIT_MS)
         one.run("a", 1, int(calls), WAIT_MS)
     return {}

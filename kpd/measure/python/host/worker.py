@@ -14,6 +14,7 @@ import importlib.util
 import json
 import mmap
 import os
+import random
 import resource
 import socket
 import struct
@@ -40,7 +41,7 @@ class Kernels:
         self.functions: dict[str, Callable[..., Any]] = {}
         self.sets: list[Any] = []
         self.results: list[Any] = []
-        self.layouts: list[Any] = []
+        self.size = 0
         self.compiled: dict[str, str] = {}
         self.entry = ""
         self.end = 0  # of the shared memory that results may take, on a GPU
@@ -80,15 +81,17 @@ class Kernels:
         for name in CACHES if self.compiled.get(side) else ():
             os.environ[name] = f"{self.compiled[side]}/{name.lower()}"
 
-    def prepare(self, sets: list[Any]) -> None:
-        """Take the arguments of each set, whose arrays lie in shared memory."""
+    def prepare(self, sets: list[Any], size: int) -> None:
+        """Take the arguments of each set, whose arrays lie in shared memory; a set takes `size` bytes there."""
         self.results = [None] * len(sets)
-        self.layouts = [tuple(arrays.untold(said) for said in arguments) for arguments in sets]
+        self.size = size
+        layouts = [tuple(arrays.untold(said) for said in arguments) for arguments in sets]
         if self.gpu:
-            self.gpu.forget()
-            self.sets = [self.gpu.placed(one) for one in self.layouts]
+            self.sets = []  # frees their memory
+            self.gpu.reserve(len(sets) * size)
+            self.sets = [self.gpu.placed(one) for one in layouts]
         else:
-            self.sets = [tuple(arrays.rebuilt(part, self.memory) for part in one) for one in self.layouts]
+            self.sets = [tuple(arrays.rebuilt(part, self.memory) for part in one) for one in layouts]
 
     def run(self, side: str, count: int, rounds: int) -> dict[str, Any]:
         """Call a kernel on the first `count` sets, `rounds` times each. Return where the last results lie."""
@@ -110,7 +113,7 @@ class Kernels:
         parts = result if type(result) is list else [result]
         self.end = len(self.memory)
         if self.gpu:
-            self.gpu.back(arrays.leaves(self.layouts[number]))
+            self.gpu.back(number * self.size, self.size)
         return {"outputs": [self._output(part) for part in parts]}
 
     def _output(self, part: Any) -> Any:
@@ -159,7 +162,7 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         gc.collect()
         gc.freeze()
     elif what == "prepare":
-        kernels.prepare(asked["sets"])
+        kernels.prepare(asked["sets"], asked["size"])
     elif what == "run":
         return kernels.run(asked["side"], asked["count"], asked["rounds"])
     elif what == "idle" and kernels.gpu:
@@ -180,11 +183,18 @@ def told(err: BaseException) -> dict[str, Any]:
     return {"raised": f"{type(err).__name__}: {err}{place}"[:TOLD]}
 
 
+def elsewhere() -> list[bytearray]:
+    """Take some memory: what follows lies elsewhere than in other processes that were forked from the same one."""
+    drawn = random.SystemRandom()
+    return [bytearray(drawn.randrange(1 << drawn.randrange(4, 18))) for _ in range(drawn.randrange(1000))][::2]
+
+
 def main(channel: socket.socket, memory: int, size: int, libraries: list[str], confined: bool, gpu: bool) -> None:
     shared = memoryview(mmap.mmap(memory, size))
     os.close(memory)
     for name in libraries:
         __import__(name)
+    kept = elsewhere()  # noqa: F841 - for as long as the process lives
     kernels = Kernels(shared, gpu)
     if not gpu:
         resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_DATA, LIMIT_DATA))

@@ -35,7 +35,7 @@ def _start(tmp_path: Path) -> Iterator[Start]:
         workers.append(Worker(fork(), 1 << 20, [], False, False, sys.path))
         workers[0].start()
         workers[0].ask(LIMIT_MS, what="load", side="b", folder=str(tmp_path), entry="kernel", compiled="")
-        workers[0].ask(LIMIT_MS, what="prepare", sets=[[]])
+        workers[0].ask(LIMIT_MS, what="prepare", sets=[[]], size=0)
         return workers[0]
 
     yield started
@@ -94,7 +94,7 @@ def test_a_process_that_runs_while_it_should_not_is_found_out(start: Start) -> N
 
 
 def test_a_request_that_no_socket_holds_is_read_before_it_is_sent_to_the_end(start: Start) -> None:
-    assert start("").ask(LIMIT_MS, what="prepare", sets=[[{"value": "x" * 3_000_000}]]) == {}
+    assert start("").ask(LIMIT_MS, what="prepare", sets=[[{"value": "x" * 3_000_000}]], size=0) == {}
 
 
 def test_a_process_that_was_ended_between_two_requests_has_crashed(start: Start) -> None:

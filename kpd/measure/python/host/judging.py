@@ -1,0 +1,78 @@
+"""Compares results of calls with the truth: on a GPU in children and later, so that no kernel waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from kpd.measure.python.host.ahead import computed
+from kpd.measure.python.host.calling import CallResult, KernelProblem
+from kpd.measure.python.host.compare import HOPELESS, CompareRule, Comparison, compare
+from kpd.measure.python.host.harness import PythonHarness
+
+MOST_HELD = 1 << 30  # bytes of results that wait
+
+
+class CallVerdict(NamedTuple):
+    """The worst element of a call, the output that it is in, and what is wrong with it, if anything."""
+
+    case: str
+    kind: str
+    output: str
+    worst: Comparison
+    problem: KernelProblem | None
+
+
+class Judging:
+    """Results that wait for their verdict. `later` says whether they wait at all."""
+
+    def __init__(self, harness: PythonHarness, rule: CompareRule, later: bool) -> None:
+        self.harness, self.rule, self.later = harness, rule, later
+        self.waiting: list[CallResult] = []
+
+    def add(self, result: CallResult) -> Iterator[CallVerdict]:
+        """Take a result; yield the verdicts of all that have waited long enough. Raises HarnessError."""
+        self.waiting.append(result)
+        if not self.later or sum(one.size for one in self.waiting) > MOST_HELD:
+            yield from self.verdicts()
+
+    def verdicts(self) -> Iterator[CallVerdict]:
+        """Yield the verdicts of all results that wait. Raises HarnessError."""
+        results, self.waiting = self.waiting, []
+        yield from computed((partial(judged, self.harness, self.rule, one) for one in results), self.later)
+
+
+def judged(harness: PythonHarness, rule: CompareRule, result: CallResult) -> CallVerdict:
+    """Compare a result with the truth. Raises HarnessError."""
+    try:
+        output, worst = compared(rule, result, harness.truth(result.inputs.values()))
+        problem = None if worst.worst <= 1.0 else wrong(result.side, output, worst)
+    except KernelProblem as err:
+        output, worst, problem = "", Comparison(0.0, 0, 0.0, 0.0, 0, 0), err
+    return CallVerdict(result.case, result.kind, output, worst, problem)
+
+
+def compared(rule: CompareRule, result: CallResult, want: dict[str, Sequence[float]]) -> tuple[str, Comparison]:
+    """Compare a result with the truth; return the output with the worst element, and that. Raises KernelProblem."""
+    worst = ("", Comparison(0.0, 0, 0.0, 0.0, 0, 0))
+    for name, output in result.outputs.items():
+        try:
+            got = output.read()
+        except (ValueError, TypeError, AttributeError) as err:
+            raise KernelProblem("raised", result.side, f"{name} cannot be read: {err}") from err
+        if len(got) != len(want[name]):
+            message = f"{name} has {len(got)} elements {list(output.layout.shape)}, but should have {len(want[name])}"
+            raise KernelProblem("raised", result.side, message)
+        verdict = compare(rule, output.layout, got, want[name], (result.case, result.kind, name))
+        if not worst[0] or verdict.worst > worst[1].worst:
+            worst = (name, verdict)
+    return worst
+
+
+def wrong(side: str, output: str, found: Comparison) -> KernelProblem:
+    """Return the problem of an output whose worst element is beyond the tolerance."""
+    return KernelProblem(
+        "wrong", side, output=output, index=found.element, got=f"{found.got:.9g}", want=f"{found.want:.9g}",
+        multiple=min(found.worst, HOPELESS), wrong=found.wrong, compared=found.compared,
+    )  # fmt: skip

@@ -1,0 +1,23 @@
+"""Sums up where the time of a command goes, in seconds by the name of a part."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+
+class Marks(dict[str, float]):
+    """Seconds by part. Parts may lie in one another: `first` is a share of `run`."""
+
+    @contextlib.contextmanager
+    def of(self, part: str) -> Iterator[None]:
+        """Add the time of the block to a part."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self[part] = self.get(part, 0.0) + time.monotonic() - begun
+
+    def rounded(self) -> dict[str, float]:
+        return {part: round(seconds, 3) for part, seconds in self.items()}
