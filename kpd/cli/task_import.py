@@ -91,14 +91,14 @@ def _import(ws: Workspace, args: Namespace, name: str, answers: "Answers") -> in
         told = _tried(found, answers, here) if runs else None
         if not (found.draft.checked or answers.unchecked or found.draft.get("check", "command")):
             found.draft.weak.append(UNSEEN)
+        found.draft.weak += told.warnings if told else ()
+        found.write()
         found.folder.rename(ws.tasks / name)
     lines = [*_lines(found, told)]
     if args.json:
         seen = {"score": found.reading.score, "value": found.reading.value} if found.reading else None
         shown = {"task": name, "format": found.kind.name, "signs": found.kind.signs, **described(found.draft)}
-        out_json(
-            {**shown, "weak": _weak(found, told), "read": seen, "notes": [*found.notes, *(told.notes if told else ())]}
-        )
+        out_json({**shown, "read": seen, "notes": [*found.notes, *(told.notes if told else ())]})
     else:
         out(*map(visible, lines))
     narrate(f"made {ws.tasks / name}: look through its task.toml, then kpd start {name}")
@@ -127,9 +127,12 @@ def _runs_here(found: "Brought", here: HostConfig) -> bool:
 
 
 def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial":
-    """Try the task as kpd runs it, and then with a broken kernel, which has to fail. Raises CliError."""
+    """Try the task as kpd runs it, then with a broken kernel, which has to fail, and with some that are nearly right.
+
+    Raises CliError.
+    """
     from kpd.cli.task_trial import trial
-    from kpd.imports.bringing import with_broken_kernel
+    from kpd.imports.breaking import PROBES, broken, nearly_right
 
     task = load_task(found.folder)
     told = trial(task, here)
@@ -140,23 +143,38 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
         raise CliError(
             f"the task does not run: {visible(told.problems[0])}", "correct the folder, or answer by an option"
         )
-    with tempfile.TemporaryDirectory(prefix="kpd-broken-") as scratch:
-        folder = with_broken_kernel(found, Path(scratch), read_files(task.folder, task.editable))
-        if folder is None:
-            found.notes.append("no broken kernel was tried: kpd does not know how to break what is editable")
-            return told
-        failed = trial(load_task(folder), here).problems
-    if failed:
+    editable = read_files(task.folder, task.editable)
+    if not (files := broken(editable)):
+        found.notes.append("no broken kernel was tried: kpd does not know how to break what is editable")
+        return told
+    if failed := _failure(found, files, here):
         found.draft.checked = True
-        found.notes.append(f"a broken kernel fails, as it should: {failed[0].splitlines()[0][:200]}")
+        found.notes.append(f"a broken kernel fails, as it should: {failed}")
     elif answers.unchecked:
         found.draft.weak.append("a kernel that computes nothing passes")
+        return told
     else:
         raise CliError(
             "a kernel that computes nothing passes: what checks the results does not notice it",
             "correct the check, name one with --check, or say --unchecked",
         )
+    tried = [(probe, files) for probe in PROBES if (files := nearly_right(editable, probe))]
+    found.draft.weak += [probe.weak for probe, files in tried if not _failure(found, files, here)]
+    if not tried:
+        found.notes.append(
+            "constant, remembered and rounded results were not tried: no function in Python returns them"
+        )
     return told
+
+
+def _failure(found: "Brought", files: dict[str, bytes], here: HostConfig) -> str:
+    """Return the first line of why the task refuses these files in place of its own; empty where they pass."""
+    from kpd.cli.task_trial import trial
+    from kpd.imports.bringing import with_kernel
+
+    with tempfile.TemporaryDirectory(prefix="kpd-broken-") as scratch:
+        failed = trial(load_task(with_kernel(found, Path(scratch), files)), here, seeds=1).problems
+    return failed[0].splitlines()[0][:200] if failed else ""
 
 
 def _asked(question: "OpenQuestion", answers: "Answers") -> "Answers":
@@ -187,11 +205,7 @@ def _lines(found: "Brought", told: "TaskTrial | None") -> Iterator[str]:
     for note in (*(told.notes if told else ()), *found.notes):
         yield f"    {note}"
     yield from (f"    assumed: {text}" for text in found.draft.assumed)
-    yield from (f"    ! weak: {text}" for text in _weak(found, told))
-
-
-def _weak(found: "Brought", told: "TaskTrial | None") -> list[str]:
-    return [*found.draft.weak, *(told.warnings if told else ())]
+    yield from (f"    ! weak: {text}" for text in found.draft.weak)
 
 
 def _plain(path: Path) -> str:

@@ -43,10 +43,13 @@ class TaskTrial:
     margin: float | None = None
 
 
-def trial(task: Task, config: HostConfig) -> TaskTrial:
-    """Build the task's own kernel on this machine, and check it, or run its commands, once. Raises OSError."""
+def trial(task: Task, config: HostConfig, seeds: int = SEEDS) -> TaskTrial:
+    """Build the task's own kernel on this machine, and check it with so many seeds, or run its commands once.
+
+    Raises OSError.
+    """
     with tempfile.TemporaryDirectory(prefix="kpd-task-check-") as folder:
-        return asyncio.run(_trial(task, config, Path(folder)))
+        return asyncio.run(_trial(task, config, Path(folder), seeds))
 
 
 def has_device(kind: str, config: HostConfig) -> bool:
@@ -64,7 +67,7 @@ def has_device(kind: str, config: HostConfig) -> bool:
     return asyncio.run(found())
 
 
-async def _trial(task: Task, config: HostConfig, folder: Path) -> TaskTrial:
+async def _trial(task: Task, config: HostConfig, folder: Path, seeds: int) -> TaskTrial:
     host = Host("local", PurePosixPath(folder), Local(), leases=config.leases)
     try:
         await host.connect()
@@ -72,14 +75,14 @@ async def _trial(task: Task, config: HostConfig, folder: Path) -> TaskTrial:
         fitting = (device for device in devices(await host.probe(), config) if device.kind == kind)
         if (device := next(fitting, None)) is None:
             return TaskTrial(notes=("not built and not run: this machine has no GPU", *await _lacking(host, task)))
-        spec = replace(task.check, seeds=SEEDS, limit_s=max(LIMIT_S, task.check.limit_s))
+        spec = replace(task.check, seeds=seeds, limit_s=max(LIMIT_S, task.check.limit_s))
         seeded = task if task.bench.command is not None else replace(task, check=spec)
         bench = await prepare(host, seeded, device, lambda text: None)
         files = read_files(task.folder, task.editable)
         built = await bench.build(await bench.stage(files), files, lambda text: None)
         if isinstance(bench, CommandBench):
             return await _commanded(bench, built.job, task)
-        return await _driven(bench, built.job, task, built.flags)
+        return await _driven(bench, built.job, task, built.flags, seeds)
     except (BuildError, TaskError, CheckFailed, HostError) as err:
         return TaskTrial(problems=(str(err),))
     finally:
@@ -98,10 +101,10 @@ async def _lacking(host: Host, task: Task) -> tuple[str, ...]:
     return ()
 
 
-async def _driven(bench: Bench, built: str, task: Task, flags: str) -> TaskTrial:
+async def _driven(bench: Bench, built: str, task: Task, flags: str, seeds: int) -> TaskTrial:
     passed = await bench.check(built, "check", lambda text: None)
     kinds = len(task.check.distributions)
-    note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {SEEDS} seeds x {kinds} kinds"
+    note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {seeds} seeds x {kinds} kinds"
     warnings = [found for found in (sizes(passed),) if found]
     if passed.worst > MOST_MARGIN:
         warnings.append(f"that is above {MOST_MARGIN:g}: a candidate that is as correct as this kernel may be refused")

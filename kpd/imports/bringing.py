@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kpd.imports.breaking import broken
 from kpd.imports.draft import Answers, TaskDraft, toml
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.importer import Recognised, recognised
@@ -40,8 +39,10 @@ class Brought:
     notes: list[str] = field(default_factory=list)
 
     def write(self) -> None:
-        """Write task.toml as it stands."""
-        write_atomic(self.folder / TASK_FILE, toml(self.draft.toml))
+        """Write task.toml as it stands, with what was assumed and what is weak as its first lines."""
+        draft = self.draft
+        told = [*(f"assumed: {text}" for text in draft.assumed), *(f"weak: {text}" for text in draft.weak)]
+        write_atomic(self.folder / TASK_FILE, toml(draft.toml, [f"From a folder of {self.kind.name}.", *told]))
 
 
 def bring(path: Path, into: Path, name: str, answers: Answers, form: str = "") -> Brought:
@@ -152,11 +153,8 @@ def refuse_unchecked(found: Brought, answers: Answers) -> None:
         raise Unclear(OpenQuestion("--check", text), OpenQuestion("--unchecked", "or is nothing to check them?"))
 
 
-def with_broken_kernel(found: Brought, into: Path, editable: dict[str, bytes]) -> Path | None:
-    """Copy the task to `into`, its kernel broken; None where kpd does not know how to break it. Raises OSError."""
-    files = broken(editable)
-    if not files:
-        return None
+def with_kernel(found: Brought, into: Path, files: dict[str, bytes]) -> Path:
+    """Copy the task to `into`, with these files in place of its own, and return its folder. Raises OSError."""
     to = into / found.folder.name
     shutil.copytree(found.folder, to)
     for path, data in files.items():

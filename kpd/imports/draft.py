@@ -1,7 +1,7 @@
 """Defines what an importer makes of a folder: the files of the task, its task.toml, and what is to be told of both."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,9 +56,10 @@ class TaskDraft:
         return self.toml.get(table, {}).get(key)
 
 
-def toml(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Render tables as TOML."""
-    parts = []
+def toml(tables: Mapping[str, Mapping[str, Any]], remarks: Iterable[str] = ()) -> str:
+    """Render tables as TOML, with remarks as comments before them."""
+    comments = [f"# {''.join(char if char.isprintable() else ' ' for char in text)}" for text in remarks]
+    parts = ["\n".join(comments)] if comments else []
     for name, table in tables.items():
         if table:
             lines = [f"{_key(key)} = {_value(value)}" for key, value in table.items()]

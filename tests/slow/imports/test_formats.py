@@ -199,6 +199,24 @@ def test_an_example_of_openevolve(root: Path, tmp_path: Path, capsys: pytest.Cap
     assert any("correctness is 0.5" in note for note in told["notes"]), told["notes"]
 
 
+def test_what_a_check_lets_pass_is_told_and_written(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    near = "all(abs(got - 2 * x) < 0.01 for got, x in zip(program.scale([1.0, 4.0]), [1.0, 4.0]))"
+    files = {
+        "initial_program.py": "def scale(x):\n    return [2.0 * v for v in x]\n",
+        "evaluator.py": EVOLVED["evaluator.py"].replace("program.scale([1, 4]) == [2, 8]", near),
+    }
+    code, told, said = imported(root, capsys, str(written(tmp_path / "loose", files)))
+    assert code == 0, said
+    passed = [weak for weak in told["weak"] if " pass" in weak and "imports the program" not in weak]
+    assert [weak.partition(":")[0] for weak in passed] == [
+        "a kernel that returns again what it returned first passes", "results that are off by 1 in 2048 pass",
+    ]  # fmt: skip
+    lines = (root / "tasks" / "loose" / "task.toml").read_text().splitlines()
+    assert [line for line in lines if line.startswith("# weak: results that are off")], lines
+
+
 def test_a_program_of_google_benchmark_needs_a_check(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

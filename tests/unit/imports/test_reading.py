@@ -89,5 +89,7 @@ def test_toml_is_read_back_as_it_was(tmp_path: Any) -> None:
         "task": {"name": 'a"b\\c\x7f\n', "editable": ["é", "b"], "n": 1.5, "yes": True},
         "bench": {"cases": {"at": "x", "name y": "z"}, "list": [1, 2]}, "empty": {},
     }  # fmt: skip
-    (tmp_path / "task.toml").write_text(toml(tables))
+    remarks = ["weak: a\n[task]\x1b", "assumed: é"]
+    (tmp_path / "task.toml").write_text(toml(tables, remarks))
+    assert (tmp_path / "task.toml").read_text().startswith("# weak: a [task] \n# assumed: é\n\n[task]\n")
     assert Document.read(tmp_path / "task.toml").table == {name: table for name, table in tables.items() if table}
