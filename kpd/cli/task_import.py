@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from kpd.text.foreign import visible
 from kpd.workspace.config import LOCAL, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import read_files
-from kpd.workspace.task import NAME, load_task
+from kpd.workspace.task import NAME, Task, load_task
 
 if TYPE_CHECKING:
     from kpd.cli.task_trial import TaskTrial
@@ -147,7 +147,7 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
     if not (files := broken(editable)):
         found.notes.append("no broken kernel was tried: kpd does not know how to break what is editable")
         return told
-    if failed := _failure(found, files, here):
+    if failed := _failure(task, files, here):
         found.draft.checked = True
         found.notes.append(f"a broken kernel fails, as it should: {failed}")
     elif answers.unchecked:
@@ -159,7 +159,7 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
             "correct the check, name one with --check, or say --unchecked",
         )
     tried = [(probe, files) for probe in PROBES if (files := nearly_right(editable, probe))]
-    found.draft.weak += [probe.weak for probe, files in tried if not _failure(found, files, here)]
+    found.draft.weak += [probe.weak for probe, files in tried if not _failure(task, files, here)]
     if not tried:
         found.notes.append(
             "constant, remembered and rounded results were not tried: no function in Python returns them"
@@ -167,13 +167,11 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
     return told
 
 
-def _failure(found: "Brought", files: dict[str, bytes], here: HostConfig) -> str:
-    """Return the first line of why the task refuses these files in place of its own; empty where they pass."""
+def _failure(task: Task, files: Mapping[str, bytes], here: HostConfig) -> str:
+    """Return the first line of why the task refuses a candidate with these files; empty where it passes."""
     from kpd.cli.task_trial import trial
-    from kpd.imports.bringing import with_kernel
 
-    with tempfile.TemporaryDirectory(prefix="kpd-broken-") as scratch:
-        failed = trial(load_task(with_kernel(found, Path(scratch), files)), here, seeds=1).problems
+    failed = trial(task, here, seeds=1, changed=files).problems
     return failed[0].splitlines()[0][:200] if failed else ""
 
 

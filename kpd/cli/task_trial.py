@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -43,13 +44,13 @@ class TaskTrial:
     margin: float | None = None
 
 
-def trial(task: Task, config: HostConfig, seeds: int = SEEDS) -> TaskTrial:
+def trial(task: Task, config: HostConfig, seeds: int = SEEDS, changed: Mapping[str, bytes] | None = None) -> TaskTrial:
     """Build the task's own kernel on this machine, and check it with so many seeds, or run its commands once.
 
-    Raises OSError.
+    With `changed` files it is a candidate that is tried, in place of the task's own kernel. Raises OSError.
     """
     with tempfile.TemporaryDirectory(prefix="kpd-task-check-") as folder:
-        return asyncio.run(_trial(task, config, Path(folder), seeds))
+        return asyncio.run(_trial(task, config, Path(folder), seeds, changed or {}))
 
 
 def has_device(kind: str, config: HostConfig) -> bool:
@@ -67,7 +68,7 @@ def has_device(kind: str, config: HostConfig) -> bool:
     return asyncio.run(found())
 
 
-async def _trial(task: Task, config: HostConfig, folder: Path, seeds: int) -> TaskTrial:
+async def _trial(task: Task, config: HostConfig, folder: Path, seeds: int, changed: Mapping[str, bytes]) -> TaskTrial:
     host = Host("local", PurePosixPath(folder), Local(), leases=config.leases)
     try:
         await host.connect()
@@ -78,7 +79,7 @@ async def _trial(task: Task, config: HostConfig, folder: Path, seeds: int) -> Ta
         spec = replace(task.check, seeds=seeds, limit_s=max(LIMIT_S, task.check.limit_s))
         seeded = task if task.bench.command is not None else replace(task, check=spec)
         bench = await prepare(host, seeded, device, lambda text: None)
-        files = read_files(task.folder, task.editable)
+        files = {**read_files(task.folder, task.editable), **changed}
         built = await bench.build(await bench.stage(files), files, lambda text: None)
         if isinstance(bench, CommandBench):
             return await _commanded(bench, built.job, task)

@@ -1,7 +1,6 @@
 """Makes a task of a folder that others wrote: recognises it, copies it, writes task.toml, and reads its benchmark."""
 
 import shlex
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,15 +150,6 @@ def refuse_unchecked(found: Brought, answers: Answers) -> None:
             f"nothing compares the results: of its correctness the benchmark says {said}. How is a candidate checked?"
         )
         raise Unclear(OpenQuestion("--check", text), OpenQuestion("--unchecked", "or is nothing to check them?"))
-
-
-def with_kernel(found: Brought, into: Path, files: dict[str, bytes]) -> Path:
-    """Copy the task to `into`, with these files in place of its own, and return its folder. Raises OSError."""
-    to = into / found.folder.name
-    shutil.copytree(found.folder, to)
-    for path, data in files.items():
-        write_atomic(to / path, data)
-    return to
 
 
 def quoted(*words: str) -> str:

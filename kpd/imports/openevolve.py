@@ -8,6 +8,7 @@ from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import OpenQuestion, Unclear
 from kpd.imports.importer import Importer
 from kpd.imports.source import ForeignFolder
+from kpd.workspace.sections import has_block
 
 NAMED = ("combined_score", "overall_score")
 """Names that evaluators give to the one figure that counts, the first first; then higher is better."""
@@ -80,8 +81,10 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
         found.put("bench", "score", "score")
         found.put("bench", "direction", "higher")
         found.assumed.append(f"the score is {', else '.join(named)}; higher is better")
-    if re.search(r"EVOLVE-BLOCK-START", folder.text(program)):
-        found.weak.append(f"a candidate may change all of {program}, also outside of its EVOLVE-BLOCK")
+    if has_block(folder.data(program)):
+        found.assumed.append(f"a candidate may change what is in the EVOLVE-BLOCK of {program}, and nothing around it")
+    else:
+        found.weak.append(f"{program} does not have one EVOLVE-BLOCK: a candidate may change all of it")
     if re.search(r"min\([^\n]*,\s*1(\.0)?\)", text):
         found.weak.append("evaluator.py caps a figure with min(…, 1): beyond that no gain is seen")
     found.weak.append("the evaluator may score what is partly right")

@@ -7,16 +7,17 @@
     …
     // ===== END HARNESS SECTION =====
 
-All that is not between the two marks of the kernel section is protected, whether a section or not.
+All that is not between the two marks of the kernel section is protected, whether a section or not. In a task with its
+own benchmark the kernel section may lie between `# EVOLVE-BLOCK-START` and `# EVOLVE-BLOCK-END` instead (or `//`).
 """
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 _MARK = re.compile(rb"[ \t]*//[ \t]*={3,}[ \t]*(END[ \t]+)?(KERNEL|HARNESS)[ \t]+SECTION\b")
-_NAMES = ("KERNEL", "END KERNEL", "HARNESS", "END HARNESS")
-Name = Literal["KERNEL", "END KERNEL", "HARNESS", "END HARNESS"]
+_BLOCK = re.compile(rb"[ \t]*(?://|#)[ \t]*(EVOLVE-BLOCK-(?:START|END))\b")
+_NAMES = ("KERNEL SECTION", "END KERNEL SECTION", "HARNESS SECTION", "END HARNESS SECTION")
+_BLOCK_NAMES = ("EVOLVE-BLOCK-START", "EVOLVE-BLOCK-END")
 
 
 class SectionError(ValueError):
@@ -51,19 +52,25 @@ class Sections:
 
 def marked(data: bytes) -> bool:
     """Return whether any line is a section's mark."""
-    return any(_MARK.match(line) for line in data.splitlines())
+    return bool(_marks(data.splitlines()))
+
+
+def has_block(data: bytes) -> bool:
+    """Return whether the file has one EVOLVE-BLOCK, and no other marks."""
+    return tuple(name for _, name in _marks(data.splitlines())) == _BLOCK_NAMES
 
 
 def split(data: bytes) -> Sections:
     """Split the content of a whole file into its sections. Raises SectionError."""
     lines = data.splitlines(keepends=True)
     found = _marks(lines)
+    names = _wanted(found)
     for number, (line, name) in enumerate(found):
-        if number >= len(_NAMES) or name != _NAMES[number]:
-            wanted = f"'{_NAMES[number]} SECTION'" if number < len(_NAMES) else "no more marks"
-            raise SectionError(line, f"'{name} SECTION' where {wanted} should be")
-    if len(found) < len(_NAMES):
-        raise SectionError(len(lines), f"no line '// ===== {_NAMES[len(found)]} SECTION ====='")
+        if number >= len(names) or name != names[number]:
+            wanted = f"{names[number]!r}" if number < len(names) else "no more marks"
+            raise SectionError(line, f"{name!r} where {wanted} should be")
+    if len(found) < len(names):
+        raise SectionError(len(lines), f"no line '{_shown(names[len(found)])}'")
     start, end = found[0][0], found[1][0] - 1
     return Sections(*(b"".join(part) for part in (lines[:start], lines[start:end], lines[end:])))
 
@@ -79,11 +86,13 @@ def splice(pristine: Sections, proposed: bytes) -> Sections:
     found = _marks(lines)
     if not found:
         return pristine.with_kernel(proposed)
-    if [name for _, name in found] == ["KERNEL", "END KERNEL"]:
+    names = _wanted(found)
+    if tuple(name for _, name in found) == names[:2]:
         start, end = found[0][0], found[1][0] - 1
-        if b"".join((*lines[: start - 1], *lines[end + 1 :])).strip():
+        if not b"".join((*lines[: start - 1], *lines[end + 1 :])).strip():
+            return pristine.with_kernel(b"".join(lines[start:end]))
+        if len(names) > 2:
             raise SectionError(start, "there is more than the kernel section, and no harness section")
-        return pristine.with_kernel(b"".join(lines[start:end]))
     whole = split(proposed)
     if _plain(whole.before) != _plain(pristine.before) or _plain(whole.after) != _plain(pristine.after):
         raise ProtectedSection
@@ -95,10 +104,22 @@ def _marks(lines: list[bytes]) -> list[tuple[int, str]]:
     found = []
     for number, line in enumerate(lines, 1):
         if mark := _MARK.match(line):
-            found.append((number, ("END " if mark[1] else "") + mark[2].decode()))
+            found.append((number, f"{'END ' if mark[1] else ''}{mark[2].decode()} SECTION"))
+        elif mark := _BLOCK.match(line):
+            found.append((number, mark[1].decode()))
     return found
+
+
+def _wanted(found: list[tuple[int, str]]) -> tuple[str, ...]:
+    """Return the marks that a file with these must have: those of a block, if it begins with one of these."""
+    return _BLOCK_NAMES if found and found[0][1] in _BLOCK_NAMES else _NAMES
+
+
+def _shown(name: str) -> str:
+    return f"# {name}" if name in _BLOCK_NAMES else f"// ===== {name} ====="
 
 
 def _plain(text: bytes) -> list[bytes]:
     """Return the lines in the form in which they are compared: marks without their words, no blanks at line ends."""
-    return [mark[0] if (mark := _MARK.match(line)) else line.rstrip() for line in text.strip().splitlines()]
+    lines = text.strip().splitlines()
+    return [mark[0] if (mark := _MARK.match(line) or _BLOCK.match(line)) else line.rstrip() for line in lines]

@@ -170,7 +170,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     needed = () if bring else language.files
     editable = _editable(folder, document, section, (*JUDGES, *needed[1:]))
     files = tuple(task_files(folder, section.records))
-    sectioned = _sectioned(folder, files, editable, language) if language.sectioned else ""
+    sectioned = _sectioned(folder, files, editable, language) if language.sectioned else _block(folder, editable, bring)
     for name in () if sectioned else needed:
         if name not in files:
             raise TaskError(folder / name, 0, "no such file", f"a task in {section.language} needs it")
@@ -279,6 +279,12 @@ def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...], 
     except sections.SectionError as err:
         raise TaskError(folder / name, err.line, str(err), "mark one kernel and one harness section") from err
     return name
+
+
+def _block(folder: Path, editable: tuple[str, ...], bring: bool) -> str:
+    """Return the one editable file with an EVOLVE-BLOCK, in a task with its own benchmark; empty without one."""
+    found = [name for name in editable if bring and sections.has_block((folder / name).read_bytes())]
+    return found[0] if len(found) == 1 else ""
 
 
 def _profile(document: Document, spec: ProfileSpec) -> ProfileSpec:

@@ -119,3 +119,12 @@ def yours(task: Task, files: Files) -> Files:
         return {path: split(data).kernel if path == task.sectioned else data for path, data in files.items()}
     except SectionError:
         return files
+
+
+def around(task: Task, files: Files) -> str:
+    """Return the text around the one section that may change, in a task with its own benchmark; empty without one."""
+    try:
+        whole = split(files[task.sectioned]) if task.sectioned and task.bench.command is not None else None
+    except SectionError:
+        return ""
+    return (whole.before + whole.after).decode(errors="replace") if whole is not None else ""

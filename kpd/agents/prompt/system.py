@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from kpd.agents.agent import Context
 from kpd.agents.prompt import ground_rules, history, machine, skill_choice
-from kpd.agents.prompt.anchor import Anchored
+from kpd.agents.prompt.anchor import Anchored, around
 from kpd.agents.prompt.background import Background, pinned
 from kpd.agents.prompt.blocks import PromptBlock
 from kpd.agents.prompt.quoting import close_fences, fenced, quoted, readable
@@ -161,3 +161,5 @@ def _source(context: Context, shown: Anchored) -> Iterator[str]:
     for path, data in sorted(shown.files.items()):
         section = ", its kernel section, which alone is yours" if path == context.task.sectioned else ""
         yield f"`{path}` of iteration {shown.since[path]}{section}:\n{source(path, data)}"
+        if section and (outside := around(context.task, context.incumbent)):
+            yield f"`{path}` around that section, protected:\n{source(path, cut(outside, LONGEST_FILE).encode())}"

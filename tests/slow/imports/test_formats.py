@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kpd.measure.screen import spliced
+from kpd.workspace.sections import ProtectedSection
 from kpd.workspace.task import load_task
 from tests.support.cli.roots import root
 from tests.support.imports import pilot
@@ -195,7 +197,10 @@ def test_an_example_of_openevolve(root: Path, tmp_path: Path, capsys: pytest.Cap
     task = load_task(root / "tasks" / "evolve")
     assert (task.editable, task.bench.direction) == (("initial_program.py",), "higher")
     assert told["read"] == {"score": "score", "value": 0.8}
-    assert told["weak"][0].startswith("a candidate may change all")
+    assert any("what is in the EVOLVE-BLOCK of initial_program.py" in text for text in told["assumed"])
+    assert task.sectioned == "initial_program.py"
+    with pytest.raises(ProtectedSection):
+        spliced(task, {"initial_program.py": EVOLVED["initial_program.py"].encode() + b"print('{}')\n"})
     assert any("correctness is 0.5" in note for note in told["notes"]), told["notes"]
 
 

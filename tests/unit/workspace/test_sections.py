@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.workspace.sections import ProtectedSection, SectionError, marked, splice, split
+from kpd.workspace.sections import ProtectedSection, SectionError, has_block, marked, splice, split
 
 FILE = b"""\
 #include <stdint.h>
@@ -92,3 +92,50 @@ def test_marks_that_are_not_in_order_are_refused(file: bytes, line: int, said: s
 def test_a_candidate_with_marks_in_disorder_is_refused() -> None:
     with pytest.raises(SectionError, match="'KERNEL SECTION' where 'END KERNEL SECTION'"):
         splice(split(FILE), b"// ===== KERNEL SECTION =====\n" + FILE)
+
+
+BLOCK = b"""\
+import random
+# EVOLVE-BLOCK-START
+def search():
+    return 1
+# EVOLVE-BLOCK-END
+
+
+def run():
+    return search()
+"""
+INNER = b"def search():\n    return 1\n"
+BETTER = b"import math\n\n\ndef search():\n    return math.pi\n"
+
+
+@pytest.mark.parametrize(
+    "proposed",
+    [
+        BLOCK.replace(INNER, BETTER), BETTER, b"# EVOLVE-BLOCK-START\n" + BETTER + b"# EVOLVE-BLOCK-END\n",
+        BLOCK.replace(INNER, BETTER).replace(b"-START", b"-START: search").replace(b"search()\n", b"search()  \n", 2),
+    ],
+)  # fmt: skip
+def test_only_what_is_in_the_block_is_taken(proposed: bytes) -> None:
+    assert has_block(BLOCK) and split(BLOCK).kernel == INNER
+    assert splice(split(BLOCK), proposed).whole.replace(b"search():  \n", b"search():\n") == BLOCK.replace(
+        INNER, BETTER
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"import random\n", b""), (b"def run():", b"def run(a=1):"), (b"\n\ndef run", b"\nx = 1\ndef run")],
+)
+def test_what_is_around_a_block_is_protected(old: bytes, new: bytes) -> None:
+    with pytest.raises(ProtectedSection):
+        splice(split(BLOCK), BLOCK.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "odd", [BLOCK + BLOCK, BLOCK.replace(b"-START", b"-END"), BLOCK.replace(b"# EVOLVE-BLOCK-END\n", b""), FILE + BLOCK]
+)
+def test_what_has_not_one_block_is_no_file_in_sections(odd: bytes) -> None:
+    assert not has_block(odd)
+    with pytest.raises(SectionError):
+        split(odd)
