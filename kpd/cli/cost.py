@@ -4,12 +4,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from kpd.cli import labels
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.model.spending import dollars
+from kpd.text import numbers
 from kpd.workspace.config import load_config
 
 COUNTS = ("CALLS", "INPUT", "CACHE WRITE", "CACHE READ", "OUTPUT", "USD")
@@ -48,7 +48,7 @@ def _run(found: dict[str, Any]) -> None:
         out("")
     _table(("RUN",), [((found["run"],), found["spend"])])
     if found["cut"]:
-        narrate(f"{labels.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
+        narrate(f"{numbers.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
 
 
 def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Spend]]) -> None:

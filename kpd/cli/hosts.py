@@ -4,13 +4,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kpd.cli import checks, labels
+from kpd.cli import checks
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import INFRA, OK, USAGE, CliError
 from kpd.cli.parser import add_json, add_workspace_below
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, wrapped
 from kpd.client import ask
 from kpd.hosts.preflight.gpus import listed
+from kpd.text import numbers
 from kpd.wire import DaemonError
 from kpd.workspace.config import LOCAL
 from kpd.workspace.paths import Workspace
@@ -110,7 +111,7 @@ def report(
 def _peaks(measured: dict[str, Any]) -> str:
     """Format the measured peaks of a GPU, or of the host's CPU; empty where they were not measured."""
     units = (("bandwidth_gbs", "GB/s"), ("peak_gflops", "GFLOP/s"))
-    return ", ".join(f"{labels.number(measured[key])} {unit}" for key, unit in units if measured[key] is not None)
+    return ", ".join(f"{numbers.number(measured[key])} {unit}" for key, unit in units if measured[key] is not None)
 
 
 PATIENCE_S = 5.0

@@ -5,6 +5,7 @@ from typing import Any
 
 from kpd.model import scores
 from kpd.model.verdicts import Gain
+from kpd.text import numbers
 from kpd.text.gains import column
 
 HELD = "‖ held"
@@ -28,34 +29,6 @@ def sign(shown: Mapping[str, Any]) -> str:
 def gain(verdict: dict[str, Any] | None) -> str:
     """Format a gain as a factor with its interval, for a column: `1.034× [1.025, 1.043]`."""
     return "" if verdict is None else column(Gain(**verdict["gain"]).speedup)
-
-
-def number(value: float | None) -> str:
-    """Format a number with about four significant digits, and an exponent only for very large or small ones."""
-    if value is None:
-        return ""
-    if value and not 1e-3 <= abs(value) < 1e7:
-        return f"{value:.3e}"
-    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
-    text = f"{value:,.{digits}f}"
-    return text if value % 1 or digits == 0 else f"{value:,.0f}"
-
-
-def counted(count: int, what: str) -> str:
-    """Format a count with its noun: 1 call, 2 calls."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def duration(seconds: float) -> str:
-    """Format a duration: 0.4 s, 12 s, 3 min 20 s, 2 h 5 min, 3 d 4 h."""
-    if seconds < 10:
-        return f"{max(seconds, 0):.1f} s"
-    whole = round(seconds)
-    for big, small, size in (("d", "h", 86_400), ("h", "min", 3600), ("min", "s", 60)):
-        if whole >= size:
-            rest = whole % size // {"h": 3600, "min": 60, "s": 1}[small]
-            return f"{whole // size} {big}" + (f" {rest} {small}" if rest else "")
-    return f"{whole} s"
 
 
 def outcome(iteration: dict[str, Any]) -> str:
@@ -83,7 +56,7 @@ def now(run: dict[str, Any], at: float, held: bool = False) -> str:
     if current is None:
         return "between iterations" if run["count"] else "making the task ready"
     attempt = f", attempt {current['attempt']}" if current["attempt"] > 1 else ""
-    since = f" for {duration(at - current['step_started'])}" if current["step"] and not held else ""
+    since = f" for {numbers.duration(at - current['step_started'])}" if current["step"] and not held else ""
     return f"iteration {current['number']}: {current['step'] or 'starting'}{since}{attempt}"
 
 

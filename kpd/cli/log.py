@@ -17,7 +17,7 @@ from kpd.model.fold import fold
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.subscription import Client
-from kpd.text import json_views
+from kpd.text import json_views, numbers
 from kpd.text.endings import of_run, run_ended
 from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
@@ -99,7 +99,7 @@ def cells(run_id: str, it: dict[str, Any], incumbent: bool) -> tuple[str, ...]:
     name = f"{run_id}.{it['number']}{'*' if incumbent else ''}"
     gain = "" if it["outcome"] == "baseline" else labels.gain(it["verdict"])
     why = it["reason"] if it["outcome"] in ("failed", "infra") and it["reason"] else it["memo"]
-    return name, labels.outcome(it), labels.number(it["score"]), gain, it["agent"], why
+    return name, labels.outcome(it), numbers.number(it["score"]), gain, it["agent"], why
 
 
 def row(texts: tuple[str, ...], limit: int | None) -> str:

@@ -62,6 +62,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("show", "show one iteration in full", "show"),
             Verb("cases", "show the speed-up of the incumbent and of the best candidate in each case", "cases"),
             Verb("diff", "show what an iteration changed", "show"),
+            Verb("report", "make a page of a run that you can send: one HTML file", "run_report"),
             Verb("cost", "show the cost of models: tokens and dollars by run, iteration and purpose", "cost"),
             Verb("tools", "show which tools agents called in their sessions, and their trials", "tools"),
             Verb("events", "show the event log", "events"),

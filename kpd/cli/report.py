@@ -13,6 +13,7 @@ from kpd.model.profiles import ESTIMATED, MANY_CASES
 from kpd.model.spending import dollars
 from kpd.model.verdicts import Gain, ratio_of
 from kpd.profile.changes import changes
+from kpd.text import numbers
 from kpd.text.confinement import lacks, means
 from kpd.text.endings import TURN_ENDS
 from kpd.text.gains import brief, cell, times
@@ -107,7 +108,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if it["override"]:
         yield from _field("override", it["override"]["text"], limit)
     if it["score"] is not None:
-        score = f"{labels.number(it['score'])} {labels.unit(_card(shown))}"
+        score = f"{numbers.number(it['score'])} {labels.unit(_card(shown))}"
         yield from _field("score", f"{score}{_share(shown)}, as measured then", limit)
     if headline := shown["headline"]:
         why = f": {headline['reason']}" if headline["reason"] else ""
@@ -134,8 +135,8 @@ def _session(it: Answer) -> str:
     if found["end"]:
         told.append(TURN_ENDS[found["end"]])
     if found["claimed_us"] is not None:
-        measured = "" if it["score"] is None else f", measured {labels.number(it['score'])}"
-        told.append(f"said {labels.number(found['claimed_us'])} µs{measured}")
+        measured = "" if it["score"] is None else f", measured {numbers.number(it['score'])}"
+        told.append(f"said {numbers.number(found['claimed_us'])} µs{measured}")
     if found["refused"]:
         told.append(f"refused {found['refused']} wishes")
     if found["online"]:
@@ -150,7 +151,7 @@ def _session(it: Answer) -> str:
 def _cost(spend: Answer) -> str:
     tokens = sum(spend["usage"].values())
     unknown = " + ?" if spend["unpriced"] else ""
-    return f"{dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {labels.counted(spend['calls'], 'call')}"
+    return f"{dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {numbers.counted(spend['calls'], 'call')}"
 
 
 def _share(shown: Answer) -> str:
@@ -178,7 +179,7 @@ def _expected(shown: Answer) -> str:
         return f"{text}: not measured"
     went = "up" if after > before else "down" if after < before else "nowhere"
     held = "as expected" if went == expected["direction"] else "not as expected"
-    return f"{text}: it went {went}, {labels.number(before)} → {labels.number(after)}, {held}"
+    return f"{text}: it went {went}, {numbers.number(before)} → {numbers.number(after)}, {held}"
 
 
 def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
@@ -195,13 +196,13 @@ def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
 
 
 def _on_cpu(case: Answer) -> tuple[str, ...]:
-    times = labels.number(case["candidate_us"]), labels.number(case["incumbent_us"])
-    return (case["case"], *times, _gain(case), labels.number(case["roofline_us"]), _of_roofline(case))
+    times = numbers.number(case["candidate_us"]), numbers.number(case["incumbent_us"])
+    return (case["case"], *times, _gain(case), numbers.number(case["roofline_us"]), _of_roofline(case))
 
 
 def _on_gpu(case: Answer) -> tuple[str, ...]:
     event, device, warm, before = (
-        labels.number(case[name]) for name in ("candidate_us", "device_us", "warm_us", "incumbent_us")
+        numbers.number(case[name]) for name in ("candidate_us", "device_us", "warm_us", "incumbent_us")
     )
     return case["case"], event, device, _launching(case), warm, before, _gain(case), _of_roofline(case)
 
@@ -283,7 +284,7 @@ def _moved(shown: Answer, limit: int | None) -> Iterator[str]:
     for change in moved:
         metric = describe(change.metric)
         unit = metric.unit if metric else ""
-        rows.append((_label(change.metric), labels.number(change.before), labels.number(change.after), unit))
+        rows.append((_label(change.metric), numbers.number(change.before), numbers.number(change.after), unit))
     if rows:
         head = ("METRIC", f"ITERATION {shown['iteration']['parent']}", "NOW", "UNIT")
         yield from table(head, rows, limit, right=f"ITERATION_{shown['iteration']['parent']} NOW")

@@ -10,6 +10,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, colours, columns, narrate, out, out_json, paint, table, wrapped
+from kpd.text import numbers
 
 NOTICES = 5
 ENDED = 3
@@ -62,7 +63,7 @@ def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) 
         if task["error"]:
             yield from wrapped(f"✗ task {task['name']}: {task['error']}", limit)
     for notice in status["notices"][-NOTICES:]:
-        ago = labels.duration(now - notice["at"])
+        ago = numbers.duration(now - notice["at"])
         yield from wrapped(f"{labels.LEVELS[notice['level']]} {notice['text']} ({ago} ago)", limit)
 
 
@@ -99,7 +100,7 @@ def best(run: dict[str, Any], card: Mapping[str, Any]) -> str:
     found = run["best"]
     if run["headline"] is not None:
         return str(run["headline"]["text"])
-    return "" if found is None or not found["score"] else f"{labels.number(found['score'])} {labels.unit(card)}"
+    return "" if found is None or not found["score"] else f"{numbers.number(found['score'])} {labels.unit(card)}"
 
 
 def queue_arguments(parser: ArgumentParser) -> None:

@@ -4,13 +4,13 @@ import re
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from kpd.cli import labels
 from kpd.cli.ask import command, query, workspace
 from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.operate import add_arguments, agents, given
 from kpd.cli.parser import add_json, count
 from kpd.cli.terminal_text import clean, columns, line, narrate, out, out_json, table
 from kpd.operations.runs import ChangeAgent, ChangeBudget, SteerRun
+from kpd.text import numbers
 
 RUN = re.compile(r"r\d+")
 
@@ -91,7 +91,7 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         ("iterations", str(most["iterations"]), str(found["counted"]), left(most["iterations"], found["counted"])),
         ("patience", str(most["patience"]), str(found["in_vain"]), left(most["patience"], found["in_vain"])),
         ("dollars", usd[0], dollars(found["usd"]), usd[1]),
-        ("stop score", labels.number(most["stop_score"]), labels.number(found["score"]), ""),
+        ("stop score", numbers.number(most["stop_score"]), numbers.number(found["score"]), ""),
         ("least gain, %", f"{most['min_gain_pct']:g}", "", ""),
         ("fix attempts", str(most["fix_attempts"]), "", ""),
     ]

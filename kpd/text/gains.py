@@ -31,7 +31,12 @@ def speedup(found: Speedup) -> str:
 
 def column(found: Speedup) -> str:
     """Format a speed-up for a column: `7.19× [7.01, 7.38]`."""
-    return f"{times(found.ratio)} [{_plain(found.low)}, {_plain(found.high)}]"
+    return f"{times(found.ratio)} {ends(found)}"
+
+
+def ends(found: Speedup) -> str:
+    """Format the interval of a speed-up alone: `[7.01, 7.38]`."""
+    return f"[{_plain(found.low)}, {_plain(found.high)}]"
 
 
 def cell(found: Gain) -> str:

@@ -8,6 +8,7 @@ from hypothesis import example, given, strategies as st
 
 from kpd.cli import labels
 from kpd.cli.terminal_text import clean, cut, line, pad, paint, table, width, wrapped
+from kpd.text import numbers
 from kpd.text.foreign import visible
 
 hostile = st.text(st.characters(codec=None), max_size=60)
@@ -77,7 +78,7 @@ def test_paint() -> None:
      (3600, "1 h"), (273_600, "3 d 4 h"), (-1, "0.0 s")],
 )  # fmt: skip
 def test_durations(seconds: float, text: str) -> None:
-    assert labels.duration(seconds) == text
+    assert numbers.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_durations(seconds: float, text: str) -> None:
      (12345.6, "12,346"), (2e9, "2.000e+09"), (40.0, "40")],
 )  # fmt: skip
 def test_numbers(value: float | None, text: str) -> None:
-    assert labels.number(value) == text
+    assert numbers.number(value) == text
 
 
 def test_a_gain_is_told_as_a_factor() -> None:
