@@ -4,8 +4,12 @@
 
 #include <math.h>
 
+#include <algorithm>
+#include <vector>
+
 enum { A, B, C, BUFFERS };
 enum { M, N, K };
+constexpr size_t kRows = 8; // of the product, for which an element of b is made a double once
 
 static const kpd_case kConfigs[] = {
     {"1024x1024x1024", {1024, 1024, 1024}, KPD_TIME_ONLY},
@@ -39,16 +43,18 @@ struct product {
 
 static void some_rows(void *context, size_t from, size_t to) {
     const product *p = (const product *)context;
-    for (size_t i = from; i < to; i++) {
-        double *row = p->want + i * p->n, *size = p->scale + i * p->n;
-        for (size_t j = 0; j < p->n; j++) row[j] = size[j] = 0.0;
+    std::vector<double> b(p->n);
+    std::fill(p->want + from * p->n, p->want + to * p->n, 0.0);
+    std::fill(p->scale + from * p->n, p->scale + to * p->n, 0.0);
+    for (size_t i = from; i < to; i += kRows) {
         for (size_t l = 0; l < p->k; l++) {
-            float a = kpd_f16(p->a[i * p->k + l]);
-            const uint16_t *b = p->b + l * p->n;
-            for (size_t j = 0; j < p->n; j++) {
-                double product = (double)a * kpd_f16(b[j]);
-                row[j] += product;
-                size[j] += fabs(product);
+            for (size_t j = 0; j < p->n; j++) b[j] = kpd_f16(p->b[l * p->n + j]);
+            for (size_t r = i; r < std::min(to, i + kRows); r++) {
+                double a = kpd_f16(p->a[r * p->k + l]), *row = p->want + r * p->n, *size = p->scale + r * p->n;
+                for (size_t j = 0; j < p->n; j++) {
+                    row[j] += a * b[j];
+                    size[j] += fabs(a * b[j]);
+                }
             }
         }
     }
@@ -58,7 +64,7 @@ static void some_rows(void *context, size_t from, size_t to) {
 static void scaled_oracle(const kpd_case *c, void *const *data, double *const *want, double *const *scale) {
     size_t n = (size_t)c->dims[N], k = (size_t)c->dims[K];
     product p = {(const uint16_t *)data[A], (const uint16_t *)data[B], want[C], scale[C], n, k};
-    kpd_parallel((size_t)c->dims[M], 1 + 100000 / (n * k), some_rows, &p);
+    kpd_parallel((size_t)c->dims[M], kRows + 100000 / (n * k), some_rows, &p);
 }
 
 static void call(const kpd_case *c, void *const *device, cudaStream_t stream) {
