@@ -3,10 +3,13 @@
     python benchmarks/cheats.py [--language c] [--class NAME] [--only NAME] [--seconds N] [--sample N] [--sharded I/N]
 
 A real daemon runs the kernels of tests/cheats as candidates of the tasks that they are for, one after another, with
-all of kpd's steps. Attacks are measured against the task's own kernel, honest kernels against a slow one, so that all
-audits of what would be accepted see them. What an attack writes goes to bait folders, which are compared before and
-after, as are the built objects, the files of tasks, processes and settings of the GPU. After `--seconds` none is begun.
-`--sample N` takes N kernels of each class. Prints one JSON object; progress goes to stderr.
+all of kpd's steps but profiling. Attacks are measured against the task's own kernel, honest kernels against a slow one,
+so that all audits of what would be accepted see them: after each that is accepted the run is rolled back to its
+baseline. An attack is accepted only if compute-sanitizer, where it is there, has let it pass; it does not look at
+honest kernels. What an attack writes goes to bait folders, which are compared before and after, as are the built
+objects, the files of tasks, processes and settings of the GPU. After `--seconds` none is begun. `--sample N` takes N
+kernels of each class, `--sharded I/N` one of N parts, each with few tasks. Prints one JSON object; progress goes to
+stderr.
 """
 
 import argparse
@@ -44,6 +47,8 @@ HOME = "KPD_CHEATS_HOME"
 KEY = "kpd-bait-key"
 LONGEST_S = 300.0
 """A kernel that has not ended by then has stopped the queue."""
+HONEST_COST = 2
+"""How many times as long as an attack an honest kernel takes: it comes to all audits."""
 Group = tuple[str, bool, list[Kernel]]
 """A task, whether the kernels are honest, and the kernels."""
 
@@ -105,6 +110,8 @@ class Arena:
             (folder / path.name).write_bytes(path.read_bytes())
         if slow:
             toml = (folder / "task.toml").read_text().replace(f'name = "{task}"', f'name = "{name}"')
+            if self.language == "cuda":
+                toml = toml.replace("[check]\n", "[check]\nsanitizer = false\n")
             (folder / "task.toml").write_text(toml)
             kernel = load_task(folder).editable[0]
             if (text := slowed(self.language, task)) is not None:
@@ -113,17 +120,21 @@ class Arena:
                 (folder / "build.json").write_text('{"flags": "-O0"}')
         return name
 
-    def put_candidates(self, name: str, kernels: list[Kernel]) -> str:
-        """Write the candidates' folders; return the agent that proposes them."""
+    def put_candidates(self, name: str, kernels: list[Kernel]) -> Path:
+        """Write the candidates' folders into one folder, and return that."""
         folder = Path(tempfile.mkdtemp(prefix="candidates-", dir=self.workspace.root))
+        for number, kernel in enumerate(kernels):
+            self.put_candidate(folder, name, number, kernel)
+        return folder
+
+    def put_candidate(self, folder: Path, name: str, number: int, kernel: Kernel) -> None:
+        """Write the folder of the candidate that is proposed as number `number`."""
         task = load_task(self.workspace.tasks / name)
         original = (shipped("tasks") / task.name.removesuffix("_slow") / task.editable[0]).read_text()
-        for number, kernel in enumerate(kernels):
-            one = folder / f"{number:03}_{kernel.name}"
-            one.mkdir()
-            for path, text in kernel.files(self.places, task.editable, original).items():
-                (one / path).write_text(text)
-        return f"script:{folder.name}"
+        one = folder / f"{number:03}_{kernel.name}"
+        one.mkdir()
+        for path, text in kernel.files(self.places, task.editable, original).items():
+            (one / path).write_text(text)
 
     def before(self) -> None:
         """Note how things are before a kernel is tried."""
@@ -145,7 +156,7 @@ class Arena:
 
 
 class Trial:
-    """Runs kernels of one task in one daemon, in as many runs as it takes: an accepted one ends a run."""
+    """Runs kernels in one daemon, those of a task in one run, unless one of them leaves something."""
 
     def __init__(
         self, arena: Arena, daemon: OwnDaemon, facts: "asyncio.Queue[e.Fact]", until: float, results: list[Result]
@@ -160,27 +171,27 @@ class Trial:
         """Try what there is; return what is left to do, which is some when a fresh workspace is needed."""
         while work and time.monotonic() < self._until:
             task, honest, kernels = work[0]
-            ended = await self._some(self._arena.put_task(task, honest), kernels)
-            rest = kernels[ended:]
+            rest = await self._some(self._arena.put_task(task, honest), kernels)
             work = [*([(task, honest, rest)] if rest else []), *work[1:]]
             last = self.results[-1]
             if last.stopped or any(left.startswith("changed") for left in last.left):
                 break
         return work
 
-    async def _some(self, task: str, kernels: list[Kernel]) -> int:
-        """Run until one is accepted or stops the queue; return how many have ended."""
-        agent = self._arena.put_candidates(task, kernels)
+    async def _some(self, task: str, kernels: list[Kernel]) -> list[Kernel]:
+        """Run until one stops the queue or leaves something; return those that have not ended."""
+        folder = self._arena.put_candidates(task, kernels)
         while not self._facts.empty():
             self._facts.get_nowait()
         answer = await self._daemon.command(
-            "run", task=task, agent=agent, iterations=len(kernels), patience=len(kernels) + 1
+            "run", task=task, agent=f"script:{folder.name}", iterations=len(kernels), patience=len(kernels) + 1
         )
         run = answer["run"]
-        done = 0
-        result = Result(kernels[0].name, kernels[0].kind, kernels[0].task, "")
-        begun = False
-        while done < len(kernels):
+        left = list(kernels)
+        unseen: dict[int, Result] = {}
+        sanitizes = begun = False
+        result = _blank(left[0])
+        while left:
             try:
                 async with asyncio.timeout(LONGEST_S):
                     fact = await self._next(run)
@@ -197,25 +208,48 @@ class Trial:
                     say(f"{self.results[-1].name} stopped what came after it: {result.stopped[-1]}")
                     break
                 result.outcome = result.outcome or "stopped"
-                done += 1
-                self._end(result)
+                left.pop(0)
+                await self._end(result)
                 break
+            sanitizes = fact.present if isinstance(fact, e.SanitizerFound) else sanitizes
             if not isinstance(fact, e.IterationFact) or fact.iteration == 0:
+                continue
+            if isinstance(fact, e.Sanitized):
+                _note_fault(unseen.pop(fact.iteration), fact)
                 continue
             if isinstance(fact, e.IterationStarted):
                 begun = True
-                self._arena.before()
+                await asyncio.to_thread(self._arena.before)
                 continue
             _note(result, fact)
             if isinstance(fact, e.IterationEnded):
-                done += 1
-                self._end(result)
-                if fact.outcome == "accepted" or result.left or time.monotonic() >= self._until:
+                left.pop(0)
+                if fact.outcome == "accepted" and sanitizes:
+                    unseen[fact.iteration] = result
+                if fact.outcome == "accepted" and left:
+                    left.append(left.pop(0))
+                    self._arena.put_candidate(folder, task, len(list(folder.iterdir())), left[-1])
+                    await self._roll_back(run)
+                await self._end(result)
+                if result.left or not left or time.monotonic() >= self._until:
                     break
-                if done < len(kernels):
-                    result = Result(kernels[done].name, kernels[done].kind, kernels[done].task, "")
+                result = _blank(left[0])
+        while unseen and isinstance(fact := await self._next(run), e.RunFact) and not isinstance(fact, e.RunEnded):
+            if isinstance(fact, e.Sanitized):
+                _note_fault(unseen.pop(fact.iteration), fact)
         await self._stop(run)
-        return done
+        return left
+
+    async def _roll_back(self, run: str) -> None:
+        """Make the baseline the incumbent again, and skip the iteration that has begun against another one."""
+        await self._daemon.command("rollback", iteration=f"{run}.0", force=True)
+        while not isinstance(fact := await self._next(run), e.IterationEnded):
+            if fact is None or isinstance(fact, e.RunPaused | e.RunEnded | e.QueueHeld):
+                if fact is not None:
+                    self._facts.put_nowait(fact)  # it is told of the next one
+                return
+            if isinstance(fact, e.IterationStarted):
+                await self._daemon.command("skip", run=run)
 
     async def _next(self, run: str) -> e.Fact | None:
         """Return the next fact of the run, or of none; None when the daemon has ended."""
@@ -237,8 +271,8 @@ class Trial:
             await self._daemon.command("resume")
         await self._daemon.command("stop", run=run)
 
-    def _end(self, result: Result) -> None:
-        result.left = self._arena.left()
+    async def _end(self, result: Result) -> None:
+        result.left = await asyncio.to_thread(self._arena.left)
         self.results.append(result)
         say(
             f"{result.kind}/{result.name}: {result.verdict} ({result.outcome}) {result.why}"
@@ -246,6 +280,17 @@ class Trial:
             f"{' LEFT ' + ', '.join(result.left[:4]) if result.left else ''}"
             f"{' STOPPED ' + ', '.join(result.stopped) if result.stopped else ''} {sum(result.seconds.values()):.1f} s"
         )
+
+
+def _blank(kernel: Kernel) -> Result:
+    return Result(kernel.name, kernel.kind, kernel.task, "")
+
+
+def _note_fault(result: Result, fact: e.Sanitized) -> None:
+    """Note that compute-sanitizer has refused what was accepted, if it has."""
+    if fact.fault is not None:
+        result.outcome, result.why = "unsound", endings.iteration_ended(fact.fault)[:300]
+        say(f"{result.kind}/{result.name}: {result.verdict} after all: {result.why}")
 
 
 def _tampered(fact: e.Fact) -> bool:
@@ -307,7 +352,9 @@ def chosen(args: argparse.Namespace) -> list[Kernel]:
                 some.append(kernel)
         found = some
     index, _, count = args.sharded.partition("/")
-    return found[int(index) :: int(count)]
+    found.sort(key=lambda one: (one.task, one.honest))
+    costs = list(itertools.accumulate(HONEST_COST if one.honest else 1 for one in found))
+    return [one for one, cost in zip(found, costs, strict=True) if (cost - 1) * int(count) // costs[-1] == int(index)]
 
 
 async def tried(args: argparse.Namespace, home: Path) -> tuple[list[Result], int]:
@@ -380,7 +427,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after this time")
     parser.add_argument("--sample", type=int, default=0, help="so many of each class")
-    parser.add_argument("--sharded", default="0/1", metavar="I/N", help="every Nth kernel, from number I on")
+    parser.add_argument("--sharded", default="0/1", metavar="I/N", help="part I of N, from part 0 on")
     args = parser.parse_args()
     if HOME in os.environ:
         results, asked = asyncio.run(tried(args, Path(os.environ[HOME])))

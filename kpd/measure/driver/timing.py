@@ -107,10 +107,11 @@ async def time_pair(
     that was ended early is read as far as it got, so there may be fewer samples. Which object is loaded first
     alternates with the process number; where stack and heap begin is drawn for each process, and so is what `place`
     draws (None: nothing). Raises CheckFailed when an output is wrong after it was timed, and HostError. With `alone`,
-    processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate.
+    processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate. The results of the
+    incumbent alone are not looked at: it was accepted before.
     """
     arguments = (bench.quads, CASE_LIMIT_MS)
-    program = jobs.words([*harness.command(tolerance, reference), "time"])
+    program = jobs.words(harness.command(tolerance, reference))
     place = place or copied(host)
 
     def chosen(who: str, then: str, otherwise: str, to: str, seed: str) -> str:
@@ -120,7 +121,7 @@ async def time_pair(
     # file for all processes that would look like a gain in each. They are made before the last ones are removed: else
     # they would get the same pages. Both lie in one folder, under names of their own: a path is loaded only once. A
     # seed goes through a pipe: `printf` is built into the shell, so no process shows it among its arguments.
-    timed = f'{program} a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
+    timed = f'{program} "$mode" a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
     one = f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" {timed}'
     # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
     gpu = where is not None and where.lease is not None and where.lease.gpu
@@ -135,7 +136,8 @@ async def time_pair(
         f"  {guarded}\n"
         f"  {chosen('b', candidate, incumbent, 'a$n.so', '$drawn_a')}\n"
         f"  {chosen('a', incumbent, candidate, 'b$n.so', '$drawn_b')}\n"
-        '  pad=$(printf "%${pad}s" "")\n'
+        '  pad=$(printf "%${pad}s" "") mode=time\n'
+        '  [ "$who" != a ] || mode=alone\n'
         f"{turn}"
         "done\n"
         f"{wait}\n"

@@ -38,9 +38,15 @@ double least_step(kpd_type type) { return ldexp(1.0, format_of(type).least - for
 
 double step_at(kpd_type type, double value) {
     format f = format_of(type);
-    int exponent = f.least + 1;
-    if (value != 0.0) frexp(value, &exponent); /* |value| = m · 2^exponent with m from 0.5 to 1 */
-    return ldexp(1.0, (exponent - 1 < f.least ? f.least : exponent - 1) - f.fraction);
+    uint64_t bits;
+    double step;
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7FFu) - 1023; /* |value| = m · 2^exponent with m from 1 to 2, or it is below all of these */
+    exponent = (exponent < f.least ? f.least : exponent) - f.fraction;
+    if (exponent < -1022) return ldexp(1.0, exponent); /* which takes far longer */
+    bits = (uint64_t)(exponent + 1023) << 52;
+    memcpy(&step, &bits, sizeof step);
+    return step;
 }
 
 double value_of(kpd_type type, const void *data, size_t i) {

@@ -151,6 +151,10 @@ static int time_one(int number, int quads, kpd_rng *rng) {
     await_turn();
     if (!loaded()) return 0; /* only now: whoever's turn it is may be writing its report */
     if (!timed(number, quads, seed, rng, &seen)) return 0;
+    if (job.trusted) {
+        print_case(v, &seen);
+        return 1;
+    }
     worker_fetch(number, seen.set);
     if (!answered(CANDIDATE, v, timed_name(), "timing")) return 0;
     arena_replay(v, seed, (uint64_t)seen.set, seen.turns);

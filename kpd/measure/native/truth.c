@@ -78,6 +78,8 @@ static double apart(kpd_type type, double got, double want, double tolerance, in
 /* How many times the tolerance an element is off. */
 static double multiple_of(const comparison *c, size_t i) {
     kpd_type type = c->buffer->type;
+    float single = (float)c->want[i];
+    if (type == KPD_F32 && c->how->kind == EXACT && !memcmp((const float *)c->data + i, &single, sizeof single)) return 0.0;
     if (type == KPD_I64) return bits_at(type, c->data, i) == ((const uint64_t *)(const void *)c->want)[i] ? 0.0 : HOPELESS;
     double got = value_of(type, c->data, i), want = c->want[i];
     if (is_integer(type)) return got == want ? 0.0 : HOPELESS;

@@ -3,8 +3,8 @@
     bench NAME=VALUE … describe
     bench … check KERNEL SEEDS LIMIT_MS          bench … bounds KERNEL FILE LIMIT_MS
     bench … repeat KERNEL HOW MS LIMIT_MS        bench … time A B ORDER QUADS LIMIT_MS
-    bench … fresh A B ORDER MS LIMIT_MS          bench run KERNEL CALLS
-    bench … times A B QUADS LIMIT_MS PROCESSES
+    bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
+    bench … times A B QUADS LIMIT_MS PROCESSES   bench run KERNEL CALLS
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
@@ -121,12 +121,13 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "bounds": checking.bounds,
     "repeat": checking.repeat,
     "time": timing.time_both,
+    "alone": timing.time_both,
     "fresh": timing.fresh,
     "run": timing.run,
 }
 EMPTY: dict[str, dict[str, Any]] = {
-    "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "fresh": {"cases": {}},
-    "run": {},
+    "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "alone": {"cases": {}},
+    "fresh": {"cases": {}}, "run": {},
 }  # fmt: skip
 
 if __name__ == "__main__":
