@@ -107,8 +107,8 @@ async def time_pair(
     that was ended early is read as far as it got, so there may be fewer samples. Which object is loaded first
     alternates with the process number; where stack and heap begin is drawn for each process, and so is what `place`
     draws (None: nothing). Raises CheckFailed when an output is wrong after it was timed, and HostError. With `alone`,
-    processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate. The results of the
-    incumbent alone are not looked at: it was accepted before.
+    processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate. The results of
+    the incumbent alone are not looked at: it was accepted before.
     """
     arguments = (bench.quads, CASE_LIMIT_MS)
     program = jobs.words(harness.command(tolerance, reference))
