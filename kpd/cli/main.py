@@ -65,6 +65,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("report", "make a page of a run that you can send: one HTML file", "run_report"),
             Verb("cost", "show the cost of models: tokens and dollars by run, iteration and purpose", "cost"),
             Verb("tools", "show which tools agents called in their sessions, and their trials", "tools"),
+            Verb("compare", "compare tools that agents have built with none, in interleaved runs", "compare"),
             Verb("events", "show the event log", "events"),
             Verb("hosts", "show the hosts; add, trust or retry one", "hosts"),
             Verb("doctor", "check this machine and the hosts, and say how to fix problems", "doctor"),

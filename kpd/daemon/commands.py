@@ -24,7 +24,7 @@ async def carry_out(engine: Engine, verb: str, args: dict[str, Any], by: str) ->
     op = checked(OPERATIONS[verb], args)
     state = engine.journal.state
     target = op.target(state)
-    if (refused := op.why_not(state, target)) is not None:
+    if (refused := op.refused(state, target)) is not None:
         raise refused
     try:
         done = EFFECTS[verb](engine, op, target, by)

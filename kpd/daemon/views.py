@@ -38,6 +38,8 @@ The environment is that of the process that answers.
     toolbox   [{ref, state, …ToolVersion, calls, failed, sessions, started, used}]   tools that agents have built;
                                                        sessions that had them, started their servers, called one;
                                                        effect: attempts having and lacking it, with their gains
+    comparisons [{id, …, shown, trials, over, ended, now}]   of built tools; now: the run under way, or null
+    comparison {…, conclusion, text, runs, plain, tools, times, wins, p, p_valid, least_p}   id: its report
     model_key {variable, trouble}                      trouble: why the environment has no key there; empty: it has
 
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
@@ -46,7 +48,7 @@ Two more queries only the daemon can answer: `glance` (commands.py) and `diary` 
 from collections.abc import Callable
 from typing import Any
 
-from kpd.daemon import artefacts, contests, knowledge_views, tool_calls
+from kpd.daemon import artefacts, comparison_views, contests, knowledge_views, tool_calls
 from kpd.daemon.accounting import account, rederived, terms
 from kpd.daemon.sources import Sources
 from kpd.model import codec
@@ -230,5 +232,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "tool": _tool,
     "tool_calls": _tool_calls,
     "toolbox": _toolbox,
+    "comparisons": comparison_views.comparisons,
+    "comparison": comparison_views.comparison,
     "model_key": lambda sources: knowledge_views.model_key(sources.workspace, keys()),
 }

@@ -49,8 +49,9 @@ def edit_name(files: dict[str, str]) -> str:
 
 def own_baseline(state: State, run: Run) -> OwnBaseline | None:
     """Return a notice if a run begins with other files than the last run of its task ended with; else None."""
-    ended = [other for other in state.runs.values() if other.task == run.task and other.over and other.files]
-    if not ended or run.folder == ended[-1].files:
+    others = (other for other in state.runs.values() if other.task == run.task and other.compared is None)
+    ended = [other for other in others if other.over and other.files]
+    if run.compared is not None or not ended or run.folder == ended[-1].files:
         return None
     paths = sorted({path for path, _ in run.folder.items() ^ ended[-1].files.items()})
     return OwnBaseline(run.id, f"{ended[-1].id}.{ended[-1].incumbent}", tuple(paths))
@@ -155,14 +156,19 @@ def snapshot_folder(workspace: Workspace, run: Run) -> Path:
     return workspace.run_folder(run.task, run.id) / "task" / run.task
 
 
+def live_folder(workspace: Workspace, run: Run) -> Path:
+    """Return the folder that a run begins with: the operator's task folder, or the copy that its comparison keeps."""
+    return workspace.tasks / run.task if run.compared is None else workspace.start_folder(run.task, run.compared.of)
+
+
 def edit_folder(workspace: Workspace, run: Run, name: str) -> Path:
     """Return the folder that keeps the files of the edit `name`."""
     return workspace.run_folder(run.task, run.id) / "edits" / name
 
 
 def is_open(run: Run) -> bool:
-    """Return whether the run takes edits of its task's folder."""
-    return run.begun and bool(run.pinned)
+    """Return whether the run takes edits of its task's folder. One of a comparison takes none."""
+    return run.begun and bool(run.pinned) and run.compared is None
 
 
 def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:
@@ -172,7 +178,7 @@ def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") 
     JournalError.
     """
     try:
-        edit = edit_of(workspace.tasks / run.task, snapshot_of(workspace, run), run)
+        edit = edit_of(live_folder(workspace, run), snapshot_of(workspace, run), run)
         if set(edit.protected) - set(run.stale):
             journal.emit(e.BaselineStale(run.id, edit.protected))
             journal.emit(e.Noticed("warning", ProtectedChanged(run.id, run.task, edit.protected)))
@@ -199,11 +205,13 @@ def keep_edit(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:
 def show_incumbent(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, bytes]) -> None:
     """Write the incumbent into the task folder, unless a person has edited that: the edit is measured first.
 
-    Events record the files before and after the write, so that kpd knows the folder's content after a crash. Raises
-    OSError.
+    Events record the files before and after the write, so that kpd knows the folder's content after a crash. A run of
+    a comparison writes nowhere. Raises OSError.
     """
     run = run_of(journal, run_id)
-    folder = workspace.tasks / run.task
+    if run.compared is not None:
+        return
+    folder = live_folder(workspace, run)
     try:
         snapshot = snapshot_of(workspace, run)
         refuse_to_lose(folder, files, snapshot, run)

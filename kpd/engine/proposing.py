@@ -19,6 +19,7 @@ from kpd.model import events as e
 from kpd.model.agents import BASELINE
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import NotMended, ProtectedFiles, ProtectedLines, UnusableReply, first
+from kpd.model.tools import given_to
 from kpd.text.faults import fault as told
 from kpd.workspace.candidate_tree import CANDIDATE_BYTES, read_tree
 from kpd.workspace.editable import clash
@@ -101,7 +102,7 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
         latest=partial(run_of, attempt.journal, attempt.run_id),
         until=partial(until, attempt.journal, attempt.run_id),
         record=attempt.journal.emit,
-        tools=lambda: attempt.journal.state.tools,
+        tools=lambda: given_to(attempt.run, attempt.journal.state.tools),
     )
 
 

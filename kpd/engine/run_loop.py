@@ -72,8 +72,8 @@ class RunLoop:
 
     @property
     def live(self) -> Path:
-        """The operator's task folder."""
-        return self.workspace.tasks / self.run.task
+        """The operator's task folder, or the copy of it that the run's comparison keeps."""
+        return edits.live_folder(self.workspace, self.run)
 
     async def execute(self) -> None:
         """Execute the run until it ends, has to be restarted, or is left to the next daemon. Raises JournalError."""
@@ -135,12 +135,19 @@ class RunLoop:
         protected = edits.hashes(edits.present(copy, task.protected))
         if not self.run.pinned:
             editable = edits.hashes(read_tree(copy, task))
+            self._refuse_other_start({**protected, **editable})
             self.journal.emit(e.TaskPinned(self.run_id, protected, editable, task.check.unchecked, task.baseline))
             if (notice := edits.own_baseline(self.journal.state, self.run)) is not None:
                 self.journal.emit(e.Noticed("warning", notice))
         elif protected != self.run.pinned:
             raise TaskError(copy, 0, f"{self.run_id}'s own copy of the task was changed", "queue a new run")
         return task
+
+    def _refuse_other_start(self, files: dict[str, str]) -> None:
+        """Raise TaskError where a run of a comparison would not start from the same files as the others."""
+        place = self.run.compared
+        if place is not None and files != self.journal.state.comparisons[place.of].files:
+            raise TaskError(self.live, 0, f"the files that {place.of} keeps were changed", "begin a new comparison")
 
     def _say(self, text: str) -> None:
         self.journal.live("build", self.run_id, 0, text)

@@ -5,6 +5,7 @@ import logging
 import time
 from math import isfinite
 
+from kpd.engine.comparing import queue_next
 from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.placement import Placement, devices_in_use, place
@@ -102,6 +103,8 @@ class Scheduler:
             self._later.cancel()
         if state.held or self._closing:
             return
+        queue_next(self._workspace, self.config, self._journal)
+        state = self._journal.state
         for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
             if run.id not in self.loops:
                 found = self._place(run)

@@ -45,7 +45,8 @@ NEVER = Efficacy()
 def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
     """Compute the efficacy of each rule that fired, by its id. Only ended iterations and kpd's own verdicts count.
 
-    Runs whose results nothing checks do not count: being fast is no success if the results may be wrong.
+    Runs whose results nothing checks do not count: being fast is no success if the results may be wrong. Nor do those
+    of a comparison: each of them has to begin with the same knowledge.
 
     A candidate counts once, as it was measured first: when it is measured again, its incumbent may be another one. A
     winner with flags counts once a person has accepted it.
@@ -55,7 +56,7 @@ def efficacy(runs: Iterable[Run]) -> dict[str, Efficacy]:
     accepted: Counter[str] = Counter()
     gains: defaultdict[str, list[float]] = defaultdict(list)
     for run in runs:
-        for iteration in () if run.unchecked else run.iterations:
+        for iteration in () if run.unchecked or run.compared is not None else run.iterations:
             if iteration.again is not None or (isinstance(iteration.cause, Flagged) and not iteration.override):
                 continue
             fired.update(set(iteration.rules))

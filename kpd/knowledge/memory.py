@@ -41,9 +41,13 @@ def append(
 ) -> None:
     """Append an iteration's entry to its run's section; doing it again adds nothing. Raises OSError.
 
+    A run of a comparison leaves nothing, here and in `overruled`: each of them begins with the same memory.
+
     `before` and `after` are the metrics of the iteration it was measured against and its own: with them the entry says
     what happened to the metric that was expected to move. `arch` is the device's architecture, such as "sm_90".
     """
+    if run.compared is not None:
+        return
     lines = entries.measured(run, iteration, outcome, cause, before, after)
     _add(workspace, run.task, entries.heading(run, arch), entries.title(run, iteration), lines)
 
@@ -56,6 +60,8 @@ def overruled(
     Each iteration that this undoes or brings back gets an entry: rolled back, or chosen. Doing it again adds nothing.
     Raises OSError.
     """
+    if run.compared is not None:
+        return
     old = entries.lineage(run, run.incumbent)
     new = entries.lineage(run, chosen.number)
     for number in sorted(old ^ new):

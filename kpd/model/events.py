@@ -2,8 +2,8 @@
 
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
 What steps find is in `steps`, what operators do in `acts`, what coding agents do in `sessions`, with kpd's tools in
-`trials` and with their own in `tools`, what compute-sanitizer finds in `sanitizing`, what the watchdog reports in
-`watchdog`; all of them can be imported from here, too.
+`trials` and with their own in `tools`, comparisons of these in `comparisons`, what compute-sanitizer finds in
+`sanitizing`, what the watchdog reports in `watchdog`; all of them can be imported from here, too.
 """
 
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ from kpd.model.acts import (
 )
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationCause, RunCause
+from kpd.model.comparisons import ComparisonQueued as ComparisonQueued, ComparisonStopped as ComparisonStopped
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
 from kpd.model.hosts import Confinement, HostCard
@@ -46,6 +47,7 @@ from kpd.model.sessions import (
     SessionTurned as SessionTurned,
     TurnCut as TurnCut,
 )
+from kpd.model.side import ComparedRun
 from kpd.model.spending import Purpose, Usage
 from kpd.model.state import TaskCard
 from kpd.model.status import DeviceUse, Outcome, RunOutcome, StepName
@@ -149,6 +151,7 @@ class RunQueued(RunFact):
     approve: bool = False
     traits: dict[str, AgentTraits] = field(default_factory=dict)
     evolve: bool = False
+    compared: ComparedRun | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
-from kpd.model import acts, events as e, sanitizing, sessions, tools
+from kpd.model import acts, comparisons, events as e, sanitizing, sessions, tools
 from kpd.model.causes import Noise
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
@@ -18,7 +18,7 @@ from kpd.model.status import DeviceUse, Done, Ended, Paused, Running, Stepping
 from kpd.model.waits import Wait
 
 NOTICES_KEPT = 50
-_BESIDES = (acts, sanitizing, sessions, tools)
+_BESIDES = (acts, comparisons, sanitizing, sessions, tools)
 """Modules that register their reducers when they are imported."""
 
 
@@ -123,7 +123,7 @@ def _playback_changed(state: State, at: float, fact: e.PlaybackChanged) -> State
 def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
     run = Run(
         fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits,
-        evolve=fact.evolve,
+        evolve=fact.evolve, compared=fact.compared,
     )  # fmt: skip
     return replace(state, runs={**state.runs, fact.run: run})
 

@@ -8,6 +8,7 @@ from kpd.model.agents import BASELINE, KNOWN, NONE, AgentTraits
 from kpd.model.hosts import Confinement, DeviceRef
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
+from kpd.model.side import ComparedRun
 from kpd.model.spending import NOTHING, OpenCall, Spend
 from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
 from kpd.model.waits import EditedDuring, Wait
@@ -62,7 +63,8 @@ class Run:
     the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
     had ended: it goes on only to measure what a person brought back. `confinement` is what confines its candidates.
     `own_files` is what its task says of the files that it began with. `sanitizes`: its winners are provisional until
-    compute-sanitizer has seen them. `evolve`: its coding agents may build tools.
+    compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is
+    its place in a comparison: it works on a copy, has the tools named there, and leaves nothing in memory.
     """
 
     id: str
@@ -100,6 +102,7 @@ class Run:
     own_files: OwnFiles = "right"
     sanitizes: bool = False
     evolve: bool = False
+    compared: ComparedRun | None = None
 
     @property
     def begun(self) -> bool:

@@ -5,6 +5,7 @@ Everything here crosses the socket and the event log, so fields hold only JSON's
 
 from dataclasses import dataclass, field
 
+from kpd.model.comparison import ToolComparison
 from kpd.model.hosts import ANY, HostCard, Need
 from kpd.model.notices import Notice
 from kpd.model.playback import Playback
@@ -43,6 +44,7 @@ class State:
 
     `days` is what was spent on each day (2026-11-21, UTC). `playback` is set where a recorded run is being played, so
     that none of it happens now. `tools` are those that agents have built, by `name@version`.
+    `comparisons` are those of built tools, by id.
     """
 
     seq: int = 0
@@ -58,6 +60,7 @@ class State:
     days: dict[str, Spend] = field(default_factory=dict)
     playback: Playback | None = None
     tools: dict[str, ToolVersion] = field(default_factory=dict)
+    comparisons: dict[str, ToolComparison] = field(default_factory=dict)
 
     def spent_on(self, at: float) -> Spend:
         """Return what was spent on the day of the Unix time `at`."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from kpd.model.fact import Fact, IterationFact
 from kpd.model.reducers import reduces
+from kpd.model.run import Run
 from kpd.model.session import TurnEnd
 from kpd.model.sessions import change_session
 from kpd.model.state import State
@@ -123,6 +124,13 @@ def active(tools: Mapping[str, ToolVersion], task: str) -> tuple[ToolVersion, ..
         if one.task == task and one.state == "qualified":
             found[one.tool] = one
     return tuple(found[name] for name in sorted(found))
+
+
+def given_to(run: Run, tools: Mapping[str, ToolVersion]) -> Mapping[str, ToolVersion]:
+    """Return the tools that sessions of a run may know: all, or those that its place in a comparison names."""
+    if run.compared is None:
+        return tools
+    return {ref: tools[ref] for ref in run.compared.tools if ref in tools}
 
 
 def still_active(given: Iterable[str], tools: Mapping[str, ToolVersion]) -> tuple[ToolVersion, ...]:

@@ -21,6 +21,7 @@ class SetReview(OnRun):
     """Let candidates wait for your approval before they are built, or not."""
 
     name = "review"
+    biases = True
     keys = (Key("review", "g", "review gate", "Review", rank=17),)
     emits = ("review_set",)
 
@@ -69,6 +70,7 @@ class ApproveCandidate(OnWaiting):
     """Let the waiting candidate be built."""
 
     name = "approve"
+    biases = True
     keys = (Key("approve", "y", "approve", "Review", 1, True),)
     emits = ("approved",)
     done = "{of} is approved: it is built next"
@@ -78,6 +80,7 @@ class DeclineCandidate(OnWaiting):
     """Refuse the waiting candidate, or a winner that is held, with a reason."""
 
     name = "decline"
+    biases = True
     keys = (Key("decline", "D", "decline", "Review", 2, True),)
     emits = ("declined",)
     done = "{of} is declined; its agent reads that when it next proposes"
@@ -104,6 +107,7 @@ class AcceptIteration(OnIteration):
     """
 
     name = "accept"
+    biases = True
     keys = (Key("accept", "a", "accept", "Iteration", rank=7),)
     emits = ("accepted", "approved", "again_asked")
     done = "{of} is the incumbent, marked as accepted by hand"
@@ -139,6 +143,7 @@ class RollBack(OnIteration):
     """
 
     name = "rollback"
+    biases = True
     keys = (Key("rollback", "b", "roll back", "Iteration", rank=12),)
     emits = ("rolled_back", "again_asked")
     done = "{of} is the incumbent again; its files are in the task folder"
@@ -161,6 +166,7 @@ class UndoDecision(OnRun):
     """Undo the last accept or rollback; again: redo."""
 
     name = "undo"
+    biases = True
     keys = (Key("undo", "u", "undo", "Iteration", 9, True),)
     emits = ("rolled_back", "again_asked")
     done = "{of} is the incumbent again"
@@ -189,6 +195,7 @@ class MeasureAgain(OnIteration):
     """Measure the files of an iteration again."""
 
     name = "again"
+    biases = True
     keys = (
         Key("retry", "t", "try again", "Iteration", 13, fixed={"thorough": False}),
         Key("remeasure", "M", "measure more", "Iteration", 18,
@@ -237,6 +244,7 @@ class EditKernel(OnRun):
     """
 
     name = "edit"
+    biases = True
     keys = (Key("edit", "e", "edit", "Iteration", rank=9),)
     emits = ("operator_edited",)
     done = "your edit is in the task folder: {run} measures it next"

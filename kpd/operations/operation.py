@@ -30,6 +30,7 @@ from kpd.wire import DaemonError
 if TYPE_CHECKING:
     from kpd.model.iteration import Iteration
     from kpd.model.run import Run
+    from kpd.model.side import ComparedRun
     from kpd.model.state import State
 
 Group = Literal["Run", "Review", "Iteration", "Compare", "Host", "Look", "Keep", "Recording", "kpd"]
@@ -74,7 +75,8 @@ class Operation(Generic[T]):
 
     `verb` is its name on the command line, where that is not the id of a key; `emits` are the kinds of facts that it
     writes to the log. `done` is the message when it is done; {of} in it is the iteration, as in r3.7, every other field
-    an argument or part of the answer. `then` is what the command line adds to it.
+    an argument or part of the answer. `then` is what the command line adds to it. One that `biases` could change what
+    comes out of a run, so runs of comparisons refuse it.
     """
 
     name: ClassVar[str]
@@ -83,6 +85,7 @@ class Operation(Generic[T]):
     emits: ClassVar[Sequence[str]] = ()
     done: ClassVar[str] = ""
     then: ClassVar[str] = ""
+    biases: ClassVar[bool] = False
 
     def __init__(self, **given: Any) -> None:
         """Keep the given arguments; for all others the class's defaults apply."""
@@ -102,6 +105,16 @@ class Operation(Generic[T]):
     def why_not(self, state: State, target: T) -> Refused | None:
         """Return why the operation cannot be applied to `target` now, whatever its arguments; None when it can."""
         return None
+
+    def refused(self, state: State, target: T) -> Refused | None:
+        """Return why the operation is refused now: `why_not`, or that it would bias a run of a comparison."""
+        run = target.run if isinstance(target, RunIteration) else target
+        place: ComparedRun | None = getattr(run, "compared", None) if self.biases else None
+        if place is not None:
+            from kpd.text.comparisons import name
+
+            return Refused(f"nobody interferes with {name(place)}", f"kpd compare stop {place.of} ends the comparison")
+        return self.why_not(state, target)
 
     def answer(self, target: T) -> dict[str, Any]:
         """Return the fields that the daemon's answer always has."""

@@ -1,4 +1,4 @@
-"""Parses names of runs and iterations: `r3`, `r3.7`, or `7` in the newest run."""
+"""Parses names of runs, iterations and comparisons: `r3`, `r3.7`, or `7` in the newest run, `c1`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kpd.wire import DaemonError
 
 if TYPE_CHECKING:
+    from kpd.model.comparison import ToolComparison
     from kpd.model.iteration import Iteration
     from kpd.model.run import Run
     from kpd.model.state import State
@@ -41,3 +42,11 @@ def iteration_ref(state: State, text: str) -> tuple[Run, Iteration]:
         has = f"it has 0 to {run.iterations[-1].number}" if run.iterations else "it has none yet"
         raise DaemonError("unknown", f"run {run.id} has no iteration {int(named[2])}", has)
     return run, found
+
+
+def comparison_ref(state: State, text: str) -> ToolComparison:
+    """Return the comparison that `text` names. Raises DaemonError (unknown)."""
+    if text in state.comparisons:
+        return state.comparisons[text]
+    newest = f"the newest is {next(reversed(state.comparisons))}" if state.comparisons else ""
+    raise DaemonError("unknown", f"there is no comparison {text!r}", newest or "kpd compare TASK --with TOOLS")

@@ -103,6 +103,7 @@ class SteerRun(OnRun):
     """
 
     name = "steer"
+    biases = True
     keys = (Key("steer", "s", "steer", "Run", rank=5),)
     emits = ("steered",)
 
@@ -168,6 +169,7 @@ class ChangeBudget(OnRun):
     """
 
     name = "budget"
+    biases = True
     keys = (Key("budget", "B", "budget", "Run", rank=15),)
     emits = ("budget_changed",)
     done = "the budget of {run} is changed"
@@ -191,6 +193,7 @@ class ChangeAgent(OnRun):
     """
 
     name = "agent"
+    biases = True
     keys = (Key("agent", "A", "agent", "Run", rank=16),)
     emits = ("agent_changed",)
 
@@ -234,6 +237,7 @@ class SetRule(OnRun):
     """Pin or ban a rule for the run's agents, or undo that."""
 
     name = "rule"
+    biases = True
     verb = "rules"
     keys = (
         Key("pin", "P", "pin rule", "Compare", help="agents hear of the chosen rule first, or unpin it",

@@ -61,6 +61,7 @@ class InterruptAgent(OnRun):
     """Cut the agent's turn, and send it a note at once."""
 
     name = "interrupt"
+    biases = True
     keys = (Key("interrupt", "I", "interrupt", "Run"),)
     emits = ("steered", "turn_cut")
     done = "the turn is cut, and note {note} is sent"
@@ -76,6 +77,7 @@ class CutTurn(OnRun):
     """End the agent's turn now, and take what lies in its tree."""
 
     name = "cut"
+    biases = True
     keys = (Key("cut", "H", "cut turn", "Run"),)
     emits = ("turn_cut",)
 

@@ -122,6 +122,10 @@ class Workspace:
     def run_folder(self, task: str, run: str) -> Path:
         return self.runs / task / run
 
+    def start_folder(self, task: str, comparison: str) -> Path:
+        """Return the copy of a task from which all runs of a comparison start."""
+        return self.run_folder(task, comparison) / "task" / task
+
     def iteration_folder(self, task: str, run: str, number: int) -> Path:
         return self.run_folder(task, run) / f"iter_{number:04d}"
 

@@ -65,7 +65,7 @@ def _refusal(op: Operation[Any], view: View) -> str:
     """Return why the daemon would refuse the operation; after a run has ended, also what "follow" would show."""
     why: DaemonError | None
     try:
-        why = op.why_not(view.state, op.target(view.state))
+        why = op.refused(view.state, op.target(view.state))
     except DaemonError as err:
         why = err
     if why is None:

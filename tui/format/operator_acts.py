@@ -110,6 +110,10 @@ def _does(fact: Fact) -> tuple[str, str]:
             return f"{_STANDS[fact.stand]} {fact.rule} in {fact.run}", ""
         case ToolFact():
             return _to_tool(fact)
+        case e.ComparisonQueued():
+            return f"compares {', '.join(fact.tools)} with no tools on {fact.task}: {fact.comparison}", ""
+        case e.ComparisonStopped():
+            return f"stops {fact.comparison}", ""
     return "", ""
 
 

@@ -1,10 +1,10 @@
 """Implements operations on a whole run: queue, pause, resume, steer, skip, stop."""
 
-import re
 from typing import Any
 
 from kpd.agents import catalogue
 from kpd.engine.engine import Engine
+from kpd.engine.ids import next_id
 from kpd.engine.journal import run_of
 from kpd.engine.run_loop import break_off
 from kpd.model import acts, events as e
@@ -17,16 +17,37 @@ from kpd.operations.sessions import at_work
 from kpd.text.waits import hold
 from kpd.workspace.config import ANY
 from kpd.workspace.specs import BudgetSpec
-from kpd.workspace.task import card, copy_task, find_tasks, load_task
+from kpd.workspace.task import Task, card, copy_task, find_tasks, load_task
 
 
 def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     """Queue a run of a task; a task that only ships with kpd is first copied into the workspace. Raises TaskError."""
+    config = engine.config
+    task, agent, host = place_of(engine, op.task, op.agent, op.host)
+    given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd)
+    budget = given.over(task.budget.over(config.budget()))
+    approve = config.run.approve if op.approve is None else op.approve
+    if op.evolve and not catalogue.reflects(agent, config):
+        raise Refused(f"{agent} builds no tools", "only coding agents do: --agent claude-code, or another of theirs")
+    evolve = config.toolsmith.enabled if op.evolve is None else op.evolve
+    queued = next_id(engine.workspace, "r", engine.journal.state.runs)
+    engine.journal.emit(
+        e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent, config), evolve)
+    )
+    engine.wake()
+    return {"run": queued}
+
+
+def place_of(engine: Engine, name: str, agent: str | None, host: str | None) -> tuple[Task, str, str]:
+    """Return the task of a new run, its agents and its host, with config.toml's where none are given.
+
+    A task that only ships with kpd is first copied into the workspace. Raises UnknownName, TaskError, OSError.
+    """
     tasks, config = find_tasks(engine.workspace), engine.config
-    if op.task not in tasks:
-        raise UnknownName(f"no task {op.task!r}", f"tasks: {', '.join(sorted(tasks)) or 'none; kpd task new NAME'}")
-    task = load_task(tasks[op.task])
-    agent, host = op.agent or config.run.agent, op.host or config.run.host
+    if name not in tasks:
+        raise UnknownName(f"no task {name!r}", f"tasks: {', '.join(sorted(tasks)) or 'none; kpd task new NAME'}")
+    task = load_task(tasks[name])
+    agent, host = agent or config.run.agent, host or config.run.host
     if host != ANY and host not in config.hosts:
         raise UnknownName(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
     refuse_agents(agent, engine)
@@ -35,25 +56,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
         copy_task(task.folder, live)
     if engine.journal.state.tasks.get(task.name) != (now := card(load_task(live))):
         engine.journal.emit(e.TaskLoaded(now))  # it has just been made, and the watcher has not seen it yet
-    given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd)
-    budget = given.over(task.budget.over(config.budget()))
-    approve = config.run.approve if op.approve is None else op.approve
-    if op.evolve and not catalogue.reflects(agent, config):
-        raise Refused(f"{agent} builds no tools", "only coding agents do: --agent claude-code, or another of theirs")
-    evolve = config.toolsmith.enabled if op.evolve is None else op.evolve
-    queued = _new_run(engine)
-    engine.journal.emit(
-        e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent, config), evolve)
-    )
-    engine.wake()
-    return {"run": queued}
-
-
-def _new_run(engine: Engine) -> str:
-    """Return the next run id that neither the log nor the runs folder has used; folders are never overwritten."""
-    used = [int(run[1:]) for run in engine.journal.state.runs]
-    used += [int(path.name[1:]) for path in engine.workspace.runs.glob("*/r*") if re.fullmatch(r"r\d+", path.name)]
-    return f"r{max(used, default=0) + 1}"
+    return task, agent, host
 
 
 def pause(engine: Engine, op: PauseRun, target: Run, by: str) -> None:

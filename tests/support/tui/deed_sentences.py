@@ -53,4 +53,9 @@ SENTENCES = [
     (e.ToolQuarantined("lint", "12ab", "it hangs", ADA), "quarantines lint@12ab: it hangs"),
     (e.ToolRetired("lint", "12ab", ADA), "retires lint@12ab"),
     (e.ToolRestored("lint", "12ab", ADA), "restores lint@12ab"),
+    (
+        e.ComparisonQueued("c1", "scale", "mine", "any", Budget(), ("tools", "plain"), ("lint@12ab",), 7, {}, by=ADA),
+        "compares lint@12ab with no tools on scale: c1",
+    ),
+    (e.ComparisonStopped("c1", "operator", ADA), "stops c1"),
 ]

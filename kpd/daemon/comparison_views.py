@@ -1,0 +1,63 @@
+"""Answers queries about comparisons of built tools."""
+
+from typing import Any
+
+from kpd.daemon.comparison_report import ToolUse, report
+from kpd.daemon.sources import Sources
+from kpd.daemon.store import EventStore
+from kpd.daemon.tool_calls import LISTING
+from kpd.model.codec import jsonable
+from kpd.model.comparison import ToolComparison
+from kpd.model.comparisons import is_over, runs_of
+from kpd.model.events import ToolCalled, ToolsGiven
+from kpd.model.run import Run
+from kpd.model.toolbox import ToolVersion
+from kpd.operations.references import comparison_ref
+from kpd.text import comparisons as text
+
+
+def comparisons(sources: Sources) -> Any:
+    """Return all comparisons in brief, the oldest first."""
+    return [_brief(sources, one) for one in sources.state.comparisons.values()]
+
+
+def comparison(sources: Sources, id: str) -> Any:
+    """Return the report of a comparison. Raises DaemonError, StoreError."""
+    found = comparison_ref(sources.state, id)
+    runs = runs_of(sources.state, id)
+    with sources.log() as log:
+        used = [(run, ToolUse() if log is None else _use(log, run, sources.state.tools)) for run in runs]
+    made = report(found, is_over(sources.state, found), used)
+    outcomes = [{**jsonable(one), "reason": text.invalid(one.invalid)} for one in made.runs]
+    shift = made.times
+    told_times = shift and {**jsonable(shift), "text": text.interval(shift.median, shift.low, shift.high)}
+    told = text.conclusion(made.conclusion, found.trials, made.p, found.stopped)
+    return {**_brief(sources, found), **jsonable(made), "runs": outcomes, "times": told_times, "text": told}
+
+
+def _brief(sources: Sources, found: ToolComparison) -> dict[str, Any]:
+    runs = runs_of(sources.state, found.id)
+    over = is_over(sources.state, found)
+    known = sources.state.tools
+    shown = [known[ref].shown if ref in known else ref for ref in found.tools]
+    body = {name: value for name, value in jsonable(found).items() if name not in ("files", "settings")}
+    ended = sum(run.over for run in runs)
+    return {**body, "shown": shown, "over": over, "ended": ended, "trials": found.trials,
+            "now": next((run.id for run in runs if not run.over), None)}  # fmt: skip
+
+
+def _use(log: EventStore, run: Run, known: dict[str, ToolVersion]) -> ToolUse:
+    """Return whether a session of the run had one of its tools at work, and how often it called them.
+
+    A server is at work once the agent has listed its tools; a skill is as soon as the session has it.
+    """
+    wanted = {ref.partition("@")[0]: ref for ref in run.compared.tools} if run.compared is not None else {}
+    given = {ref for event in log.read(run=run.id, kind=ToolsGiven.kind()) for ref in _given(event.fact)}
+    facts = (event.fact for event in log.read(run=run.id, kind=ToolCalled.kind()))
+    calls = [fact for fact in facts if isinstance(fact, ToolCalled) and fact.server in wanted and fact.ok]
+    skills = any(known[ref].skill for ref in given & set(wanted.values()) if ref in known)
+    return ToolUse(bool(calls) or skills, sum(fact.tool != LISTING for fact in calls))
+
+
+def _given(fact: object) -> tuple[str, ...]:
+    return fact.tools if isinstance(fact, ToolsGiven) else ()

@@ -1,0 +1,17 @@
+"""Defines the place of a run in a comparison."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Side = Literal["plain", "tools"]
+"""Whether the sessions of a run get no built tools, or those that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """The place of a run in comparison `of`: the `number` in its order, counted from 1, and what its sessions get."""
+
+    of: str
+    number: int
+    side: Side
+    tools: tuple[str, ...] = ()
