@@ -47,7 +47,8 @@ def rank_test(one: Sequence[float], other: Sequence[float]) -> RankTest:
     seen = abs(sum(doubled[: len(one)]) - middle)
     p = sum(count for at, count in enumerate(ways) if abs(at - middle) >= seen) / total
     won = sum((a > b) + (a == b) / 2 for a in one for b in other)
-    return RankTest(p, min(1.0, 2 / total), won / (len(one) * len(other)))
+    extremes = 2 if len(one) == len(other) else 1  # else the two ends of the sums may lie differently far from it
+    return RankTest(p, extremes / total, won / (len(one) * len(other)))
 
 
 def _sums(ranks: Sequence[int], size: int) -> list[int]:

@@ -1,7 +1,6 @@
-"""Comparisons of a built tool with none, in whole runs of a scripted coding agent by a real daemon."""
+"""A comparison of a built tool with none, in whole runs of a scripted coding agent by a real daemon that is killed."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,32 +11,42 @@ from tests.support.sessions.scripted import agent, kernel
 from tests.support.tools.built import server_tool, write_tool
 
 __all__ = ["daemon", "workspace"]
+USE = ["call", "word-count", "count", {"word": "x"}]
 
 
-def begin(daemon: RealDaemon, folder: Path, trials: int, seed: int = 7) -> str:
+def test_a_comparison_goes_on_after_a_kill_and_leaves_nothing_behind(
+    daemon: RealDaemon, workspace: Workspace, tmp_path: Path
+) -> None:
+    """Five runs a side take minutes: benchmarks/compare_tools.py."""
+    fast, slow = ([["write", "kernel.c", kernel(repeat)]] for repeat in (1, 6))
+    agent(workspace, [["with", "word-count", [USE, *fast], slow]])
+    own = (workspace.tasks / "scale" / "kernel.c").read_bytes()
     daemon.start()
-    tool = str(write_tool(folder, server_tool()))
-    assert daemon.command("import_tool", folder=tool, task="scale")["state"] == "qualified"
-    found = daemon.command("compare", task="scale", tools="word-count", agent="mine", trials=trials, seed=seed)
-    return str(found["comparison"])
-
-
-def ended(daemon: RealDaemon, comparison: str) -> dict[str, Any]:
-    daemon.until(lambda: daemon.query("comparisons")[0]["over"], "the comparison to end")
-    found: dict[str, Any] = daemon.query("comparison", id=comparison)
-    return found
-
-
-def test_a_tool_that_helps_is_found_to_help(daemon: RealDaemon, workspace: Workspace, tmp_path: Path) -> None:
-    use = ["call", "word-count", "count", {"word": "x"}]
-    agent(workspace, [["with", "word-count", [use, ["write", "kernel.c", kernel(1)]], [["write", "kernel.c", kernel(4)]]]])
-    before = (workspace.tasks / "scale" / "kernel.c").read_bytes()
-    found = ended(daemon, begin(daemon, tmp_path / "tool", 4))
-    print(found)
-    assert (found["conclusion"], found["p"]) == ("tools", pytest.approx(2 / 70))
-    assert found["times"]["low"] > 1.5 and found["wins"] == 1.0
+    daemon.command("import_tool", folder=str(write_tool(tmp_path / "tool", server_tool())), task="scale")
+    daemon.command("compare", task="scale", tools="word-count", agent="mine", trials=1, seed=7)
+    daemon.until_event("step_started", run="r1", step="time")
+    (workspace.tasks / "scale" / "kernel.c").write_bytes(own + b"/* an edit */\n")
+    with pytest.raises(DaemonError, match="nobody interferes with trial 1 of c1"):
+        daemon.command("steer", run="r1", text="use one loop")
+    daemon.kill()
+    daemon.start()
+    daemon.command("resume")
+    daemon.until_event("run_ended", run="r1")
+    daemon.kill()
+    daemon.start()
+    daemon.command("resume")
+    daemon.until_event("run_ended", run="r2")
+    found = daemon.query("comparison", id="c1")
+    kinds = [event["kind"] for event in daemon.events("comparison_queued", "run_queued")]
+    assert kinds == ["comparison_queued", "run_queued", "run_queued"]
     assert [one["side"] for one in found["runs"]] == found["order"]
-    assert {one["invalid"] for one in found["runs"]} == {""}
-    assert [one["calls"] for one in found["runs"]] == [one["side"] == "tools" for one in found["runs"]]
-    assert (workspace.tasks / "scale" / "kernel.c").read_bytes() == before
+    used = {one["side"]: (one["calls"], one["invalid"]) for one in found["runs"]}
+    assert used == {"plain": (0, ""), "tools": (1, "")}
+    assert found["tools"]["median"] > found["plain"]["median"] > 1
+    assert (found["over"], found["conclusion"], found["p"]) == (True, "too_few", 1.0)
+    given = {event["body"]["run"]: len(event["body"]["tools"]) for event in daemon.events("tools_given")}
+    assert given == {one["run"]: 1 for one in found["runs"] if one["side"] == "tools"}
+    started = [event["body"]["editable"] for event in daemon.events("task_pinned")]
+    assert started[0] == started[1], "the edit in the task's folder belongs to neither"
+    assert (workspace.tasks / "scale" / "kernel.c").read_bytes() == own + b"/* an edit */\n"
     assert not (workspace.memory / "scale.md").exists()

@@ -6,6 +6,7 @@ many turns it has had is in its HOME, as an agent's memory of a session would be
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -88,6 +89,9 @@ def step(what: str, *args: Any) -> None:
             say(f"{args[1]} says: {call(*args) if args[0] in SERVERS else 'there is no such server'}\n")
         case "with":  # what is done where the session has a server, and what is done without it
             for each in args[1] if args[0] in SERVERS else args[2]:
+                step(*each)
+        case "any":  # agents differ from time to time
+            for each in random.choice(args[0]):
                 step(*each)
         case "files":  # a folder full of files
             for path, text in args[1].items():

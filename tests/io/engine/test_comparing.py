@@ -1,0 +1,154 @@
+"""Comparisons of built tools without a daemon's process: what is refused, the order of runs, and what stops them."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.daemon.commands import carry_out
+from kpd.daemon.journal import EventJournal
+from kpd.daemon.store import EventStore
+from kpd.engine.comparing import drawn, queue_next
+from kpd.engine.engine import Engine
+from kpd.model import events as e
+from kpd.model.causes import IterationsUsed
+from kpd.model.comparisons import is_over, runs_of
+from kpd.model.toolbox import OF_EVERY, ToolCheck
+from kpd.wire import DaemonError
+from kpd.workspace.config import AgentConfig, load_config
+from kpd.workspace.paths import Workspace
+from tests.places import DATA
+
+GOOD, OTHER = "a" * 64, "b" * 64
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """An engine that serves nothing, with a task, a coding agent, and tools in several states."""
+    root = tmp_path / "workspace"
+    shutil.copytree(DATA / "tasks" / "scale", root / "tasks" / "scale")
+    (root / "config.toml").write_text(f'[agents.mine]\nexec = ["{sys.executable}"]\nconfined = false\n')
+    workspace = Workspace(root)
+    workspace.make_private()
+    with EventStore(workspace.store) as store:
+        journal = EventJournal(store)
+        passed = tuple(ToolCheck(name, True) for name in (*OF_EVERY, "skill"))  # type: ignore[arg-type]
+        for tool, version, task in (("lint", GOOD, "scale"), ("old", OTHER, "scale"), ("far", GOOD, "elsewhere")):
+            journal.emit(e.ToolBuilt(tool, version, task, {}, skill=True))
+            journal.emit(e.ToolChecked(tool, version, passed))
+        journal.emit(e.ToolQuarantined("old", OTHER, "it hangs", "ada"))
+        yield Engine(workspace, load_config(workspace), journal)
+
+
+async def compare(engine: Engine, **changes: Any) -> dict[str, Any]:
+    given = {"task": "scale", "tools": "lint", "agent": "mine", "trials": 2, "seed": 7, **changes}
+    return await carry_out(engine, "compare", given, "ada")
+
+
+def begin_next(engine: Engine) -> None:
+    queue_next(engine.workspace, engine.config, engine.journal)
+
+
+def end_run(engine: Engine, run: str) -> None:
+    engine.journal.emit(e.RunStarted(run, "a cpu", "local"))
+    engine.journal.emit(e.RunEnded(run, "no_gain", IterationsUsed(1)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "remedy"),
+    [
+        ({"tools": "lnt"}, "no tool 'lnt'", "tools: lint, old"),
+        ({"tools": "far"}, "no tool 'far'", "tools: lint, old"),
+        ({"tools": "old"}, "old@bbbbbbbbbbbb is quarantined: no session may get it", "kpd tools restore"),
+        ({"tools": " , "}, "no tool is named", "kpd tools list"),
+        ({"tools": ""}, "tools", ""),
+        ({"tools": f"lint,lint@{GOOD[:4]}"}, "a session has one version of a tool", "once"),
+        ({"trials": 0}, "trials must be an integer, at least 1 and at most 25", ""),
+        ({"trials": 26}, "at most 25, not 26", ""),
+        ({"agent": "sweep"}, "sweep uses no built tools", "--agent claude-code"),
+        ({"agent": "mine,sweep"}, "uses no built tools", "one coding agent"),
+        ({"task": "skale"}, "no task 'skale'", "tasks: "),
+        ({"host": "moon"}, "no host 'moon'", "kpd hosts add"),
+    ],
+)
+async def test_what_cannot_be_compared_is_refused_and_nothing_is_recorded(
+    engine: Engine, given: dict[str, Any], message: str, remedy: str
+) -> None:
+    with pytest.raises(DaemonError) as refused:
+        await compare(engine, **given)
+    assert message in refused.value.message and remedy in refused.value.remedy
+    assert not engine.journal.state.comparisons and not list(engine.workspace.runs.glob("*"))
+
+
+async def test_a_task_without_a_right_baseline_is_refused(engine: Engine) -> None:
+    folder = engine.workspace.tasks / "found"
+    folder.mkdir()
+    (folder / "bench").write_text("")
+    (folder / "task.toml").write_text(
+        '[task]\nname = "found"\nlanguage = "command"\neditable = ["solution.py"]\nbaseline = "absent"\n'
+        '[bench]\ncommand = "./bench"\n[check]\nunchecked = true\n'
+    )
+    with pytest.raises(
+        DaemonError, match="own files of found are absent, so its runs would have no baseline"
+    ) as refused:
+        await compare(engine, task="found")
+    assert 'remove baseline = "absent"' in refused.value.remedy
+
+
+async def test_runs_are_queued_one_by_one_in_the_recorded_order_and_start_from_the_same_files(engine: Engine) -> None:
+    found = await compare(engine, usd=3.0)
+    (engine.workspace.tasks / "scale" / "kernel.c").write_text("an edit\n")
+    one = engine.journal.state.comparisons[found["comparison"]]
+    assert one.order == drawn(2, 7) and sorted(one.order) == ["plain", "plain", "tools", "tools"]
+    for _ in one.order:
+        begin_next(engine)
+        begin_next(engine)
+        end_run(engine, runs_of(engine.journal.state, one.id)[-1].id)
+    begin_next(engine)
+    runs = runs_of(engine.journal.state, one.id)
+    assert [run.compared.side for run in runs if run.compared] == list(one.order)
+    assert [len(run.compared.tools) for run in runs if run.compared] == [side == "tools" for side in one.order]
+    assert len({(run.budget, run.host if nth else "local") for nth, run in enumerate(runs)}) == 1
+    assert (runs[0].budget.usd, runs[0].budget.iterations, runs[0].budget.stop_score) == (3.0, 1, None)
+    assert is_over(engine.journal.state, one)
+    kept = engine.workspace.start_folder("scale", one.id) / "kernel.c"
+    assert kept.read_bytes() == (DATA / "tasks" / "scale" / "kernel.c").read_bytes()
+
+
+@pytest.mark.parametrize("why", ["settings", "tools", "operator"])
+async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(engine: Engine, why: str) -> None:
+    one = (await compare(engine))["comparison"]
+    begin_next(engine)
+    if why == "settings":
+        engine.config = replace(engine.config, agents={"mine": AgentConfig(exec=("other",))})
+    elif why == "tools":
+        engine.journal.emit(e.ToolQuarantined("lint", GOOD, "it hangs", "ada"))
+    else:
+        await carry_out(engine, "stop_comparison", {"comparison": one}, "ada")
+    if why != "operator":
+        end_run(engine, "r1")
+    begin_next(engine)
+    found = engine.journal.state.comparisons[one]
+    assert (found.stopped, len(runs_of(engine.journal.state, one))) == (why, 1)
+    assert is_over(engine.journal.state, found)
+    with pytest.raises(DaemonError, match="c1 is over"):
+        await carry_out(engine, "stop_comparison", {"comparison": one}, "ada")
+
+
+async def test_nobody_interferes_with_a_run_of_a_comparison(engine: Engine) -> None:
+    await compare(engine)
+    begin_next(engine)
+    for verb, args in (("steer", {"text": "x"}), ("budget", {"iterations": 3}), ("agent", {"agent": "sweep"})):
+        with pytest.raises(DaemonError, match="nobody interferes with trial 1 of c1") as refused:
+            await carry_out(engine, verb, {"run": "r1", **args}, "ada")
+        assert refused.value.remedy == "kpd compare stop c1 ends the comparison"
+    await carry_out(engine, "note", {"run": "r1", "text": "the fan was replaced"}, "ada")
+
+
+def test_the_order_is_drawn_anew_for_each_seed_and_balanced() -> None:
+    orders = {drawn(5, seed) for seed in range(1, 50)}
+    assert len(orders) > 40 and all(order.count("tools") == 5 for order in orders)
