@@ -144,7 +144,7 @@ def _report(found: dict[str, Any], limit: int | None) -> list[str]:
     attempts = f"{budget['iterations']} {'attempt' if budget['iterations'] == 1 else 'attempts'}"
     lines = [
         f"{found['id']}: {found['task']} by {found['agent']}, with {', '.join(found['shown'])} or without",
-        f"  {found['trials']} runs of each side with {attempts}{usd}; {begun}, seed {found['seed']}",
+        f"  {found['trials']} on each side, runs with {attempts}{usd}; {begun}, seed {found['seed']}",
         *wrapped(found["text"], limit, "  "),
         "",
     ]

@@ -5,6 +5,7 @@ from typing import Any
 
 from textual.content import Content
 
+from kpd.text.gains import signed
 from tui.format.numbers import count, seconds
 from tui.format.table import Cell, Column, table
 from tui.format.text import BLANK, clean, wrapped
@@ -17,9 +18,12 @@ CALLS = (
 TRIALS = (Column("iteration", right=False), Column("trials"), Column("on the device"), Column("how they ended", False))
 BUILT = (
     Column("tool", right=False), Column("state", right=False), Column("calls"), Column("failed"),
-    Column("had it", keep=7), Column("used it", keep=6),
+    Column("had it", keep=7), Column("used it", keep=6), Column("with it", keep=5), Column("without", keep=4),
 )  # fmt: skip
 STATES = {"qualified": ".good", "quarantined": ".bad", "retired": ".muted"}
+GAINS = (
+    "with it, without: the median gain of the measured attempts on the same task. They were no experiment: kpd compare."
+)
 NOTHING = (
     "No agent has called a tool yet. Coding agents do, in their sessions: kpd's own, and those that they have built."
 )
@@ -39,6 +43,10 @@ def tool_lines(called: Mapping[str, Any], built: Sequence[Mapping[str, Any]], wi
     if built:
         found += [BLANK, heading("Built by agents", ("sessions get them while they are qualified", ".muted"))]
         found += table(BUILT, [_tool(one) for one in built], width)
+        found += wrapped(GAINS, width, ".muted")
+        for one in built:
+            if one["effect"]["retire"]:
+                found += wrapped(_worse(one), width, ".warn")
     return found
 
 
@@ -65,4 +73,18 @@ def _tool(one: Mapping[str, Any]) -> list[Cell]:
         failed,
         count(one["sessions"], "session"),
         f"{one['used']:,}",
+        _gains(one["effect"]["having"]),
+        _gains(one["effect"]["lacking"]),
     ]
+
+
+def _gains(found: Mapping[str, Any]) -> str:
+    """Format the attempts of one side: `3.1 % of 6`, or how many there were where none was measured."""
+    median, measured = found["median_pct"], found["measured"]
+    return count(found["attempts"], "attempt") if median is None else f"{signed(median)} % of {measured:,}"
+
+
+def _worse(one: Mapping[str, Any]) -> str:
+    chance = f"chance explains it in {100 * one['effect']['worse']:.1f} % of cases"
+    shown = clean(one["shown"])
+    return f"⚑ attempts with {shown} rank lower than those without; {chance}: kpd tools retire {shown}"

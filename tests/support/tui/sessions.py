@@ -60,10 +60,25 @@ def at_work() -> AgentLog:
 def with_its_words(log: AgentLog) -> CannedFeed:
     """Return a feed whose daemon has the log of the session, spread over its events."""
     feed = CannedFeed(log)
+    few, many = ({"attempts": n, "accepted": 1, "measured": n - 1, "median_pct": 3.0 - n / 4} for n in (1, 9))
+    few["median_pct"] = None
+    unclear = {"having": few, "lacking": many, "worse": None, "retire": False}
+    worse = {
+        "having": {**many, "median_pct": -1.2},
+        "lacking": {**many, "median_pct": 4.1},
+        "worse": 0.012,
+        "retire": True,
+    }
     feed.built = [
-        {"shown": "count-loads@1f3a9c2", "state": "qualified", "calls": 14, "failed": 0, "sessions": 3, "used": 2},
-        {"shown": "asm-diff@77b01de", "state": "quarantined", "calls": 2, "failed": 2, "sessions": 1, "used": 1},
-    ]
+        {
+            "shown": "count-loads@1f3a9c2", "state": "qualified", "calls": 14, "failed": 0, "sessions": 1, "used": 1,
+            "effect": unclear,
+        },
+        {
+            "shown": "asm-diff@77b01de", "state": "quarantined", "calls": 2, "failed": 2, "sessions": 9, "used": 1,
+            "effect": worse,
+        },
+    ]  # fmt: skip
     since = next(event.at for event in log.events if isinstance(event.fact, e.SessionPrompted))
     step = (log.events[-1].at - since) / len(SAID)
     entries = [{"at": since + 0.05 + nth * step, "who": who, "text": text} for nth, (who, text) in enumerate(SAID)]

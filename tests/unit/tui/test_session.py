@@ -81,6 +81,10 @@ def test_tools_with_calls_failures_and_states(width: int) -> None:
     assert "try" in told
     assert "r1.1" in told
     assert "quarantined" in told
+    whole = " ".join(told.split())
+    assert "⚑ attempts with asm-diff@77b01de rank lower than those without; chance explains it in 1.2 %" in whole
+    if width == 120:
+        assert whole.count("1 attempt ") == 1 and "−1.2 % of 8 4.1 % of 8" in whole
     assert "No agent has called a tool" in " ".join(plain(tool_lines({}, [], width)).split())
 
 
