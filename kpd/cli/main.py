@@ -67,6 +67,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("tools", "show which tools agents called in their sessions, and their trials", "tools"),
             Verb("compare", "compare tools that agents have built with none, in interleaved runs", "compare"),
             Verb("events", "show the event log", "events"),
+            Verb("export", "write a run's candidates as a table, or result files in HarnessGym's shapes", "export"),
             Verb("hosts", "show the hosts; add, trust or retry one", "hosts"),
             Verb("doctor", "check this machine and the hosts, and say how to fix problems", "doctor"),
         ),

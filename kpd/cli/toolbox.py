@@ -20,7 +20,7 @@ kpd tools quarantine TOOL [--why WHY]   keep it from all sessions
 kpd tools retire TOOL                   give it to no session any more
 kpd tools restore TOOL                  end a quarantine or a retirement
 kpd tools export DIR [TOOL …]           copy qualified tools (or these) into DIR, a folder each
-kpd tools import DIR --task TASK        bring in such a folder, or one of such folders, and check it
+kpd tools import DIR --task TASK        bring in such a folder, one of such folders, or a .harnessgym, and check it
 
 TOOL is name@version, of which the first digits will do, or a name: to quarantine and retire that means all versions,
 elsewhere the newest one.
@@ -129,16 +129,44 @@ def export(ws: Workspace, args: Namespace) -> int:
 
 
 def bring_in(ws: Workspace, args: Namespace) -> int:
-    """Import a tool's folder, or each folder in it that has a manifest."""
+    """Import a tool's folder, each folder in it that has a manifest, or the tools of a `.harnessgym` folder."""
+    from kpd.tools.harnessgym import bundle_of
     from kpd.tools.manifest import MANIFEST
 
     if len(args.names) != 1 or not args.task:
         raise CliError("which folder, and for which task?", "kpd tools import DIR --task TASK", USAGE)
     folder = Path(args.names[0]).resolve()
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    if not folders and (bundle := bundle_of(folder)) is not None:
+        return _bring_in_bundle(ws, args, bundle)
     if not folders:
         raise CliError(f"no {MANIFEST} in {folder}, or in a folder of it", "docs/toolsmith.md has an example", USAGE)
-    return max(_checked(_do(ws, args, "import_tool", folder=str(one), task=args.task), args) for one in folders)
+    return max(_import(ws, args, one) for one in folders)
+
+
+def _bring_in_bundle(ws: Workspace, args: Namespace, bundle: Path) -> int:
+    """Import the tools of a `.harnessgym` folder in kpd's own form."""
+    from tempfile import TemporaryDirectory
+
+    from kpd.tools.files import lay
+    from kpd.tools.harnessgym import foreign_tools
+
+    tools, left = foreign_tools(bundle)
+    for line in left:
+        narrate(f"left out: {clean(line)}")
+    with TemporaryDirectory(prefix="kpd-tools-") as temporary:
+        codes = []
+        for nth, tool in enumerate(tools):
+            folder = Path(temporary).resolve() / str(nth) / tool.name
+            lay(folder, tool.files)
+            for note in tool.notes:
+                narrate(f"{tool.name}: {clean(note)}")
+            codes.append(_import(ws, args, folder))
+    return max(codes)
+
+
+def _import(ws: Workspace, args: Namespace, folder: Path) -> int:
+    return _checked(_do(ws, args, "import_tool", folder=str(folder), task=args.task), args)
 
 
 def refuse_names(args: Namespace) -> None:

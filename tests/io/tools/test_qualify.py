@@ -10,12 +10,14 @@ from kpd.hosts.own_network import can_isolate
 from kpd.model.toolbox import ToolVersion
 from kpd.tools import clean_room
 from kpd.tools.clean_room import CleanRoom
+from kpd.tools.harnessgym import foreign_tools
 from kpd.tools.manifest import read_manifest
 from kpd.tools.qualify import Findings, qualify
 from kpd.workspace.task import load_task
 from kpd.workspace.task_copy import lay_task
 from tests.places import DATA
 from tests.support.tools.built import SKILL, as_bytes, server_tool
+from tests.support.tools.bundles import bundle
 
 Check = Callable[[dict[str, str]], Awaitable[Findings]]
 SERVER = ToolVersion("word-count", "0", "scale", 0.0, server=True)
@@ -120,3 +122,11 @@ async def test_a_tool_that_is_checked_has_no_network(checked: Check) -> None:
     with socket.create_server(("127.0.0.1", 0)) as open_port:
         found = await checked(server_tool(body=body.format(port=open_port.getsockname()[1])))
     assert "refused" in failed(found)["sample"]
+
+
+async def test_a_server_that_frames_its_messages_is_brought_in_and_qualifies(checked: Check, tmp_path: Path) -> None:
+    (tool,), _ = foreign_tools(bundle(tmp_path / "theirs"))
+    found = await checked({path: data.decode() for path, data in tool.files.items()})
+    assert not failed(found)
+    assert found.inventory == ("inspect",)
+    assert next(check.said for check in found.checks if check.name == "sample").count("kernel.c") == 1

@@ -1,0 +1,158 @@
+"""Renders a run, its tools and a comparison as files for other programs: tables, and the shapes of HarnessGym.
+
+What these files call a score is kpd's own measurement, and `verified` is kpd's own check: nothing that an agent says
+of itself is in them, but for its memo.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+from kpd.model.headline import headline, paired_score, speedups
+from kpd.model.iteration import Iteration
+from kpd.model.run import Run
+from kpd.model.scores import Direction
+from kpd.model.toolbox import ToolVersion
+from kpd.text.endings import of_iteration, of_run
+
+Json = dict[str, Any]
+CONFIDENCE_PCT = 99
+"""The level of the intervals of a contest."""
+COLUMNS = (
+    "iteration", "agent", "outcome", "parent", "started", "score", "score_unit", "gain_pct", "gain_low_pct",
+    "gain_high_pct", "interval_pct", "speedup_over_baseline", "roofline_pct", "usd", "reason", "memo",
+)  # fmt: skip
+STATUS = {"accepted": "solved", "baseline": "incomplete", "rejected": "incomplete", "measured": "incomplete",
+          "held": "blocked", "failed": "failed"}  # fmt: skip
+"""HarnessGym's word for each outcome; all others are `incomplete`."""
+CHECKED = ("accepted", "baseline", "rejected", "measured", "held")
+
+
+def candidates(run: Run, unit: str) -> list[Json]:
+    """Return a row for each iteration that has ended: its gain over its parent with its interval, its score in `unit`.
+
+    Scores of different iterations are of different contests; the speed-up over the baseline is chained.
+    """
+    chained = speedups(run)
+    return [_candidate(it, unit, chained.get(it.number)) for it in run.iterations if it.outcome is not None]
+
+
+def _candidate(it: Iteration, unit: str, chained: float | None) -> Json:
+    gain = it.verdict.gain if it.verdict is not None else None
+    found = (gain.pct, gain.low, gain.high, CONFIDENCE_PCT) if gain is not None else (None, None, None, None)
+    row = (
+        it.number, it.agent, it.outcome, it.parent, _when(it.started), it.score, unit, *found, chained,
+        it.roofline_pct, it.spend.usd, of_iteration(it), it.memo,
+    )  # fmt: skip
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def harnessgym(run: Run, tools: Iterable[ToolVersion], unit: str, direction: Direction) -> dict[str, Json]:
+    """Return the files of a run by path: summary.json, iterations/N/result.json, checkpoints/best_manifest.json …"""
+    attempts = [it for it in run.iterations if it.outcome is not None]
+    best = paired_score(run, direction)
+    files = {f"iterations/{it.number}/result.json": _result(it, unit) for it in attempts}
+    files["summary.json"] = _summary(run, attempts, best, unit, direction)
+    files["registry.json"] = _registry(tools)
+    if run.incumbent is not None and run.files:
+        files["checkpoints/best_manifest.json"] = {
+            "created_at": _when(run.best.started if run.best is not None else run.queued),
+            "iteration": run.incumbent, "score": best, "reason": of_run(run), "checkpoint_path": "checkpoints/best",
+            "manifest_path": "checkpoints/best_manifest.json", "file_count": len(run.files), "files": sorted(run.files),
+        }  # fmt: skip
+    return files
+
+
+def _result(it: Iteration, unit: str) -> Json:
+    checked = "passed" if it.outcome in CHECKED else "failed" if it.outcome == "failed" else "not_run"
+    gain = it.verdict.gain if it.verdict is not None else None
+    metrics = {"score": it.score, "score_unit": unit, "gain_pct": gain and gain.pct}
+    return {
+        "status": STATUS.get(it.outcome or "", "incomplete"),
+        "verified": checked == "passed",
+        "summary": it.memo or of_iteration(it),
+        "reflection": {"selected_improvement": None},
+        "verification": {"status": checked, "tooling_tests": []},
+        "metrics": {**metrics, "gain_interval_pct": gain and [gain.low, gain.high]},
+    }
+
+
+def _summary(run: Run, attempts: list[Iteration], best: float | None, unit: str, direction: Direction) -> Json:
+    found = headline(run)
+    baseline = run.baseline.score if run.baseline is not None else None
+    won = any(it.outcome == "accepted" for it in attempts)
+    iterations = [
+        {"iteration": it.number, "agent": it.agent, "status": STATUS.get(it.outcome or "", "incomplete"),
+         "solved": it.outcome == "accepted", "result_path": f"iterations/{it.number}/result.json", "score": it.score,
+         "attempt_seconds": it.session.seconds if it.session is not None else None}
+        for it in attempts
+    ]  # fmt: skip
+    times = None if found is None else {"ratio": found.speedup.ratio, "low": found.speedup.low,
+                                        "high": found.speedup.high, "interval_pct": CONFIDENCE_PCT}  # fmt: skip
+    return {
+        "run_id": run.id, "task": run.task, "status": "solved" if won else "incomplete", "reason": of_run(run),
+        "score_key": unit, "direction": direction, "baseline_score": baseline, "best_score": best,
+        "best_iteration": run.incumbent, "speedup": times, "usd": run.spend.usd,
+        "iterations_completed": len(run.counted), "iterations": iterations,
+    }  # fmt: skip
+
+
+def _registry(tools: Iterable[ToolVersion]) -> Json:
+    artifacts = []
+    newest = 0.0
+    for one in tools:
+        newest = max(newest, one.checked, one.built)
+        status = {"qualified": "passed", "built": "not_run"}.get(one.state, "quarantined")
+        kinds = (("mcp", "tool.toml"),) if one.server else ()
+        for kind, name in (*kinds, *((("skill", "SKILL.md"),) if one.skill else ())):
+            path = f"tools/{one.tool}/{one.version}/{name}"
+            artifacts.append(
+                {"id": f"{kind}:{path}", "kind": kind, "path": path, "description": one.summary,
+                 "iteration": one.iteration if one.run else None, "created_at": _when(one.built),
+                 "metadata": {"qualification": {"status": status, "state": one.state}, "run": one.run}}
+            )  # fmt: skip
+    return {"version": 1, "updated_at": _when(newest), "artifacts": artifacts, "metadata": {}}
+
+
+def compare_report(found: Mapping[str, Any]) -> Json:
+    """Return compare_report.json of an answer of the query `comparison`. A score is a speed-up: higher is better."""
+    groups = {"plain": "plain", "tools": "harnessed"}
+    summary = {name: _group([one for one in found["runs"] if one["side"] == side]) for side, name in groups.items()}
+    trials = [
+        {"group": groups[one["side"]], "trial": one["number"], "run_id": one["run"], "post_score": _ratio(one),
+         "post_valid": one["over"] and not one["invalid"], "post_invalid_reason": one["reason"] or None,
+         "post_treated_as_worst": bool(one["invalid"]), "comparison_valid": one["over"] and not one["invalid"],
+         "comparison_invalid_reason": one["reason"] or None, "mcp_call_count": one["calls"],
+         "cumulative_attempt_duration_seconds": one["seconds"]}
+        for one in found["runs"]
+    ]  # fmt: skip
+    figures = {name: found[name] for name in ("conclusion", "text", "times", "wins", "p", "p_valid", "least_p")}
+    settings = {name: found[name] for name in ("id", "task", "agent", "seed", "order", "tools", "budget")}
+    score = {"post_score_key": "speedup", "direction": "higher"}
+    return {**settings, **score, "summary": summary, "trials": trials, "statistics": figures}
+
+
+def _group(found: list[Mapping[str, Any]]) -> Json:
+    scores = [ratio for one in found if (ratio := _ratio(one)) is not None]
+    ended = [one for one in found if one["over"]]
+    invalid = sum(bool(one["invalid"]) for one in ended)
+    calls = [one["calls"] for one in ended]
+    return {
+        "count": len(ended),
+        "post_score": {
+            "best": max(scores, default=None), "median": median(scores) if scores else None,
+            "worst": min(scores, default=None), "valid_count": len(scores), "invalid_count": invalid,
+            "invalid_treated_as_worst": invalid > 0,
+        },
+        "comparison_valid": {"valid": len(ended) - invalid, "invalid": invalid},
+        "mcp_call_count": {"best": max(calls, default=None), "median": median(calls) if calls else None},
+    }  # fmt: skip
+
+
+def _ratio(one: Mapping[str, Any]) -> float | None:
+    return None if one["speedup"] is None else float(one["speedup"]["ratio"])
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

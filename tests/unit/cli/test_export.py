@@ -1,0 +1,72 @@
+"""What `kpd export` writes: rows with units and intervals, and the shapes of HarnessGym, from measurements alone."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+from kpd.cli.export import _print_table
+from kpd.model.status import Ended
+from kpd.model.toolbox import ToolVersion
+from kpd.text.exports import COLUMNS, candidates, compare_report, harnessgym
+from tests.support.model.compared import run
+from tests.support.model.samples import NO_CAUSE
+
+TOOL = ToolVersion("lint", "a" * 64, "task", 3.0, summary="finds loops", server=True, skill=True, run="r1", iteration=2)
+
+
+def test_candidates_have_their_gain_with_its_interval_and_the_unit_of_their_score() -> None:
+    found = run(1.5)
+    rows = candidates(found, "µs")
+    assert [tuple(row) for row in rows] == [COLUMNS] * 3
+    won = rows[1]
+    assert (won["iteration"], won["outcome"], won["score_unit"], won["interval_pct"]) == (1, "accepted", "µs", 99)
+    assert round(won["gain_pct"], 1) == 33.3 and round(won["speedup_over_baseline"], 6) == 1.5
+    assert candidates(run(None), "µs")[1]["gain_pct"] is None
+
+
+def test_text_of_others_is_no_formula_in_a_table() -> None:
+    found = run(1.5)
+    its = [replace(it, memo="=cmd|' /C calc'!A0\x1b[2J") for it in found.iterations]
+    table = io.StringIO()
+    _print_table(candidates(replace(found, iterations=tuple(its)), "µs"), "csv", table)
+    memo = list(csv.DictReader(io.StringIO(table.getvalue())))[1]["memo"]
+    assert memo.startswith("'=cmd") and "\x1b" not in memo
+    text = io.StringIO()
+    _print_table(candidates(found, "µs"), "json", text)
+    assert json.loads(text.getvalue())[1]["iteration"] == 1
+
+
+def test_the_shapes_of_harnessgym_hold_measurements_and_no_claims() -> None:
+    found = replace(run(1.5), files={"kernel.c": "12"}, status=Ended("improved", NO_CAUSE, 9.0))
+    files = harnessgym(found, [TOOL], "µs", "lower")
+    assert set(files) == {
+        "summary.json", "registry.json", "checkpoints/best_manifest.json",
+        *(f"iterations/{number}/result.json" for number in range(3)),
+    }  # fmt: skip
+    won, failed = (
+        files["iterations/1/result.json"],
+        harnessgym(run(None), [], "µs", "lower")["iterations/1/result.json"],
+    )
+    assert (won["status"], won["verified"], won["verification"]["status"]) == ("solved", True, "passed")
+    assert (failed["status"], failed["verified"], failed["verification"]["status"]) == ("failed", False, "failed")
+    summary = files["summary.json"]
+    assert (summary["status"], summary["best_iteration"], round(summary["speedup"]["ratio"], 6)) == ("solved", 1, 1.5)
+    assert harnessgym(run(1.0), [], "µs", "lower")["summary.json"]["status"] == "incomplete"
+    manifest = files["checkpoints/best_manifest.json"]
+    assert (manifest["iteration"], manifest["files"], manifest["file_count"]) == (1, ["kernel.c"], 1)
+    kinds = [(one["kind"], one["metadata"]["qualification"]["status"]) for one in files["registry.json"]["artifacts"]]
+    assert kinds == [("mcp", "not_run"), ("skill", "not_run")]
+
+
+def test_a_comparison_counts_its_invalid_trials_as_the_worst() -> None:
+    one = {"over": True, "calls": 3, "seconds": 60.0, "invalid": "", "reason": "", "run": "r1", "number": 1}
+    good = {**one, "side": "tools", "speedup": {"ratio": 1.5, "low": 1.4, "high": 1.6}}
+    bad = {**one, "side": "plain", "speedup": None, "invalid": "failed", "reason": "no attempt of it was measured"}
+    names = ("conclusion", "text", "times", "wins", "p", "p_valid", "least_p", "id", "task", "agent", "seed", "order")
+    report = compare_report({**dict.fromkeys((*names, "tools", "budget")), "runs": [good, bad]})
+    assert report["summary"]["harnessed"]["post_score"]["best"] == 1.5
+    plain = report["summary"]["plain"]["post_score"]
+    assert (plain["best"], plain["invalid_count"], plain["invalid_treated_as_worst"]) == (None, 1, True)
+    told = {one["group"]: (one["post_valid"], one["post_invalid_reason"]) for one in report["trials"]}
+    assert told == {"harnessed": (True, None), "plain": (False, "no attempt of it was measured")}
