@@ -1,25 +1,41 @@
 """Finds the Python of a task on a host, and the folders that it takes modules from."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import msgspec
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.python.needs import remedy
+from kpd.measure.python.needs import NAME_ANOTHER, remedy
 from kpd.measure.run_context import RunContext
 
 OLDEST = (3, 10)
 LIMIT_S = 60.0
-ASK = (
-    "import json, os, sys\n"
-    "from importlib.machinery import PathFinder\n"
-    "print(json.dumps({'path': os.path.realpath(sys.executable), 'version': sys.version_info[:3],"
-    " 'modules': [one for one in sys.path if one and os.path.exists(one)],"
-    " 'prefixes': [sys.prefix, sys.base_prefix]}))\n"
-    "print(json.dumps([name for name in sys.argv[1:] if PathFinder.find_spec(name) is None]))\n"
-)
+ASK = """\
+import json, os, sys
+try:
+    from importlib.machinery import PathFinder
+    missing = [name for name in sys.argv[1:] if PathFinder.find_spec(name) is None]
+except ImportError:
+    missing = []
+print(json.dumps({
+    "path": os.path.realpath(sys.executable), "version": sys.version_info[:3],
+    "modules": [one for one in sys.path if one and os.path.exists(one)],
+    "prefixes": [sys.prefix, getattr(sys, "base_prefix", "")], "missing": missing,
+}))
+"""
+
+
+class _Answer(msgspec.Struct):
+    """What ASK prints in its last line."""
+
+    path: str
+    version: tuple[int, int, int]
+    modules: tuple[str, ...]
+    prefixes: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +63,25 @@ async def found(host: Host, name: str, system: str, needs: Iterable[str] = ()) -
     # Not in a sandbox: it tells what a sandbox has to let in.
     result = await jobs.run(host, RunContext(confined=False).spec(jobs.key("interpreter", script), script, LIMIT_S))
     await host.forget(result.id)  # another one may be installed
+    if result.reason == "timeout":
+        raise HostError("host", f"{host.name}: {name} did not answer within {LIMIT_S:g} s", NAME_ANOTHER)
     search, _, said = result.stdout.decode(errors="replace").partition("\n")
     if result.rc != 0:
         told = jobs.tail(result.stderr) or f"it ended with {result.rc}"
-        raise HostError("not_found", f"{host.name}: {name}: {told}", "name a Python: python = in [build] of task.toml")
+        raise HostError("not_found", f"{host.name}: {name}: {told}", NAME_ANOTHER)
+    last = said.strip().rpartition("\n")[2]
     try:
-        said, lacks = said.strip().splitlines()[-2:]
-        known, missing = json.loads(said), json.loads(lacks)
-    except ValueError as err:
-        raise HostError("host", f"{host.name}: {name} does not say where its modules are: {said[:200]!r}") from err
-    version = tuple(known["version"])
-    if version < OLDEST:
-        message = f"{host.name}: {name} is Python {'.'.join(map(str, version))}, and kpd's runner needs 3.10"
-        raise HostError("host", message, "name a newer one: python = in [build] of task.toml")
-    if missing:
-        raise HostError("not_found", f"{host.name}: {name} has no {', '.join(missing)}", remedy(name, missing))
-    modules = tuple(known["modules"])
-    roots = {f"{prefix}/bin": None for prefix in (*known["prefixes"], *(one.partition("/lib/")[0] for one in modules))}
-    return Interpreter(
-        known["path"], modules, ":".join((*roots, search)), jobs.key("python", said, json.dumps(modules))
-    )
+        known = msgspec.json.decode(last, type=_Answer)
+    except msgspec.MsgspecError as err:
+        message = f"{host.name}: {name} does not say where its modules are, as a Python does: {last[:200]!r}"
+        raise HostError("host", message, NAME_ANOTHER) from err
+    if known.version < OLDEST:
+        message = f"{host.name}: {name} is Python {'.'.join(map(str, known.version))}, and kpd's runner needs 3.10"
+        raise HostError("host", message, NAME_ANOTHER)
+    if known.missing:
+        raise HostError(
+            "not_found", f"{host.name}: {name} has no {', '.join(known.missing)}", remedy(name, known.missing)
+        )
+    roots = {f"{one}/bin": None for one in (*known.prefixes, *(one.partition("/lib/")[0] for one in known.modules))}
+    search = ":".join((*roots, search))
+    return Interpreter(known.path, known.modules, search, jobs.key("python", last, search))

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 PACKAGES = {"cutlass": "nvidia-cutlass-dsl", "cuda": "cuda-python"}
 """The packages of modules whose names are others."""
+NAME_ANOTHER = "name another Python: python = in [build] of task.toml"
 
 
 def libraries(files: Mapping[str, bytes]) -> tuple[str, ...]:
@@ -34,4 +35,4 @@ def _imported(data: bytes) -> Iterable[str]:
 def remedy(python: str, missing: Iterable[str]) -> str:
     """Say how to install what is missing there."""
     packages = " ".join(PACKAGES.get(name, name) for name in missing)
-    return f"{python} -m pip install {packages} there, or name another Python: python = in [build] of task.toml"
+    return f"{python} -m pip install {packages} there, or {NAME_ANOTHER}"

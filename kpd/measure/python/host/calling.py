@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
-from kpd.measure.python.host.process import Failed, Worker
+from kpd.measure.python.host.process import TOLD, Failed, Worker
 
 SIDES = {"a": "incumbent", "b": "candidate"}
 CHANGES = 2  # elements of each input that change before a batch
@@ -26,8 +26,8 @@ class KernelProblem(Exception):
     def __init__(self, kind: str, side: str, message: str = "", number: int = 0, **more: Any) -> None:
         super().__init__(message)
         self.report: dict[str, Any] = {
-            "kind": kind, "who": SIDES[side], "case": "", "distribution": "", "when": "check", "message": message,
-            "signal": number, **more,
+            "kind": kind, "who": SIDES[side], "case": "", "distribution": "", "when": "check",
+            "message": message[:TOLD].encode(errors="replace").decode(), "signal": number, **more,
         }  # fmt: skip
 
     def at(self, case: str, kind: str, when: str = "check") -> KernelProblem:

@@ -51,6 +51,11 @@ def truth(a, b, scale):
 """
 LISTS = "def kernel(a, b, scale):\n    return [scale * x + y for x, y in zip(a, b)]\n"
 ARRAYS = "import array\n" + LISTS.replace("return [", "return array.array('f', [").replace("b)]", "b)])")
+OLD = """\
+#!/bin/sh
+echo '{"path": "/python", "version": [3, 9, 1], "modules": [], "prefixes": [], "missing": []}'
+"""
+ODD = "#!/bin/sh\necho '[3, 12]'\n"
 WORK = TOML.replace('bytes = "n*12"', 'bytes = "8"')
 
 
@@ -117,9 +122,24 @@ async def test_a_harness_that_is_not_in_order_is_named(host: Host, tmp_path, old
         await ready(host, small_task(tmp_path, harness=HARNESS.replace(old, new)))
 
 
-async def test_a_python_that_is_not_there_is_named(host: Host, tmp_path) -> None:
-    toml = "\n".join('python = "/nowhere/python3"' if line.startswith("python") else line for line in TOML.split("\n"))
-    with pytest.raises(HostError, match=r"/nowhere/python3.*\[build\]"):
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("/nowhere/python3", "/nowhere/python3: not found"),
+        ("/bin/true", "does not say where its modules are, as a Python does: ''"),
+        ("echo [] #", "echo .* not found"),
+        (OLD, "is Python 3.9.1, and kpd's runner needs 3.10"),
+        (ODD, "does not say where its modules are, as a Python does: '\\[3, 12\\]'"),
+    ],
+)
+async def test_a_python_that_will_not_do_is_named(host: Host, tmp_path, python: str, said: str) -> None:
+    if python.startswith("#!"):
+        script = tmp_path / "python"
+        script.write_text(python)
+        script.chmod(0o755)
+        python = str(script)
+    toml = "\n".join(f'python = "{python}"' if line.startswith("python") else line for line in TOML.split("\n"))
+    with pytest.raises(HostError, match=rf"{said}.*name another Python.*\[build\]"):
         await ready(host, small_task(tmp_path, toml=toml))
 
 
