@@ -67,6 +67,7 @@ _CUDA_TYPES = _C_TYPES | {
     "__half2", "__nv_bfloat16", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
 }  # fmt: skip
 _C_LEXER, _CPP_LEXER = "pygments.lexers.c_cpp:CLexer", "pygments.lexers.c_cpp:CppLexer"
+_CPP = Syntax((".cpp", ".cc", ".cxx", ".hpp"), "cpp", _C_FENCES, _CPP_LEXER, _C_TYPES)
 _PYTHON = Syntax((".py",), "python", ("python3", "triton"), "pygments.lexers.python:PythonLexer")
 
 C = Language(
@@ -76,6 +77,7 @@ C = Language(
     flags="kpd.measure.c.toolchain:ALLOWED",
     template=TASK_TEMPLATE,
 )
+CPP = replace(C, syntax=_CPP, files=("kernel.cpp", "harness.c"), template=None)
 CUDA = Language(
     Syntax((".cu", ".cuh"), "cuda", _C_FENCES, _CPP_LEXER, _CUDA_TYPES),
     "kpd.measure.cuda.bench:prepare",
@@ -94,8 +96,8 @@ PYTHON = replace(
 TRITON = replace(PYTHON, device="gpu", template=None)
 
 _OTHERS = (
-    Syntax((".cc", ".cpp", ".hpp"), "cpp", _C_FENCES, _CPP_LEXER, _C_TYPES),
-    Syntax((".cxx", ".cl", ".hip"), "", _C_FENCES),
+    _CPP,
+    Syntax((".cl", ".hip"), "", _C_FENCES),
     Syntax((".json",), "json", ("jsonc",), "pygments.lexers.data:JsonLexer"),
     Syntax((".toml",), "toml", (), "pygments.lexers.configs:TOMLLexer"),
     Syntax((".md",), "markdown"),

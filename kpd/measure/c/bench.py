@@ -87,18 +87,20 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
     protected = read_files(task.folder, task.protected)
     program = await harness(host, tools, protected, task.build.limit_s, say, building)
+    is_cpp = task.language == "c++"
+    compiler, kernel, calls = (tools.cpp, "kernel.cpp", allowed.CPP) if is_cpp else (tools, build.SOURCE, allowed.C)
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE], task.check.fast_math) if BUILD_FILE in files else ()
         return await build.build(
-            host, tools, tree, program.symbol, (*own, *task.build.flags), task.build.limit_s, say, building,
-            build.units(protected, files),
+            host, compiler, tree, program.symbol, (*own, *task.build.flags), task.build.limit_s, say, building,
+            build.units(protected, files, kernel),
         )  # fmt: skip
 
     listings = (build.ASSEMBLY, build.REMARKS)
     return DriverBench(
         host, task, device, program, roofline, measure, compile, listings, checking, measuring,
-        inspector=Inspector(with_threads(allowed.C, task.build.flags), building), place=layout.placed(host, tools),
+        inspector=Inspector(with_threads(calls, task.build.flags), building), place=layout.placed(host, compiler),
     )  # fmt: skip

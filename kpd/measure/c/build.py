@@ -18,6 +18,8 @@ from kpd.measure.objects.inspect import OBJECT_FILE
 from kpd.measure.run_context import RunContext
 
 SOURCE = "kernel.c"
+SUFFIXES = {"kernel.c": (".c",), "kernel.cpp": (".cpp", ".cc", ".cxx")}
+"""The kernel's file in each language, and the suffixes of its units."""
 ASSEMBLY = "kernel.s"
 REMARKS = "vectorization.txt"
 MEMORY_MIB = 4096
@@ -25,19 +27,22 @@ MEMORY_MIB = 4096
 LINKING, LAYING = 3, 4
 """The exit statuses of a build script whose link failed, and of one whose link with the functions moved failed."""
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-_NO_COMPILER = re.compile(r"^(gcc|clang|cc): (fatal )?error: cannot execute", re.MULTILINE)
+_NO_COMPILER = re.compile(
+    r"^(gcc|clang|cc|g\+\+|clang\+\+|c\+\+): (fatal )?error: cannot execute|\b(g|clang|c)\+\+: (command )?not found",
+    re.MULTILINE,
+)
 
 
-def units(protected: Mapping[str, bytes], files: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return what is compiled of a candidate's `files`: `kernel.c`, and each `.c` file that no other file includes."""
+def units(protected: Mapping[str, bytes], files: Mapping[str, bytes], kernel: str = SOURCE) -> tuple[str, ...]:
+    """Return what is compiled of a candidate's `files`: the `kernel`, and each source that no other file includes."""
     included = {
         posixpath.normpath(posixpath.join(folder, name.decode(errors="replace")))
         for path, data in {**protected, **files}.items()
         for name in _INCLUDE.findall(data)
         for folder in (posixpath.dirname(path), "")
     }
-    others = (path for path in files if path.endswith(".c") and path not in included and path != SOURCE)
-    return (SOURCE, *sorted(others))
+    others = (path for path in files if path.endswith(SUFFIXES[kernel]) and path not in included and path != kernel)
+    return (kernel, *sorted(others))
 
 
 async def build(
@@ -61,7 +66,7 @@ async def build(
     if result.rc != 0 and (over := over_limit(log, MEMORY_MIB)) is not None:
         raise over
     if result.rc == LAYING:
-        why = f"{SOURCE} links, but not with its functions and data moved by a script of GNU ld"
+        why = f"{sources[0]} links, but not with its functions and data moved by a script of GNU ld"
         raise BuildError(f"{why}: {first_error(log)}", log, "structural")
     if result.rc != 0:
         raise BuildError(first_error(log), log, "structural" if result.rc == LINKING else kind_of(log))
@@ -78,8 +83,8 @@ def candidate_flags(raw: bytes, fast_math: bool) -> tuple[str, ...]:
 
 
 def lacks_optimisation(language: str, flags: str) -> bool:
-    """Return whether this is C without an `-O` flag: then the compiler does not optimise. Spaces separate the flags."""
-    return language == "c" and not any(flag.startswith("-O") for flag in flags.split())
+    """Return whether this is C or C++ without an `-O` flag: then nothing is optimised. Spaces separate the flags."""
+    return language in ("c", "c++") and not any(flag.startswith("-O") for flag in flags.split())
 
 
 def script(

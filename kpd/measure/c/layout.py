@@ -44,7 +44,8 @@ def copy_object(object: str, assembly: str, symbol: str) -> str:
     """Return shell that makes the copies of `object` in `$out`, and the list of sections of `assembly`.
 
     The first two are words of a shell. All symbols but the kernel's become local to each copy, so that a copy calls its
-    own functions; the kernel's is `symbol`.0, `symbol`.1 and so on.
+    own functions; the kernel's is `symbol`.0, `symbol`.1 and so on. Of C++'s inline functions a linker keeps one of a
+    group of equal ones: without its groups each copy keeps its own.
     """
     absent = "objcopy: not found: install GNU binutils"
     renamed = f'"{symbol}.$n"'
@@ -53,7 +54,7 @@ def copy_object(object: str, assembly: str, symbol: str) -> str:
         f'sed -n {jobs.words([_NAMED])} {assembly} | sort -u >"$out/{SECTIONS}"\n'
         f"copies=$(({COPIED_BYTES} / $(wc -c <{object}))) n=0\n"
         f'while [ "$n" -lt {COPIES} ] && [ "$n" -lt "$copies" ] || [ "$n" -eq 0 ]; do\n'
-        f"  objcopy --redefine-sym {symbol}={renamed} --keep-global-symbol={renamed} {object}"
+        f"  objcopy --remove-section=.group --redefine-sym {symbol}={renamed} --keep-global-symbol={renamed} {object}"
         ' "$out/copy$n.o" || exit 1\n'
         "  n=$((n + 1))\n"
         "done\n"

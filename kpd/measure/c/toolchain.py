@@ -1,7 +1,7 @@
 """Chooses the C compiler of a host (gcc or clang), and lists the flags that a candidate may set."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kpd.hosts.errors import HostError
@@ -35,6 +35,11 @@ class CToolchain:
         if self.family == "clang" and self.machine in ("arm64", "aarch64"):
             return tuple("-mcpu=native" if flag == "-march=native" else flag for flag in flags)
         return flags
+
+    @property
+    def cpp(self) -> "CToolchain":
+        """The compiler of C++ beside it; that a host lacks it shows when it is first used."""
+        return replace(self, command={"gcc": "g++", "clang": "clang++"}.get(self.command, "c++"))
 
     @property
     def places(self) -> bool:
@@ -91,7 +96,10 @@ _CHOICES = {
     "-fexcess-precision": ("fast", "standard"),
     "-mprefer-vector-width": ("128", "256", "512", "none"),
     "-mrecip": ("all", "default", "none"),
-    "-std": tuple(f"{base}{year}" for base in ("c", "gnu") for year in ("99", "11", "17", "18", "2x", "23")),
+    "-std": (
+        *(f"{base}{year}" for base in ("c", "gnu") for year in ("99", "11", "17", "18", "2x", "23")),
+        *(f"{base}++{year}" for base in ("c", "gnu") for year in ("11", "14", "17", "20", "23")),
+    ),
 }
 _INSTRUCTIONS = (
     r"3dnow|abm|adx|aes|amx-\w+|avx\w*(\.\d)?|bmi2?|clwb|cx16|f16c|fma4?|fsgsbase|gfni|lzcnt|mmx|movbe|movdir\w+|pclmul"

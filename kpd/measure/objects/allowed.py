@@ -92,6 +92,7 @@ class Allowed:
 
 
 C = Allowed(re.compile(f"{_C_PATTERN}|{_PAGES}"))
+CPP = Allowed(re.compile(f"{_C_PATTERN}|{_CPP_PATTERN}|{_PAGES}"), _CPP_REFUSED)
 CUDA = Allowed(
     re.compile(f"{_C_PATTERN}|{_CPP_PATTERN}|{_CUDA_PATTERN}"),
     re.compile(f"{_CPP_REFUSED.pattern}|{_CUDA_REFUSED.pattern}"),

@@ -68,6 +68,21 @@ int main(void) {
     "scale.c": "void scale(float *x, int n) {\n  for (int i = 0; i < n; i++) x[i] *= 2;\n}\n",
     "Makefile": "run: bench\n\t./bench\nbench: main.c scale.c\n\tgcc -O1 -o bench main.c scale.c\n",
 }
+CPP = """\
+template <typename T> struct Sum {
+  T value;
+  __attribute__((noinline)) void add(T x) { value += x; }
+};
+extern "C" void prefix(const float *x, float *y, long rows, long cols) {
+  for (long r = 0; r < rows; r++) {
+    Sum<float> sum{0};
+    for (long i = 0; i < cols; i++) {
+      sum.add(x[r * cols + i]);
+      y[r * cols + i] = sum.value;
+    }
+  }
+}
+"""
 PROBLEM = """\
 import torch
 import torch.nn as nn
@@ -246,6 +261,14 @@ def test_a_program_that_prints_its_times(root: Path, tmp_path: Path, capsys: pyt
     assert (task.editable, task.bench.score) == (("scale.c",), "best_time_ms")
     assert told["read"] == {"score": "best_time_ms", "value": 1.5}
     assert any("a broken kernel fails" in note and "checksum" in note for note in told["notes"]), told["notes"]
+
+
+def test_a_kernel_in_cpp_alone(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told, said = imported(root, capsys, str(written(tmp_path / "prefix", {"prefix.cpp": CPP})))
+    assert code == 0, said
+    assert load_task(root / "tasks" / "prefix").language == "c++"
+    assert any("worst element at 0 of the tolerance" in note for note in told["notes"]), told["notes"]
+    assert any("a broken kernel fails" in note and "y[" in note for note in told["notes"]), told["notes"]
 
 
 @pytest.mark.parametrize(
