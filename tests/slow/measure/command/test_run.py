@@ -153,6 +153,25 @@ def test_a_task_without_a_right_baseline_begins_and_the_first_right_candidate_is
         assert over in " ".join(verb_of(workspace, *verb).split())
 
 
+def test_a_run_whose_first_right_candidate_is_flagged_waits_for_a_person_and_has_not_failed(
+    daemon: RealDaemon, workspace: Workspace
+) -> None:
+    folder, candidate = workspace.tasks / "late", workspace.root / "candidates" / "1"
+    folder.mkdir()
+    (folder / "task.toml").write_text(LATE % ("late", "absent"))
+    (folder / "benchmark.py").write_text(JUDGED_LATE)
+    candidate.mkdir(parents=True)
+    (candidate / "kernel.py").write_text("import time\nRIGHT, US = True, time.perf_counter() + 80.0\n")
+    daemon.start()
+    daemon.command("run", task="late", agent="script:candidates", iterations=1)
+    ended = daemon.until_event("run_ended")["body"]
+    assert (ended["outcome"], daemon.events("iteration_ended")[0]["body"]["outcome"]) == ("no_gain", "held")
+    assert "r1.0" in verb_of(workspace, "held") and not (folder / "kernel.py").exists()
+    daemon.command("accept", iteration="r1.0")
+    assert (folder / "kernel.py").read_bytes() == (candidate / "kernel.py").read_bytes()
+    assert daemon.query("show", iteration="r1.0")["iteration"]["outcome"] == "baseline"
+
+
 def test_a_held_out_case_that_cannot_be_run_is_known_before_anything_is_tried(
     daemon: RealDaemon, workspace: Workspace
 ) -> None:
