@@ -9,7 +9,7 @@ from kpd.source.values import Dim3
 
 TOP = 5
 SPREAD = 2.5
-"""Ratio of p95 to p25 of a geometry's durations above which its fast and slow launches are separated."""
+"""Usual ratio of p95 to p25 of a geometry's durations above which its fast and slow launches are separated."""
 LEAST_TO_SPLIT = 4
 
 
@@ -35,12 +35,16 @@ def representative(
     table: LaunchTable,
     shape: Callable[[Observed], tuple[Dim3, Dim3]] = lambda one: (one.grid, one.block),
     top: int = TOP,
+    spread: float = SPREAD,
 ) -> tuple[LaunchConfig, ...]:
-    """Return the `top` groups of launches with the largest shares; `shape` returns a launch's whole grid and block."""
+    """Return the `top` groups of launches with the largest shares; `shape` returns a launch's whole grid and block.
+
+    Fast and slow launches of one geometry are apart where the ratio of p95 to p25 of their durations is above `spread`.
+    """
     groups: defaultdict[tuple[Dim3, Dim3], list[Observed]] = defaultdict(list)
     for launch in table.launches:
         groups[shape(launch)].append(launch)
-    parts = [(sizes, name, part) for sizes, group in groups.items() for name, part in _apart(group)]
+    parts = [(sizes, name, part) for sizes, group in groups.items() for name, part in _apart(group, spread)]
     whole = sum(_weight(part) for _, _, part in parts)
     chosen = sorted(parts, key=lambda part: (-_weight(part[2]), part[0], part[1]))[:top]
     return tuple(
@@ -57,13 +61,13 @@ def percentile(ordered: Sequence[float], part: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
-def _apart(group: list[Observed]) -> list[tuple[str, list[Observed]]]:
+def _apart(group: list[Observed], spread: float) -> list[tuple[str, list[Observed]]]:
     """Split the launches of one geometry into fast and slow ones, where they differ much."""
     times = sorted(launch.duration_us for launch in group if launch.duration_us is not None)
     if len(times) < LEAST_TO_SPLIT:
         return [("", group)]
     fast, slow = percentile(times, 0.25), percentile(times, 0.95)
-    if slow / fast <= SPREAD:
+    if slow / fast <= spread:
         return [("", group)]
     middle = (fast * slow) ** 0.5
     parts = {

@@ -6,6 +6,7 @@
 A launch's grid and block are `grid_x`, `grid_y`, `grid_z` (those left out are 1), or `grid` alone, which is a number or
 a list of up to three; `block` likewise. `duration_us` or `duration_ns` says how long it took. Nsight Compute's counters
 have their own names, with dots in them. All other keys are scalars, by the names that the host's code has for them.
+A table that `kpd project observe` wrote has `details` and `capture` besides, which nothing here needs.
 """
 
 import json
@@ -32,6 +33,7 @@ _COUNTER = re.compile(r"\w{1,64}(\.\w{1,64}){1,4}", re.ASCII)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]{4,15}(Z|[+-]\d\d:?\d\d)?)?")
 _AXES = ("x", "y", "z")
 _FILE_KEYS = ("kernel", "captured_at", "launches")
+_CAPTURE_KEYS = ("details", "capture")
 
 
 class ObservedError(WorkspaceError):
@@ -92,7 +94,7 @@ def parse_table(raw: bytes) -> LaunchTable:
     if not isinstance(found, dict):
         raise ObservedError("must be an object", 'write {"kernel": …, "captured_at": …, "launches": [ … ]}')
     for key in found:
-        if key not in _FILE_KEYS:
+        if key not in (*_FILE_KEYS, *_CAPTURE_KEYS):
             raise ObservedError(f"unknown key {_shown(key)}", f"known are {', '.join(_FILE_KEYS)}")
     kernel, captured = found.get("kernel"), found.get("captured_at", "")
     if not isinstance(kernel, str) or not re.fullmatch(r"\w+(::\w+)*", kernel, re.ASCII) or len(kernel) > 200:

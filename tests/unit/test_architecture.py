@@ -30,6 +30,7 @@ MAY: dict[str, str] = {
     "demo": "model workspace operations daemon",
     "onboarding": "model source workspace hosts measure claude agents",
     "imports": "source workspace hosts measure",
+    "production": "source workspace hosts measure onboarding",
     "mcp": "",
     "report": "model text profile",
     "cli": "model text workspace operations hosts measure profile claude agents tools daemon demo onboarding imports"
@@ -152,13 +153,13 @@ def test_in_the_ui_imports_go_one_way_too() -> None:
 
 
 def test_onboarding_hangs_at_the_side() -> None:
-    """One verb needs it, when it is asked for; it needs nothing of a run."""
+    """One verb needs it, when it is asked for, and what observes a program its table; it needs nothing of a run."""
     users = {
         module
         for module, path in modules("kpd", "tui")
         if not module.startswith("kpd.onboarding") and any(name.startswith("kpd.onboarding") for name in imports(path))
     }
-    assert users == {"kpd.cli.task_new"}
+    assert users == {"kpd.cli.task_new", "kpd.production.observe.observation"}
     for module, path in modules("kpd/onboarding"):
         assert not {room(name) for name in imports(path)} & {"engine", "daemon", "demo"}, module
 
