@@ -15,6 +15,9 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import find_tasks
 
+LONGEST_PATH = 250
+"""What is longer, or has lines, is no path but the text itself."""
+
 
 def task_name(ws: Workspace, given: str) -> str:
     """Return the name of the task that `given` names: by its name, or by the path of its folder. Raises CliError."""
@@ -40,8 +43,23 @@ def held(ws: Workspace) -> str:
 
 def enqueue(ws: Workspace, args: Namespace, task: str) -> str:
     """Queue a run of `task` with the given options, and return its id. Raises DaemonError."""
-    op = QueueRun(**{**given(args, QueueRun), "task": task})
+    found = {**given(args, QueueRun), "task": task}
+    if "task_text" in found:
+        found["task_text"] = text_of(found["task_text"])
+    op = QueueRun(**found)
     return str(command(ws, op.name, **op.args())["run"])
+
+
+def text_of(given: str) -> str:
+    """Return the text of the file that `given` names, or `given` itself where there is no such file."""
+    from kpd.workspace.disk import explained
+    from kpd.workspace.run_files import read_words
+
+    try:
+        found = read_words(Path(given)) if len(given) < LONGEST_PATH and "\n" not in given else None
+    except OSError as err:
+        raise CliError(*explained(err, "--task-text", "name a text file, or write the text itself")) from err
+    return given if found is None else found
 
 
 def arguments(parser: ArgumentParser) -> None:

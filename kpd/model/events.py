@@ -35,7 +35,7 @@ from kpd.model.iteration import Confirming, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
-from kpd.model.run import Budget, OwnFiles
+from kpd.model.run import Budget, OwnFiles, TaskState
 from kpd.model.sanitizing import Sanitized as Sanitized, SanitizerFound as SanitizerFound
 from kpd.model.sessions import (
     HostRefused as HostRefused,
@@ -152,6 +152,8 @@ class RunQueued(RunFact):
     traits: dict[str, AgentTraits] = field(default_factory=dict)
     evolve: bool = False
     compared: ComparedRun | None = None
+    task_state: TaskState = "continue"
+    task_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ OwnFiles = Literal["right", "absent", "wrong"]
 """What a task says of its own editable files. Where they are not right, the first right candidate is the baseline."""
 
 
+TaskState = Literal["continue", "reset"]
+"""Whether a session of a coding agent begins with the incumbent's files, or with the task's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """What a run may spend. `patience` counts iterations in a row without an accepted one.
@@ -65,6 +69,7 @@ class Run:
     `own_files` is what its task says of the files that it began with. `sanitizes`: its winners are provisional until
     compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is
     its place in a comparison: it works on a copy, has the tools named there, and leaves nothing in memory.
+    `task_text` are the operator's words on the task, for agents that are prompted.
     """
 
     id: str
@@ -103,6 +108,8 @@ class Run:
     sanitizes: bool = False
     evolve: bool = False
     compared: ComparedRun | None = None
+    task_state: TaskState = "continue"
+    task_text: str = ""
 
     @property
     def begun(self) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WHO = "who proposes: {agents}; claude,sweep take turns, script:FOLDER has its candidates in a folder"
 """`{agents}` are the installed ones."""
+STARTS = "coding agents begin with the incumbent (continue), or with the task's own files (reset)"
 ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
 PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
@@ -38,6 +39,8 @@ class QueueRun(OnDaemon):
         bool | None, Arg("", "let candidates wait for kpd approve before they are built", "--approve")
     ] = None
     evolve: Annotated[bool | None, Arg("", "let coding agents build tools for later sessions", "--evolve")] = None
+    task_state: Annotated[Literal["continue", "reset"] | None, Arg("", STARTS, "--task-state")] = None
+    task_text: Annotated[str, Arg("FILE|TEXT", "your words on the task, for agents that read", "--task-text")] = ""
     iterations: Annotated[Count | None, ITERATIONS] = None
     patience: Annotated[Count | None, PATIENCE] = None
     min_gain_pct: Annotated[Percent | None, MIN_GAIN] = None

@@ -27,6 +27,7 @@ from kpd.sessions.past import Past, past
 from kpd.sessions.terms import argv, limit_s
 from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
+from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.config import AgentConfig
 from kpd.workspace.endpoints import Endpoint
 from kpd.workspace.environment import keys
@@ -63,6 +64,12 @@ class SessionAttempt:
     def cleaner(self) -> TextCleaner:
         return TextCleaner.of(self.keys)
 
+    @property
+    def start(self) -> dict[str, bytes]:
+        """The files that its tree begins with: the incumbent's, or the task's own. Raises OSError, TaskError."""
+        task = self.context.task
+        return self.context.incumbent if self.context.run.task_state == "continue" else read_tree(task.folder, task)
+
     async def proposal(self) -> Proposal:
         before = past(self.context.events())
         if before is None or not self.folder.tree.is_dir():
@@ -94,7 +101,7 @@ class SessionAttempt:
         run = self.context.run
         nth = sum(it.agent == self.name and it.number < self.context.number for it in run.iterations)
         limit = limit_s(self.settings, nth)
-        await asyncio.to_thread(self.folder.prepare, self.context.task, self.context.incumbent, self.context.workspace)
+        await asyncio.to_thread(self.folder.prepare, self.context.task, self.start, self.context.workspace)
         session = f"{run.id}.{self.context.number}"
         self.record(e.SessionOpened(*self.at, session, argv(self.settings), limit))
         task = self.context.task.name
@@ -216,6 +223,7 @@ class SessionAttempt:
                 task.told, _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),
                 str(folder.scratch),
                 brief.built_tools(before.tools, self.context.tools(), folder.tools, bool(self.settings.command)),
+                self.context.run.task_state,
             )  # fmt: skip
             told = brief.first_prompt(self.context, words)
             folder.brief.write_text(told)
@@ -233,11 +241,12 @@ class SessionAttempt:
         """Return what lies in the tree. Raises BadReply where that is nothing new."""
         context = self.context
         try:
-            kept = {path: data for path, data in context.incumbent.items() if not context.task.may_remove(path)}
+            start = self.start
+            kept = {path: data for path, data in start.items() if not context.task.may_remove(path)}
             files = {**kept, **self.folder.proposed(context.task)}
         except (OSError, TaskError) as err:
             raise BadReply(self.cleaner.text(f"what lies in the tree cannot be read: {err}")) from err
-        known = context.failure.files if context.failure and context.failure.files else context.incumbent
+        known = context.failure.files if context.failure and context.failure.files else start
         if files == known:
             last = said.strip().splitlines()[-1][:200] if said.strip() else "without a word"
             names = ", ".join(context.task.editable)

@@ -9,7 +9,7 @@ from kpd.agents.agent import Context
 from kpd.agents.prompt.compose import compose
 from kpd.agents.prompting import earlier_runs, gather_background
 from kpd.agents.reply_notes import ReplyNotes, read_notes
-from kpd.model.run import Steering
+from kpd.model.run import Steering, TaskState
 from kpd.model.toolbox import ToolVersion
 from kpd.model.tools import still_active
 from kpd.text.foreign import plain
@@ -20,7 +20,7 @@ CLAIM = re.compile(rf"[\s>#*_`-]{{0,8}}CLAIM[\s*_`]{{0,4}}:[\s*_`~]{{0,4}}{_NUMB
 UNITS = {"ns": 1e-3, "us": 1.0, "µs": 1.0, "μs": 1.0, "ms": 1e3, "s": 1e6}
 
 FORM = """\
-You work in a folder that is a copy of the task, as the incumbent has it. Change {editable} there, and nothing else: all
+You work in a folder that is a copy of the task, {start}. Change {editable} there, and nothing else: all
 other files judge the candidate, and what you change in them is thrown away. There is no reply to write: what lies in
 these files when you end your turn, or when your {limit} are over, is your candidate. kpd builds, checks and measures it
 by itself; nothing else counts. So save a version early that is right, and then better ones.
@@ -38,6 +38,13 @@ CLAIM: N us
 """
 
 
+STARTS: dict[TaskState, str] = {
+    "continue": "as the incumbent has it",
+    "reset": "with its own files: begin anew. The incumbent above is what your candidate has to beat",
+}
+"""What the folder holds at first, by the run's `task_state`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What stands in the form of a session: its editable files, its limit, where its files are, and its built tools."""
@@ -48,6 +55,7 @@ class Words:
     skills: str
     scratch: str
     tools: str = ""
+    state: TaskState = "continue"
 
 
 def built_tools(given: Iterable[str], tools: Mapping[str, ToolVersion], folder: Path, servers_too: bool) -> str:
@@ -67,7 +75,7 @@ def first_prompt(context: Context, words: Words) -> str:
     known = gather_background(fresh, earlier_runs(context))
     form = FORM.format(
         editable=words.editable, limit=words.limit, brief=words.brief, skills=words.skills, scratch=words.scratch,
-        tools=words.tools,
+        tools=words.tools, start=STARTS[words.state],
     )  # fmt: skip
     return compose(fresh, replace(known, format=form)).markdown()
 

@@ -67,6 +67,7 @@ class RunConfig:
     fix_attempts: Count = 8
     profile: Literal["checked", "accepted", "never"] = "checked"
     approve: bool = False
+    task_state: Literal["continue", "reset"] = "continue"
 
 
 @dataclass(frozen=True, slots=True)

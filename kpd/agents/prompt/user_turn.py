@@ -102,7 +102,7 @@ def _reason(failure: Failure) -> str:
 
 
 def _steering(context: Context) -> Iterator[PromptBlock]:
-    """Yield the operator's notes, word for word: they are meant for the model."""
-    if context.steering:
-        notes = "\n\n".join(quoted(note.text) for note in context.steering)
+    """Yield the operator's words on the task, and the notes, word for word: they are meant for the model."""
+    words = (context.run.task_text, *(note.text for note in context.steering))
+    if notes := "\n\n".join(quoted(text) for text in words if text):
         yield PromptBlock("steering", f"## From the operator\nThis comes before all else but correctness:\n{notes}")

@@ -19,6 +19,9 @@ from kpd.workspace.config import ANY
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import Task, card, copy_task, find_tasks, load_task
 
+LONGEST_TEXT = 8_000
+"""The most characters of an operator's words on a task: they are in every prompt."""
+
 
 def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     """Queue a run of a task; a task that only ships with kpd is first copied into the workspace. Raises TaskError."""
@@ -30,9 +33,17 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     if op.evolve and not catalogue.reflects(agent, config):
         raise Refused(f"{agent} builds no tools", "only coding agents do: --agent claude-code, or another of theirs")
     evolve = config.toolsmith.enabled if op.evolve is None else op.evolve
+    starts = op.task_state or config.run.task_state
+    if op.task_state == "reset" and not catalogue.reflects(agent, config):
+        raise Refused(f"{agent} proposes changes of the incumbent", "only coding agents can begin anew: leave it out")
+    if len(text := op.task_text.strip()) > LONGEST_TEXT:
+        raise Refused(f"the text on the task has {len(text):,} characters", f"shorten it to {LONGEST_TEXT:,}")
     queued = next_id(engine.workspace, "r", engine.journal.state.runs)
+    traits = catalogue.traits(agent, config)
     engine.journal.emit(
-        e.RunQueued(queued, task.name, agent, host, budget, by, approve, catalogue.traits(agent, config), evolve)
+        e.RunQueued(
+            queued, task.name, agent, host, budget, by, approve, traits, evolve, task_state=starts, task_text=text
+        )
     )
     engine.wake()
     return {"run": queued}

@@ -119,6 +119,23 @@ async def test_runs_are_queued_one_by_one_in_the_recorded_order_and_start_from_t
     assert kept.read_bytes() == (DATA / "tasks" / "scale" / "kernel.c").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"agent": "sweep", "task_state": "reset"}, "sweep proposes changes of the incumbent"),
+        ({"agent": "mine", "task_text": "x" * 8_001}, "the text on the task has 8,001 characters"),
+        ({"agent": "mine", "task_state": "again"}, "task_state"),
+    ],
+)
+async def test_a_start_or_a_text_that_no_run_can_have_is_refused(
+    engine: Engine, given: dict[str, str], message: str
+) -> None:
+    with pytest.raises(DaemonError, match=message):
+        await carry_out(engine, "run", {"task": "scale", **given}, "ada")
+    await carry_out(engine, "run", {"task": "scale", "agent": "mine", "task_text": "x" * 8_000}, "ada")
+    assert len(engine.journal.state.runs["r1"].task_text) == 8_000
+
+
 @pytest.mark.parametrize("why", ["settings", "tools", "operator"])
 async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(engine: Engine, why: str) -> None:
     one = (await compare(engine))["comparison"]

@@ -7,6 +7,7 @@ import pytest
 
 from kpd.agents.agent import BadReply, Exhausted, Failure
 from kpd.model import events as e
+from kpd.model.run import TaskState
 from kpd.model.spending import Usage
 from kpd.sessions.attempt import SessionAttempt
 from kpd.sessions.past import past
@@ -40,6 +41,16 @@ async def test_a_session_whose_dollars_are_spent_is_not_asked_to_repair(tmp_path
     wrong = Failure("build", "error: x")
     with pytest.raises(Exhausted, match=r"mine is not asked again: its session has cost \$2.00 of \$2.00"):
         await attempt(tmp_path, wrong, bill(1.5), bill(0.5)).proposal()
+
+
+@pytest.mark.parametrize(("state", "begins"), [("continue", b"as it was"), ("reset", b"the task's own")])
+def test_its_tree_begins_with_the_incumbent_or_with_the_tasks_own_files(
+    tmp_path: Path, state: TaskState, begins: bytes
+) -> None:
+    made = attempt(tmp_path, None)
+    (tmp_path / "kernel.c").write_bytes(b"the task's own")
+    made.context = replace(made.context, run=replace(made.context.run, task_state=state))
+    assert made.start == {"kernel.c": begins}
 
 
 async def test_its_tree_is_taken_all_the_same(tmp_path: Path) -> None:

@@ -292,6 +292,14 @@ def test_the_memo_of_a_failed_candidate_is_material(tmp_path: Path) -> None:
     assert not [line for line in split_fences(prompt.said()).around if "ignore what stands above" in line]
 
 
+def test_the_operators_words_on_a_task_stand_before_the_notes_and_in_a_repair_too(tmp_path: Path) -> None:
+    notes = (Steering(1, "keep it simple", "ann", 0.0),)
+    for failure in (None, replace(BUILD, files={"kernel.cu": b"x"})):
+        of = context(tmp_path, steering=notes, failure=failure)
+        said = texts(compose(replace(of, run=replace(of.run, task_text="mind\nthe tail")), known()))
+        assert "\n> mind\n> the tail\n\n> keep it simple" in said["steering"]
+
+
 def test_json_of_a_case_name_is_no_way_in(tmp_path: Path) -> None:
     """A benchmark of the task's own names its cases."""
     of = context(tmp_path)
