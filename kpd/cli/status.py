@@ -90,7 +90,8 @@ def runs_table(
         spent = f"{run['counted']}/{run['budget']['iterations']}"
         doing = run["reason"] if run["status"] == "ended" else labels.now(run, now, held)
         won = best(run, tasks.get(run["task"], {})) + (" unchecked" if run["unchecked"] else "")
-        rows.append((run["id"], labels.run_state(run, held), run["task"], run["agent"], run["host"], spent, won, doing))
+        what = f"{run['task']}, {run['name']}" if run["name"] else run["task"]
+        rows.append((run["id"], labels.run_state(run, held), what, run["agent"], run["host"], spent, won, doing))
     head = ("RUN", "STATE", "TASK", "AGENT", "HOST", "ITER", "BEST", "NOW")
     return table(head, rows, limit, right="ITER")
 

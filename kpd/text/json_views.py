@@ -12,7 +12,7 @@ from kpd.model.notices import Notice
 from kpd.model.run import Run
 from kpd.model.status import Done, Ended, Paused, Stepping
 from kpd.model.verdicts import Verdict
-from kpd.text import signs
+from kpd.text import comparisons, signs
 from kpd.text.audits import summary as audited
 from kpd.text.changes import change
 from kpd.text.checks import sizes
@@ -36,7 +36,7 @@ def run(found: Run) -> Json:
     `count` is the number of its iterations, `counted` of those that use up its budget. `headline` is how many times as
     fast the best iteration is as the baseline. `reason` says why it ended or is paused, `waits` what it waits for,
     `edited` which iteration was under way when the operator edited the kernel: all in words. `held` are the winners
-    that wait for a person. The files of its folders are left out.
+    that wait for a person. `name` is its place in a comparison, in words. The files of its folders are left out.
     """
     body = codec.jsonable(replace(found, iterations=()))
     kept = {name: value for name, value in body.items() if name not in _LEFT_OUT}
@@ -44,6 +44,7 @@ def run(found: Run) -> Json:
     its = {name: None if it is None else iteration(it) for name, it in named.items()}
     kept |= _status(found)
     kept |= {"headline": headlined(headline(found)), "sign": codec.jsonable(signs.of_run(found))}
+    kept |= {"name": "" if found.compared is None else comparisons.name(found.compared)}
     words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
     kept |= {"held": [iteration(it) for it in found.held]}
     return {**kept, **words, "count": len(found.iterations), "counted": len(found.counted), **its}

@@ -21,6 +21,7 @@ from kpd.model.status import Paused, Queued, Stepping
 from kpd.model.waits import DiskTrouble
 from kpd.text import json_views
 from tests.support.cli.shown import ACCEPTED, AT, DETAIL, OWN, RUN, as_json, brief_run, shown
+from tests.support.model import compared
 from tests.support.model.samples import done
 from tests.support.tui import gpu as tui_gpu
 
@@ -222,3 +223,9 @@ def test_a_truth_that_is_the_baselines_is_told() -> None:
     found = replace(DETAIL, checked=e.Checked("r3", 3, 0.0, 0.0, 1000, 0.2, "wide", "baseline"))
     told = "\n".join(report(shown(detail=found), 100, colour=False))
     assert "truth       the outputs of the baseline, as the task has no reference" in told
+
+
+def test_a_run_of_a_comparison_says_which_one_it_is() -> None:
+    rows = status.runs_table([json_views.run(compared.run(1.5, "tools", 3)), json_views.run(RUN)], {}, AT, None)
+    assert "task, trial 3 of c1, with tools" in rows[1]
+    assert "trial" not in rows[2]
