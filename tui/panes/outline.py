@@ -74,7 +74,8 @@ def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:
         found = line((left, ".muted"), run.id, (word, mark.style))
         reason = f"  {waits(run).text}" if width - found.cell_length >= LEAST_REASON else ""
         return (found + line((reason, ".muted"))).truncate(width, ellipsis=True)
-    name = f"{run.id} {clean(run.agent)}"
+    place = run.compared
+    name = f"{run.id} {clean(run.agent) if place is None else f'{place.of} {place.side}'}"
     shown = name if cell_len(name) + len(word) <= room else run.id
     return line(
         (left, ".muted"), shown, (fit(word, room - cell_len(shown)), mark.style), " ", (factor, ".good")

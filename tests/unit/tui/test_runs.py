@@ -5,6 +5,8 @@ from dataclasses import replace
 from kpd.model import events as e
 from kpd.model.hosts import Device
 from kpd.model.kinds import Told
+from kpd.model.run import Budget
+from kpd.model.side import ComparedRun
 from kpd.model.waits import PausedBy
 from tests.support.tui import logs, many_hosts
 from tests.support.tui.views import plain, view_of
@@ -39,6 +41,16 @@ def test_the_header_shows_every_host_or_counts_them() -> None:
     assert "● gpu1 up  ○ gpu2 down  ○ gpu3 down  ● local up" in header(view_of(many_hosts.troubled()), 140)
     assert "● 14 hosts up  ○ 2 down" in header(view_of(many_hosts.sixteen()), 140)
     assert "● linked  ○ 2 down  " in header(view_of(many_hosts.sixteen()), 80)
+
+
+def test_the_tree_says_which_side_of_a_comparison_a_run_is_on() -> None:
+    log = logs.ended()
+    log.emit(
+        e.RunQueued("r2", logs.TASK, "mine", "local", Budget(), compared=ComparedRun("c1", 3, "tools", ("lint@1",)))
+    )
+    log.emit(e.RunStarted("r2", "a cpu", "local"))
+    view = view_of(log)
+    assert any("r2 c1 tools" in row_line(view, row, 60).plain for row in view.outline.rows)
 
 
 def test_a_run_that_waits_says_so_everywhere() -> None:
