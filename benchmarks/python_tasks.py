@@ -1,9 +1,9 @@
 """The example tasks for kpd's own runner, and what was prepared for them: are they right, and by how much faster?
 
-    python benchmarks/python_tasks.py TASK [--python PATH] [--contest NAME …]
+    python benchmarks/python_tasks.py TASK [NAME …] [--python PATH] [--contest NAME …]
 
-Checks the task's own kernel and each candidate in benchmarks/python_candidates/TASK as an iteration does; candidates
-named with --contest (or `all`) are then timed against the task's own kernel. Prints a JSON object a line.
+Checks the task's own kernel and each candidate in benchmarks/python_candidates/TASK, or those named, as an iteration
+does; candidates named with --contest (or `all`) are then timed against the task's own kernel. Prints JSON lines.
 """
 
 import argparse
@@ -66,6 +66,7 @@ async def timed(bench: Bench, incumbent: str, candidate: str, name: str) -> dict
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task")
+    parser.add_argument("names", nargs="*")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--contest", action="append", default=[], metavar="NAME")
     args = parser.parse_args()
@@ -85,6 +86,8 @@ async def main() -> None:
             print(json.dumps({"task": task.name, "device": device.name, **row}), flush=True)
             for path in sorted((CANDIDATES / task.name).glob("*/kernel.py")):
                 name = path.parent.name
+                if args.names and name not in args.names:
+                    continue
                 job, row = await checked(bench, {**own, "kernel.py": path.read_bytes()}, name)
                 if job and incumbent and ("all" in args.contest or name in args.contest):
                     row |= await timed(bench, incumbent, job, name)
