@@ -12,13 +12,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from kpd.onboarding.launch_configs import SPREAD, TOP, LaunchConfig, representative
 from kpd.onboarding.observed import MOST_LAUNCHES, parse_table
-from kpd.production.observe.decoding import DecodedParameter, decode
+from kpd.production.observe.decoding import DecodedParameter, ParameterKind, Value, decode
 from kpd.production.observe.launches import KernelTotal, SeenLaunch
 from kpd.production.observe.names import KernelName
 from kpd.source.kernels import Kernel
@@ -60,7 +60,6 @@ class Observation:
     devices: Mapping[int, str]
     problems: tuple[str, ...]
     key: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def observation(
@@ -85,30 +84,25 @@ def observation(
     layouts = {tuple((part.offset, len(part.data)) for part in one.parameters) for one in kept}
     if len(layouts) > 1:
         told.append("its launches have different layouts of parameters")
-    parameters = (
-        ()
-        if any(one.missing for one in kept) or len(layouts) != 1
-        else decode([one.parameters for one in kept], types, names)
-    )
+    known = complete and len(layouts) == 1
+    parameters = decode([one.parameters for one in kept], types, names) if known else ()
     total = next((one for one in kernels if one.symbol == name.symbol), None)
     whole = sum(one.ms or 0 for one in kernels)
     share = total.ms / whole if total is not None and total.ms and whole else None
     coverage = Coverage(total.count if total else 0, len(ours), len(timed), len(kept), share)
-    return Observation(
-        name, captured_at, tuple(kept), parameters, coverage, tuple(kernels), devices, tuple(told), key
-    )  # fmt: skip
+    return Observation(name, captured_at, tuple(kept), parameters, coverage, tuple(kernels), devices, tuple(told), key)
 
 
 def as_json(seen: Observation) -> dict[str, Any]:
     """Return the whole `observed.json`."""
-    by_kind = {
-        kind: [one for one in seen.parameters if one.kind == kind] for kind in ("number", "pointer", "bytes")
-    }  # fmt: skip
     rows, details = [], []
     for at, one in enumerate(seen.launches):
-        row: dict[str, Any] = {f"grid_{axis}": size for axis, size in zip("xyz", one.grid, strict=True)}
-        row |= {f"block_{axis}": size for axis, size in zip("xyz", one.block, strict=True)}
-        row |= {_column(number.name): number.values[at] for number in by_kind["number"]}
+        row: dict[str, Any] = {
+            f"{what}_{axis}": count
+            for what, size in (("grid", one.grid), ("block", one.block))
+            for axis, count in zip("xyz", size, strict=True)
+        }
+        row |= {_column(name): value for name, value in _values(seen, "number", at).items()}
         if one.duration_us is not None:
             row["duration_us"] = one.duration_us
         rows.append(row)
@@ -116,8 +110,8 @@ def as_json(seen: Observation) -> dict[str, Any]:
             {
                 "shared_bytes": one.shared_bytes, "process": one.process, "thread": one.thread, "stream": one.stream,
                 "device": one.device, "flags": list(one.flags),
-                "pointers": {pointer.name: pointer.values[at] for pointer in by_kind["pointer"]},
-                "bytes": {other.name: other.values[at] for other in by_kind["bytes"]},
+                "pointers": _values(seen, "pointer", at),
+                "bytes": _values(seen, "bytes", at),
             }
         )  # fmt: skip
     return {
@@ -140,6 +134,10 @@ def as_json(seen: Observation) -> dict[str, Any]:
             "problems": list(seen.problems),
         },
     }  # fmt: skip
+
+
+def _values(seen: Observation, kind: ParameterKind, at: int) -> dict[str, Value]:
+    return {one.name: one.values[at] for one in seen.parameters if one.kind == kind}
 
 
 def _column(name: str) -> str:

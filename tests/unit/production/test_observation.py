@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,12 +113,9 @@ def test_slow_and_fast_launches_of_one_geometry_are_apart_above_the_ratio_that_i
 
 
 def test_a_parameter_with_the_name_of_a_size_keeps_its_value() -> None:
-    lines = ("K\t1\tk", "L\t1\t1\t7\t(nil)\t2,1,1\t32,1,1\t0\t\t0\t0:4:05000000")
-    found = read_record(written(*lines))
     seen = observed("all", "two_phases", kernel("two_phases"))
-    assert [one.parameters[0].data for one in launches(found)] == [b"\5\0\0\0"]
-    renamed = seen.parameters[1].__class__("grid", "int", 4, "number", (4096,))
-    again = as_json(seen.__class__(**{**{f: getattr(seen, f) for f in seen.__slots__}, "parameters": (renamed,)}))
+    n = next(one for one in seen.parameters if one.kind == "number")
+    again = as_json(replace(seen, parameters=(replace(n, name="grid"),)))
     assert parse_table(json.dumps(again).encode()).launches[0].scalars == {"grid_parameter": 4096}
 
 
@@ -126,7 +124,7 @@ def test_an_observation_is_current_while_command_signature_and_source_are_the_sa
     wanted = key("./prover", "void saxpy(int n)", b"source")
     assert not is_current(path, wanted)
     seen = observed("all", "two_phases")
-    write(path, seen.__class__(**{**{f: getattr(seen, f) for f in seen.__slots__}, "key": wanted}))
+    write(path, replace(seen, key=wanted))
     assert is_current(path, wanted) and is_current(path, key("./prover", "void  saxpy(int n)", b"source"))
     for other in (("./other", "void saxpy(int n)", b"source"), ("./prover", "void saxpy(long n)", b"source"),
                   ("./prover", "void saxpy(int n)", b"changed")):  # fmt: skip
