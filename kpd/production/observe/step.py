@@ -28,6 +28,8 @@ PACK_S = 120.0
 NAMES_S = 20.0
 TOLD = 12
 """How many of the kernels that were launched an error names."""
+LONGEST = 80
+"""The most characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ tar -czf "$out/records.tgz" ./*.record
 """
 _DEMANGLE = """
 LC_ALL=C; export LC_ALL
-for tool in cu++filt c++filt "${KPD_CUDA_HOME:-/usr/local/cuda}/bin/cu++filt" llvm-cxxfilt; do
+for tool in c++filt cu++filt "${KPD_CUDA_HOME:-/usr/local/cuda}/bin/cu++filt" llvm-cxxfilt; do
   command -v "$tool" >/dev/null && break; tool=
 done
 [ -n "$tool" ] && exec "$tool"
@@ -101,11 +103,11 @@ async def observe(host: Host, program: ObservedProgram, source: Kernel | None = 
 
 def _script(program: ObservedProgram, shared: str) -> str:
     text = _SCRIPT.replace("@LIBRARY@", jobs.words([shared])).replace("@NO_FOLDER@", str(NO_FOLDER))
-    return text.replace("@CWD@", _place(program.cwd)).replace("@RUN@", program.run)
+    return text.replace("@CWD@", shell_path(program.cwd)).replace("@RUN@", program.run)
 
 
-def _place(folder: str) -> str:
-    """Quote a folder for a shell; one that begins with ~/ is below the user's home."""
+def shell_path(folder: str) -> str:
+    """Quote a path for a shell; one that begins with ~/ is below the user's home."""
     return f'"$HOME"/{jobs.words([folder[2:]])}' if folder.startswith("~/") else jobs.words([folder])
 
 
@@ -200,11 +202,15 @@ def _chosen(wanted: str, names: Mapping[str, str], counts: Mapping[str, int]) ->
         return found[0]
     among = found or [read_name(symbol, names[symbol]) for symbol in names]
     among = sorted(among, key=lambda one: -counts.get(one.symbol, 0))
-    listed = ", ".join(f"{one.shown} ({counts.get(one.symbol, 0)})" for one in among[:TOLD])
+    listed = ", ".join(f"{_short(one.shown)} ({counts.get(one.symbol, 0)})" for one in among[:TOLD])
     more = f" and {len(among) - TOLD} more" if len(among) > TOLD else ""
     if found:
         raise ObserveError("several", f"{len(found)} kernels are called {wanted}: {listed}{more}")
     raise ObserveError("no_kernel", f"{wanted} was never launched; launched were {listed}{more}")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 _WARNINGS = {

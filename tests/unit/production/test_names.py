@@ -38,13 +38,16 @@ NAMES = {
     "_ZN7imaging9transposeEPfPKfii": "imaging::transpose(float*, float const*, int, int)",
     "_Z9transposePf": "transpose(float*)",
     "saxpy": "saxpy",
+    "_Z4fillI5ArrayLm3EEvv": "void fill<Array, (unsigned long)3>()",
+    "_Z4fillI5ArrayLm4EEvv": "void fill<Array, 4ul>()",
 }
 
 
 @pytest.mark.parametrize(
     ("wanted", "count"),
     [("scale", 2), ("scale<float,4>", 1), ("scale<double, 2>", 1), ("_Z9transposePf", 1), ("imaging::transpose", 1),
-     ("transpose", 2), ("saxpy", 1), ("axpy", 0), ("pose", 0), ("", 0)],
+     ("transpose", 2), ("saxpy", 1), ("axpy", 0), ("pose", 0), ("", 0),
+     ("fill<Array, 3>", 1), ("fill<Array, (unsigned long)4>", 1), ("fill<Array, 5>", 0)],
 )  # fmt: skip
 def test_a_kernel_is_called_by_its_name_with_or_without_more(wanted: str, count: int) -> None:
     assert len(called(NAMES, wanted)) == count

@@ -72,7 +72,7 @@ def test_a_program_that_was_killed_leaves_what_it_had() -> None:
     found = record("kill")
     assert not found.ended and not found.unreadable
     assert [one.values for one in observed("kill", "saxpy", kernel("saxpy")).parameters[:1]] == [tuple(range(1, 51))]
-    assert observed("kill", "saxpy").coverage.counted == 50
+    assert (observed("kill", "saxpy").coverage.counted, observed("kill", "saxpy").coverage.timed) == (50, 50)
 
 
 def test_launches_beyond_the_limit_are_counted() -> None:
