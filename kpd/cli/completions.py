@@ -126,6 +126,11 @@ class NameCompleter:
 
         return {name: host.address for name, host in load_config(self.workspace).hosts.items()}
 
+    def projects(self) -> Found:
+        from kpd.workspace.config import load_config
+
+        return {name: project.root for name, project in load_config(self.workspace).project.items()}
+
     def agents(self, prefix: str) -> Found:
         """Return the agents' names, each after the text before the argument's last comma: it can name several."""
         before = "".join(prefix.rpartition(",")[:2])
@@ -148,6 +153,7 @@ KINDS: dict[str, Callable[[NameCompleter, str], Found]] = {
     "ITER": lambda names, prefix: names.iterations(),
     "TASK": lambda names, prefix: names.tasks(),
     "HOST": lambda names, prefix: names.hosts(),
+    "PROJECT": lambda names, prefix: names.projects(),
     "AGENT": NameCompleter.agents,
     "RULE": lambda names, prefix: names.rules(),
     "SKILL": lambda names, prefix: names.skills(),

@@ -3,22 +3,19 @@
 import contextlib
 import json
 import re
-import tempfile
 from argparse import Namespace
 from collections.abc import Container
 from dataclasses import replace
-from pathlib import Path
 
 from kpd.cli.check_hosts import check_directly
+from kpd.cli.config_table import append
 from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
 from kpd.cli.terminal_text import narrate, out
 from kpd.text.foreign import visible
 from kpd.workspace.address import Address
-from kpd.workspace.config import ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
+from kpd.workspace.config import ANY, HOST_NAME, LOCAL, HostConfig, load_config
 from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import write_atomic
-from kpd.workspace.strict import ConfigError
 
 LONGEST_NAME = 32
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -79,27 +76,8 @@ def name_for(address: str, taken: Container[str]) -> str:
 
 def write(ws: Workspace, name: str, host: HostConfig) -> None:
     """Append the host's table. Raises CliError, and leaves the file unchanged, where the result would load wrongly."""
-    raw = ws.config.read_bytes() if ws.config.exists() else b""
     head = f"[hosts.{name}]" if BARE.fullmatch(name) else f'[hosts."{name}"]'
-    table = [head, f'transport = "{host.transport}"', f"address = {json.dumps(host.address, ensure_ascii=False)}"]
+    rows = [f'transport = "{host.transport}"', f"address = {json.dumps(host.address, ensure_ascii=False)}"]
     if host.accept_new:
-        table.append("accept_new = true")
-    newline = b"\r\n" if b"\r\n" in raw else b"\n"
-    gap = b"" if not raw else newline if raw.endswith(b"\n") else newline * 2
-    new = raw + gap + newline.join([*(row.encode() for row in table), b""])
-    try:
-        loaded = _load(new)
-    except ConfigError as err:
-        message = f"{ws.config} cannot take a table {head} at its end: {err.what}"
-        raise CliError(message, "write it where it belongs") from err
-    if name not in loaded.hosts or replace(loaded.hosts[name], options=None) != host:
-        raise CliError(f"{ws.config} would not read as meant with {head} at its end", "write it where it belongs")
-    write_atomic(ws.config.resolve(), new)
-
-
-def _load(raw: bytes) -> Config:
-    """Load the bytes as a config.toml. Raises ConfigError."""
-    with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
-        trial = Workspace(Path(folder))
-        trial.config.write_bytes(raw)
-        return load_config(trial)
+        rows.append("accept_new = true")
+    append(ws, head, rows, lambda new: name in new.hosts and replace(new.hosts[name], options=None) == host)

@@ -80,6 +80,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         "know",
         (
             Verb("task", "create, check and list tasks", "task"),
+            Verb("project", "production programs that kpd may change: add, check, look at, restore", "project"),
             Verb("skills", "show the skill files that belong to rules", "knowledge"),
             Verb("memory", "show what earlier runs of a task found", "knowledge"),
             Verb("rules", "show the rules that explain a profile; pin or ban one for a run's agents", "knowledge"),

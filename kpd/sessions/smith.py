@@ -20,7 +20,8 @@ from kpd.tools.files import BadTool, read_tool, version_of
 from kpd.tools.manifest import MANIFEST, Manifest
 from kpd.tools.qualify import read_built
 from kpd.tools.registry import check, register
-from kpd.workspace.config import ToolsmithConfig, duration
+from kpd.workspace.config import ToolsmithConfig
+from kpd.workspace.durations import duration
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.run_files import write_atomic
 

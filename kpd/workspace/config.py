@@ -1,4 +1,4 @@
-"""Reads config.toml: hosts, default budget, UI, notifications."""
+"""Reads config.toml: hosts, default budget, UI, notifications, coding agents, projects."""
 
 import os
 import re
@@ -7,16 +7,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from kpd.model.run import Budget
+from kpd.workspace.durations import duration
 from kpd.workspace.endpoints import ANYWHERE, endpoint
 from kpd.workspace.entry_points import NAME, PlugInError
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
+from kpd.workspace.projects import ProjectConfig, check_project
 from kpd.workspace.strict import Count, Document, Few, NotNegative, Percent, Positive, Text, nearest
 from kpd.workspace.transports import TRANSPORTS, BadKey, is_here
 
 LOCAL = "local"
 ANY = "any"
 """Stands for a host's name: any host that fits the task and is free."""
-DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)([smh])")
 AGENTS_OWN = ("again", "baseline", "claude", "mailbox", "operator", "script", "sweep")
 """Names of agents that are no coding agents."""
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
@@ -202,6 +203,7 @@ class Config:
     notify: NotifyConfig = field(default_factory=NotifyConfig)
     agents: dict[str, AgentConfig] = field(default_factory=dict)
     toolsmith: ToolsmithConfig = field(default_factory=ToolsmithConfig)
+    project: dict[str, ProjectConfig] = field(default_factory=dict)
 
     def budget(self) -> Budget:
         """Return the budget of a run, as far as neither its command line nor its task sets other limits."""
@@ -231,6 +233,8 @@ def load_config(ws: Workspace) -> Config:
     config = replace(config, hosts={LOCAL: HostConfig(), **read})
     for name, agent in config.agents.items():
         _check_agent(document, name, agent)
+    for name, project in config.project.items():
+        check_project(document, name, project, tuple(config.hosts))
     for key in ("reflect_limit", "build_limit"):
         _check_duration(document, getattr(config.toolsmith, key), "toolsmith", key)
     if config.run.host not in (ANY, *config.hosts):
@@ -240,14 +244,6 @@ def load_config(ws: Workspace) -> Config:
         message = f"'refresh_hz' in [tui] must be above 0 and at most {MOST_REFRESH_HZ:g}"
         raise document.error(message, "more would disturb the timings of a local host", "tui", "refresh_hz")
     return replace(config, tui=config.tui.thin()) if config.tui.low_bandwidth else config
-
-
-def duration(text: str) -> float:
-    """Return the seconds of `90s`, `20m` or `1.5h`. Raises ValueError."""
-    found = DURATION.fullmatch(text)
-    if found is None or not float(found[1]):
-        raise ValueError(f"{text!r} is no duration")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def _check_duration(document: Document, text: str, *keys: str) -> None:

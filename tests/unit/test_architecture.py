@@ -30,11 +30,11 @@ MAY: dict[str, str] = {
     "demo": "model workspace operations daemon",
     "onboarding": "model source workspace hosts measure claude agents",
     "imports": "source workspace hosts measure",
-    "production": "source workspace hosts measure onboarding",
+    "production": "model text source workspace hosts measure onboarding",
     "mcp": "",
     "report": "model text profile",
     "cli": "model text workspace operations hosts measure profile claude agents tools daemon demo onboarding imports"
-    " mcp report",
+    " production mcp report",
 }
 """What each room imports of kpd besides itself, and so may: docs/architecture.md has the same table."""
 ROOMS = tuple(MAY)
@@ -120,7 +120,8 @@ def test_nobody_else_imports_the_inside_of_the_helper() -> None:
         if room(module) != "hosts" and any(name.startswith("kpd.hosts.helper") for name in imports(path))
     }
     host = "kpd.measure.python.host"
-    assert users == {"kpd.measure.command.runner", *(f"{host}.{name}" for name in ("calls", "main", "worker"))}
+    far = {f"kpd.production.far.{name}" for name in ("disk", "main", "restore", "switch")}
+    assert users == {"kpd.measure.command.runner", *(f"{host}.{name}" for name in ("calls", "main", "worker")), *far}
 
 
 def test_only_the_verbs_that_start_it_know_the_ui() -> None:

@@ -1,0 +1,146 @@
+"""kpd project add, import, list, check, status, restore: production programs that kpd may change."""
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import TypeVar
+
+from kpd.cli import project_add
+from kpd.cli.ask import workspace
+from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
+from kpd.cli.parser import add_json, add_workspace_below, nearest
+from kpd.cli.terminal_text import columns, narrate, out, out_json, table
+from kpd.hosts.errors import HostError
+from kpd.hosts.transports import host_of
+from kpd.production.place import ProjectPlace
+from kpd.production.program import PlaceError
+from kpd.text.foreign import visible
+from kpd.text.projects import status_lines
+from kpd.workspace.config import load_config
+from kpd.workspace.paths import Workspace
+from kpd.workspace.projects import ProjectConfig
+
+LIMIT_S = 40.0  # for a host to accept the connection
+T = TypeVar("T")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="what", metavar="add|import|list|check|status|restore", required=True)
+    add = verbs.add_parser("add", help="add a project to config.toml; asks for what no option says")
+    add.add_argument("name", metavar="NAME")
+    project_add.arguments(add)
+    taken = verbs.add_parser("import", help="add the project that a config.env of Kernelking describes")
+    taken.add_argument("path", metavar="PATH")
+    taken.add_argument("--name", metavar="NAME", help="the project's name (default: the kernel's)")
+    project_add.arguments(taken)
+    add_json(verbs.add_parser("list", help="list the projects of config.toml"))
+    check = verbs.add_parser("check", help="check a project and its host, and say what kpd would change")
+    check.add_argument("name", metavar="PROJECT")
+    check.add_argument("--build", action="store_true", help="also build it, and restore binaries that differ")
+    check.add_argument("--normalise", action="store_true", help="also build it, and keep binaries that differ")
+    add_json(check)
+    status = verbs.add_parser("status", help="show what kpd has changed, and until when it holds it")
+    status.add_argument("names", metavar="PROJECT", nargs="*", help="projects (default: all)")
+    add_json(status)
+    restore = verbs.add_parser("restore", help="put the original files of a project back; needs no daemon")
+    restore.add_argument("name", metavar="PROJECT")
+    add_json(restore)
+    add_workspace_below(verbs)
+
+
+def execute(args: Namespace) -> int:
+    ws = workspace(args)
+    try:
+        match args.what:
+            case "add":
+                return project_add.add(ws, args)
+            case "import":
+                return project_add.import_env(ws, args)
+            case "list":
+                return _list(ws, args)
+            case "check":
+                from kpd.cli import project_check
+
+                return project_check.check(ws, args)
+            case "status":
+                return _status(ws, args)
+        return _restore(ws, args)
+    except (HostError, PlaceError) as err:
+        raise CliError(visible(err.message), err.remedy, FAILED if isinstance(err, PlaceError) else INFRA) from err
+
+
+def known(ws: Workspace, *names: str) -> dict[str, ProjectConfig]:
+    """Return the projects of these names, or all projects without names. Raises CliError, ConfigError."""
+    projects = load_config(ws).project
+    for name in names:
+        if name not in projects:
+            remedy = nearest(name, list(projects)) or "kpd project add makes one"
+            raise CliError(f"no project {visible(name)!r} in config.toml", remedy)
+    return {name: projects[name] for name in names} if names else projects
+
+
+def at_place(ws: Workspace, project: ProjectConfig, work: Callable[[ProjectPlace], Awaitable[T]]) -> T:
+    """Do some work at a project's place, over a link of this process. Raises HostError, PlaceError."""
+    config = load_config(ws).hosts[project.host]
+    ws.make_private()
+
+    async def done() -> T:
+        host = host_of(project.host, config, ws)
+        try:
+            host.start()
+            try:
+                async with asyncio.timeout(LIMIT_S):
+                    await host.tried(0)
+            except TimeoutError as err:
+                raise HostError("unreachable", f"{project.host}: no answer within {LIMIT_S:g} s") from err
+            if not host.up:
+                raise host.trouble or HostError("unreachable", f"{project.host}: no link")
+            return await work(ProjectPlace(host, project, config.python))
+        finally:
+            await host.close()
+
+    return asyncio.run(done())
+
+
+def _list(ws: Workspace, args: Namespace) -> int:
+    projects = known(ws)
+    if args.json:
+        out_json([{"name": name, **asdict(project)} for name, project in projects.items()])
+        return OK
+    rows = [(name, one.host, one.root, one.kernel, ", ".join(one.files)) for name, one in projects.items()]
+    out(*table(("PROJECT", "HOST", "ROOT", "KERNEL", "FILES"), rows, columns()))
+    if not rows:
+        narrate("no projects; kpd project add NAME makes one")
+    return OK
+
+
+def _status(ws: Workspace, args: Namespace) -> int:
+    code, shown = OK, list[dict[str, object]]()
+    for name, project in known(ws, *args.names).items():
+        try:
+            found = at_place(ws, project, lambda place: place.status())
+        except (HostError, PlaceError) as err:
+            code = INFRA
+            shown.append({"name": name, "error": err.message})
+            lines = [err.message]
+        else:
+            shown.append({"name": name, "text": (lines := status_lines(name, found)), **asdict(found)})
+        if not args.json:
+            out(visible(name), *(f"    {visible(text)}" for text in lines))
+    if args.json:
+        out_json(shown)
+    return code
+
+
+def _restore(ws: Workspace, args: Namespace) -> int:
+    record = at_place(ws, known(ws, args.name)[args.name], lambda place: place.restore())
+    conflicts = record.conflicts if record is not None else ()
+    if args.json:
+        out_json(asdict(record) if record is not None else None)
+    elif record is None or record.state == "committed":
+        out("there is nothing to restore")
+    else:
+        out("restored: the originals are in place" if not conflicts else "restored, but for what others have changed:")
+        out(*(f"    {visible(path)}" for path in conflicts))
+    return FAILED if conflicts else OK

@@ -1,0 +1,132 @@
+"""A project's files on their host, which kpd may change for as long as it renews a lease."""
+
+import asyncio
+import contextlib
+import secrets
+import shlex
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host
+from kpd.hosts.job import JobResult, JobSpec
+from kpd.model.projects import ChangeRecord, FoundProject, PlaceStatus
+from kpd.production.program import PLACES, PlaceError, PlaceProgram
+from kpd.workspace.projects import ProjectConfig
+from kpd.workspace.run_files import digest
+
+LEASE_S = 120.0
+"""After so many seconds without a sign of life from kpd, the host restores the files by itself."""
+RENEWALS = 4
+"""How often a lease is renewed in its time."""
+NOT_BEGUN = 97
+"""The exit status of a build's job that was refused before the build began; 98: after it."""
+NOT_NOTED = 98
+
+
+class ProjectPlace:
+    """The files of one project on its host. Every method raises HostError and PlaceError."""
+
+    def __init__(self, host: Host, project: ProjectConfig, python: str = "python3", places: str = PLACES) -> None:
+        self.host = host
+        self.project = project
+        self.program = PlaceProgram(host, python, project.root, places)
+
+    async def status(self) -> PlaceStatus:
+        """Look at the last change and at the files as they are now; change nothing."""
+        return msgspec.convert(await self.program.ask("status"), PlaceStatus)
+
+    async def look(self) -> FoundProject:
+        """Look at the files before any change. Raises HostError for what kpd could not change or restore."""
+        project = self.project
+        found = await self.program.ask(
+            "look", files=project.files, binary=project.binary, context=project.context,
+            kernel=project.kernel.rpartition("::")[2],
+        )  # fmt: skip
+        return msgspec.convert(found, FoundProject)
+
+    async def restore(self, id: str = "") -> ChangeRecord | None:
+        """Restore what the last change has changed, whoever holds it, or only if it has this id.
+
+        Returns the last change; None where there was none.
+        """
+        found = (await self.program.ask("restore", id=id))["change"]
+        return None if found is None else msgspec.convert(found, ChangeRecord)
+
+    @contextlib.asynccontextmanager
+    async def changing(self, purpose: str, lease_s: float = LEASE_S) -> AsyncIterator["OpenChange"]:
+        """Hold the files while the block runs. At its end they are restored, unless the change was committed."""
+        project, id = self.project, secrets.token_hex(8)
+        begun = await self.program.ask(
+            "begin", id=id, files=project.files, binary=project.binary, build_dir=project.build_dir,
+            holder=self.host.holder, purpose=purpose, lease_s=lease_s,
+        )  # fmt: skip
+        change = OpenChange(self, msgspec.convert(begun, ChangeRecord), lease_s)
+        renewing = asyncio.create_task(change.keep(), name=f"holds {project.root}")
+        try:
+            yield change
+        finally:
+            renewing.cancel()
+            await asyncio.wait([renewing])
+            if change.record.state != "committed":
+                restoring = asyncio.create_task(self.restore(id))
+                restored = await asyncio.shield(restoring)
+                change.record = restored or change.record
+
+
+class OpenChange:
+    """A change that is under way, with its last `record`. `lost` says why it has ended before its time, if it has."""
+
+    def __init__(self, place: ProjectPlace, record: ChangeRecord, lease_s: float) -> None:
+        self.place = place
+        self.record = record
+        self.lease_s = lease_s
+        self.lost: PlaceError | HostError | None = None
+        self._jobs = 0
+
+    async def keep(self) -> None:
+        """Renew the lease until the change has ended."""
+        while self.lost is None:
+            await asyncio.sleep(self.lease_s / RENEWALS)
+            try:
+                await self._ask("renew", lease_s=self.lease_s)
+            except (PlaceError, HostError) as err:
+                self.lost = err
+
+    async def put(self, path: str, content: bytes) -> None:
+        """Write one of the project's files. Raises PlaceError (changed) where somebody else has changed it."""
+        host = self.place.host
+        tree = await host.stage({"content": content})
+        await self._ask("put", path=path, content=f"{host.root}/trees/{tree}/content", sha=digest(content))
+
+    async def build(self, said: Callable[[str, bytes], None] | None = None) -> JobResult:
+        """Run the project's build. What it leaves as binaries is kpd's to restore; `said` gets its output.
+
+        Its exit status is NOT_BEGUN or NOT_NOTED where the change had ended before it, or ended meanwhile.
+        """
+        project, words = self.place.project, self.place.program.words
+        before, after = [await words(op, id=self.record.id) for op in ("building", "built")]
+        folder = shlex.quote(f"{self.record.root}/{project.cwd}")
+        script = (
+            'asked() { case "$1" in \'{"ok"\'*) ;; *) echo "$1" >&2; false;; esac; }\n'
+            f'asked "$({before})" || exit {NOT_BEGUN}\n'
+            f"(cd {folder} && exec /bin/sh -c {shlex.quote(project.build)})\nrc=$?\n"
+            f'asked "$({after})" || exit {NOT_NOTED}\nexit $rc\n'
+        )
+        self._jobs += 1
+        spec = JobSpec(f"place-{self.record.id}-{self._jobs}", script, project.limit_build_s, env=project.env)
+        result = await self.place.host.job(spec, said)
+        await self.place.host.forget(spec.id)
+        found = (await self.place.status()).change
+        self.record = found if found is not None and found.id == self.record.id else self.record
+        return result
+
+    async def commit(self) -> None:
+        """Keep the files as they are now."""
+        await self._ask("commit")
+
+    async def _ask(self, op: str, **given: Any) -> None:
+        answer = await self.place.program.ask(op, id=self.record.id, **given)
+        self.record = msgspec.convert(answer, ChangeRecord)

@@ -1,0 +1,80 @@
+"""Sends the program that changes and restores a project's files to its host, and asks it."""
+
+import json
+import shlex
+from dataclasses import dataclass
+from importlib.resources import files as resources
+from typing import Any, Literal, cast, get_args
+
+from kpd.hosts.errors import HostError, from_helper
+from kpd.hosts.host import Host
+
+PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/production", "kpd/production/far")
+MODULES = (
+    "hosts/helper/children", "hosts/helper/files", "hosts/helper/processes", "production/far/disk",
+    "production/far/main", "production/far/plan", "production/far/record", "production/far/restore",
+    "production/far/switch",
+)  # fmt: skip
+START = b"from kpd.production.far.main import main\n\nmain()\n"
+PLACES = "~/.local/state/kpd/places"
+LIMIT_S = 600.0
+"""For one request: originals may be large, and a build that is ended may take its time."""
+
+PlaceErrorKind = Literal["taken", "ended", "changed"]
+REMEDIES: dict[PlaceErrorKind, str] = {
+    "taken": "wait until that has ended; `kpd project restore` ends it",
+    "ended": "look with `kpd project status`, and begin again",
+    "changed": "kpd overwrites no work of others: look with `kpd project status`",
+}
+
+
+class PlaceError(Exception):
+    """The error that a project's files cannot be changed as asked: `taken` by another kpd, `ended`, or `changed`."""
+
+    def __init__(self, kind: PlaceErrorKind, message: str) -> None:
+        super().__init__(message)
+        self.kind: PlaceErrorKind = kind
+        self.message = message
+        self.remedy = REMEDIES[kind]
+
+
+def sources() -> dict[str, bytes]:
+    """Return the program as a folder that Python can run, by path."""
+    found = {f"{package}/__init__.py": b"" for package in PACKAGES}
+    found |= {f"kpd/{module}.py": resources("kpd").joinpath(f"{module}.py").read_bytes() for module in MODULES}
+    return found | {"__main__.py": START}
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceProgram:
+    """The program on a host, for the project with this root.
+
+    `python` is the host's interpreter, `places` the folder there for the originals of all projects.
+    """
+
+    host: Host
+    python: str
+    root: str
+    places: str
+
+    async def words(self, op: str, **given: Any) -> str:
+        """Return the command line of a request for the host's shell. Raises HostError."""
+        tree = await self.host.stage(sources())
+        python = f'"$HOME"/{shlex.quote(self.python[2:])}' if self.python.startswith("~/") else shlex.quote(self.python)
+        asked = shlex.quote(json.dumps({"root": self.root, "places": self.places, **given}))
+        return f"{python} -I -S -B {shlex.quote(f'{self.host.root}/trees/{tree}')} {op} {asked}"
+
+    async def ask(self, op: str, **given: Any) -> dict[str, Any]:
+        """Ask, and return the answer. Every request may be repeated. Raises HostError, PlaceError."""
+        said = await self.host.run(await self.words(op, **given), LIMIT_S)
+        try:
+            reply = json.loads(said.stdout)
+            if "ok" in reply:
+                return cast(dict[str, Any], reply["ok"])
+            kind, message = str(reply["error"]["kind"]), str(reply["error"]["message"])
+        except (ValueError, KeyError, TypeError) as err:
+            words = said.stderr.decode(errors="replace").strip()[-500:] or f"it ended with {said.rc}"
+            raise HostError("host", f"{self.host.name}: the project's program does not answer: {words}") from err
+        if kind in get_args(PlaceErrorKind):
+            raise PlaceError(cast(PlaceErrorKind, kind), f"{self.host.name}: {message}")
+        raise from_helper(self.host.name, kind, message)

@@ -1,0 +1,43 @@
+"""Renders the state of a project's files on its host."""
+
+from kpd.model.projects import ChangeRecord, PlaceStatus
+
+
+def status_lines(name: str, status: PlaceStatus) -> list[str]:
+    """Describe the last change of project `name` and its files, and what a person can do."""
+    change = status.change
+    if change is None:
+        return ["kpd has never changed it"]
+    lines = [ended(change)] if change.state in ("restored", "committed") else _held(name, status)
+    lines += [f"{path}: {_WHOSE[whose]}" for path, whose in status.now.items() if whose != "original"]
+    if change.state == "restored":
+        lines += [f"{path}: somebody else had changed it, so kpd left it" for path in change.conflicts]
+    if status.trouble:
+        lines.append(f"the originals could not be put back yet: {status.trouble}")
+    return [*lines, f"originals: {status.folder}"]
+
+
+_WHOSE = {"kpd": "as kpd has left it", "other": "neither the original nor what kpd has left"}
+
+
+def ended(change: ChangeRecord) -> str:
+    """Say how a change ended."""
+    if change.state == "committed":
+        return f"changed by {change.holder}, and kept: {change.purpose}"
+    why = "its lease was over" if change.why == "lease" else "it was asked for"
+    return f"restored, as {why}: {change.purpose}"
+
+
+def _held(name: str, status: PlaceStatus) -> list[str]:
+    change = status.change
+    assert change is not None
+    whose = f"{change.holder} changes it: {change.purpose}"
+    if change.state == "restoring":
+        what = "its originals are being put back"
+    elif status.left_s:
+        what = f"restored by itself in {status.left_s:.0f} s, unless the lease is renewed"
+    else:
+        what = "its lease is over"
+    if status.switch:
+        return [whose, what]
+    return [whose, what, f"nobody there restores it by itself: kpd project restore {name}"]

@@ -1,0 +1,67 @@
+"""A project checked before anything of it is changed, and its build."""
+
+from pathlib import Path
+
+from kpd.model.hosts import Check
+from kpd.production.check import check_build, preflight
+from tests.support.production.provers import FASTER, SOURCE, built, content, made, place_at
+
+
+def states(checks: list[Check]) -> dict[str, str]:
+    return {one.name: one.state for one in checks}
+
+
+async def test_a_check_changes_nothing_and_normalise_keeps_what_the_source_builds(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    async with place_at(made(root), tmp_path) as place:
+        (root / "src" / "kernel.c").write_bytes(FASTER)  # the binary is of an earlier source
+        found, checks = await preflight(place)
+        assert found is not None and set(states(checks).values()) == {"ok"}
+        assert not (tmp_path / "places").exists()
+        assert states((await check_build(place, normalise=False))[1])["binary"] == "bad"
+        assert content(root) == (FASTER, built(SOURCE)[1])
+        await check_build(place, normalise=True)
+        assert content(root) == built(FASTER)
+        record, checks = await check_build(place, normalise=False)
+        assert (states(checks), record.state) == ({"build": "ok", "binary": "ok", "elsewhere": "ok"}, "restored")
+
+
+async def test_a_project_that_does_not_build_or_lacks_its_kernel(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    project = made(root, build="echo half > target/prover; exit 3", kernel="once", context=("src/absent.h",))
+    async with place_at(project, tmp_path) as place:
+        checks = (await preflight(place))[1]
+        assert {name for name, state in states(checks).items() if state == "bad"} == {"kernel", "context"}
+        _, checks = await check_build(place, normalise=True)
+        assert [one.found for one in checks if one.state == "bad"] == [f"{project.build}: ends 3"]
+        assert content(root) == built(SOURCE)
+
+
+async def test_a_build_that_never_ends(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    async with place_at(
+        made(root, build="echo half > target/prover; sleep 300", limit_build="0.5s"), tmp_path
+    ) as place:
+        _, checks = await check_build(place, normalise=True)
+        assert "took longer than 0.5s" in checks[0].found
+        assert content(root) == built(SOURCE)
+
+
+async def test_a_first_build_is_kept_or_removed_again(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    async with place_at(made(root), tmp_path) as place:
+        (root / "target" / "prover").unlink()
+        assert states((await preflight(place))[1])["binary"] == "bad"
+        await check_build(place, normalise=False)
+        assert not (root / "target" / "prover").exists()
+        await check_build(place, normalise=True)
+        assert content(root) == built(SOURCE)
+
+
+async def test_a_root_in_which_nothing_can_be_written_is_told(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    project = made(root)
+    (root / "src" / ".kernel.c.kpd-new").mkdir()  # root may write anywhere: in the way of the file, not of the user
+    async with place_at(project, tmp_path) as place:
+        found, checks = await preflight(place)
+        assert found is None and states(checks)["files"] == "bad"

@@ -1,0 +1,64 @@
+"""kill -9 of the client or the helper while a program is changed: its host restores it by itself."""
+
+import asyncio
+import contextlib
+import random
+import sys
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from tests.places import ROOT
+from tests.support.hosts.sshd import sshd
+from tests.support.production.provers import BUILD, SOURCE, FarSide, built, content, made
+
+STEPS = ("begin", "put", "build", "hold", "restore")
+PATIENCE_S = 60.0
+CLIENT = "tests.support.production.client"
+
+
+async def killed(folder: Path, step: str, victim: str, config: str = "") -> str:
+    """Kill the victim soon after the client has begun the step; return what is wrong when all has come to its end."""
+    project = made(folder / "prover", build=f"sleep 0.3; {BUILD}")
+    far = FarSide(project, folder)
+    (folder / "project.json").write_bytes(msgspec.json.encode(project))
+    client = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", CLIENT, str(folder), config, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    assert client.stdout is not None
+    while (await client.stdout.readline()).decode().strip() != step:
+        assert not client.stdout.at_eof()
+    await asyncio.sleep(random.uniform(0, 0.4))
+    if victim == "client":
+        client.kill()
+    else:
+        for helper in psutil.Process(client.pid).children():
+            with contextlib.suppress(psutil.Error):
+                helper.kill()
+    await asyncio.wait_for(client.communicate(), PATIENCE_S)
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            change = (await asyncio.to_thread(far.ask, "status"))["ok"]["change"]
+            if change is None or change["state"] == "restored":
+                break
+            await asyncio.sleep(0.3)
+    left = [path.name for path in (folder / "prover").rglob("*") if "kpd" in path.name]
+    if content(folder / "prover") == built(SOURCE) and not left and not (change or {}).get("conflicts"):
+        return ""
+    return f"{victim} killed in {step}: {content(folder / 'prover')}, {left}, {change}"
+
+
+@pytest.mark.parametrize("victim", ["client", "helper"])
+async def test_a_client_or_a_helper_that_is_killed(victim: str, tmp_path: Path) -> None:
+    found = await asyncio.gather(*(killed(tmp_path / step, step, victim) for step in STEPS))
+    assert [one for one in found if one] == []
+
+
+async def test_a_client_that_is_killed_over_ssh(tmp_path: Path) -> None:
+    with sshd(tmp_path / "far", name="box") as server:
+        steps = ("put", "build", "hold")
+        config = str(server.config)
+        found = await asyncio.gather(*(killed(tmp_path / step, step, "client", config) for step in steps))
+    assert [one for one in found if one] == []
