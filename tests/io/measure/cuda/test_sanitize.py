@@ -44,7 +44,7 @@ async def tried(bench: DriverBench, body: str, tool: Tool = "memcheck") -> str:
     name = built.partition("-")[2][:8]
     await bench.check(built, f"check-{name}", quiet)
     found = await bench.sanitize(built, tool, f"{tool}-{name}", 60.0, quiet)
-    assert (found.cases == found.of) == (not found.errors), found
+    assert found.cases == found.of or found.errors, found  # racecheck goes on after an error
     assert not found.trouble
     return found.said
 
