@@ -1,6 +1,6 @@
 """What do the tools of compute-sanitizer say of honest kernels, and of kernels with a fault that they should see?
 
-    python benchmarks/sanitizers.py [--class honest] [--only NAME] [--seconds 250]
+    python benchmarks/sanitizers.py [--class honest] [--task NAME] [--only NAME] [--seconds 250]
 
 Each CUDA kernel of tests/cheats of these classes is built, and looked at by every tool as an accepted candidate is;
 kernels for the same task are built at the same time. Prints one JSON object; progress goes to stderr.
@@ -72,13 +72,15 @@ async def _built(bench: Bench, kernel: Kernel, editable: tuple[str, ...], origin
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--class", dest="kinds", action="append", help="of this class only (default: honest)")
+    parser.add_argument("--task", dest="tasks", action="append", help="for this task only")
     parser.add_argument("--only", help="of this name only")
     parser.add_argument("--seconds", type=float, default=250.0, help="begin none after this time")
     args = parser.parse_args()
     until = time.monotonic() + args.seconds
     tasks: dict[str, list[Kernel]] = defaultdict(list)
     for kernel in load("cuda"):
-        if kernel.kind in (args.kinds or ["honest"]) and args.only in (None, kernel.name):
+        wanted = kernel.kind in (args.kinds or ["honest"]) and args.only in (None, kernel.name)
+        if wanted and kernel.task in (args.tasks or [kernel.task]):
             tasks[kernel.task].append(kernel)
     with tempfile.TemporaryDirectory(prefix="kpd-sanitizers-") as folder:
         host = Host("local", PurePosixPath(folder), Local(), leases=f"{folder}/leases")
