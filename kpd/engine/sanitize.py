@@ -18,7 +18,7 @@ from kpd.model import events as e
 from kpd.model.faults import BadAccess, BreaksMeasurement, Incorrect, WrongResult
 from kpd.model.notices import Unsound
 from kpd.model.run import Run
-from kpd.model.sanitizer import DECIDING, TOOLS, Tool, ToolReport
+from kpd.model.sanitizer import NEEDED, TOOLS, Tool, ToolReport
 from kpd.model.waits import HostTrouble, Wait
 from kpd.text.foreign import plain
 from kpd.workspace.task import Task
@@ -95,7 +95,7 @@ def wants_sanitizer(task: Task) -> bool:
 
 def not_run(why: str) -> tuple[ToolReport, ...]:
     """Return the reports of a look that was given up."""
-    return tuple(ToolReport(tool, 0, 0, 0.0, trouble=why) for tool in DECIDING)
+    return tuple(ToolReport(tool, 0, 0, 0.0, trouble=why) for tool in NEEDED)
 
 
 async def sanitize(attempt: Attempt, turns: Turns) -> None:
@@ -132,13 +132,13 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
 async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
     """Run one tool after the other, until one finds a fault. Return what they saw, and that fault.
 
-    One that decides may take all the time but LEAST_S for each of the others, which share what it leaves.
+    One that is needed may take all the time but LEAST_S for each of the others, which share what it leaves.
     What is wrong with the baseline, too, is no fault of the candidate.
     """
     reports: list[ToolReport] = []
     for later, tool in zip(reversed(range(len(TOOLS))), TOOLS, strict=True):
         left_s = MOST_S - sum(report.seconds for report in reports)
-        limit_s = left_s - later * LEAST_S if tool in DECIDING else left_s / (later + 1)
+        limit_s = left_s - later * LEAST_S if tool in NEEDED else left_s / (later + 1)
         reports.append(await _seen(run, tool, max(LEAST_S, limit_s)))
         if (fault := fault_of(reports[-1])) is not None:
             return tuple(reports), fault
@@ -146,13 +146,14 @@ async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
 
 
 async def _seen(run: RunTool, tool: Tool, limit_s: float) -> ToolReport:
-    """Return what the tool saw. Trouble with it may come by chance: then the candidate is tried once more."""
+    """Return what the tool saw, and whether the baseline has the same.
+
+    Trouble with a tool that is needed may come by chance: then the candidate is tried once more.
+    """
     report = await run(tool, "", limit_s)
-    if tool not in DECIDING:
-        return report
-    if report.trouble:
+    if report.trouble and tool in NEEDED:
         report = await run(tool, "-again", limit_s)
-    if not report.errors and not report.trouble:
+    if not _counts(report):
         return report
     own = await run(tool, "-baseline", limit_s)
     shared = own.errors if report.errors else own.errors or own.trouble
@@ -160,15 +161,17 @@ async def _seen(run: RunTool, tool: Tool, limit_s: float) -> ToolReport:
 
 
 def fault_of(report: ToolReport) -> Fault | None:
-    """Return what the candidate is to blame for; None where the tool saw no fault, or the baseline has it, too.
-
-    Nor is it to blame for what a tool reports that does not decide.
-    """
-    if report.tool not in DECIDING or report.baseline or not (report.errors or report.trouble):
+    """Return what the candidate is to blame for; None where the tool saw no fault, or the baseline has it, too."""
+    if report.baseline or not _counts(report):
         return None
     if report.errors:
         return Incorrect(WrongResult(BadAccess(report.said, report.errors, report.tool)))
     return BreaksMeasurement(report.tool, HostTrouble("host", report.trouble, ""))
+
+
+def _counts(report: ToolReport) -> bool:
+    """Return whether it found an error, or had trouble although it is needed."""
+    return bool(report.errors or (report.trouble and report.tool in NEEDED))
 
 
 def _give_way(attempt: Attempt, fault: Fault) -> None:

@@ -8,8 +8,8 @@ import msgspec
 Tool = Literal["memcheck", "initcheck", "racecheck"]
 """Tools of compute-sanitizer: accesses out of bounds, reads of unwritten global memory, races in shared memory."""
 TOOLS: tuple[Tool, ...] = get_args(Tool)
-DECIDING: tuple[Tool, ...] = ("memcheck",)
-"""What others report is told, and held against nobody: they have not been tried on a real GPU."""
+NEEDED: tuple[Tool, ...] = ("memcheck",)
+"""These have to see every case, and trouble with them counts. Of the others only the errors that they find count."""
 
 
 class ToolReport(msgspec.Struct, frozen=True):
@@ -31,6 +31,6 @@ class ToolReport(msgspec.Struct, frozen=True):
 
 
 def passed(reports: Iterable[ToolReport]) -> bool:
-    """Return whether each tool that decides came to its end with every case."""
+    """Return whether each tool that is needed came to its end with every case."""
     whole = {one.tool for one in reports if one.of and one.cases == one.of and not one.trouble}
-    return whole.issuperset(DECIDING)
+    return whole.issuperset(NEEDED)

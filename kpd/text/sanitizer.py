@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from kpd.model.iteration import Iteration
-from kpd.model.sanitizer import DECIDING, ToolReport
+from kpd.model.sanitizer import NEEDED, ToolReport
 
 
 def provisional(it: Iteration) -> str:
@@ -12,7 +12,7 @@ def provisional(it: Iteration) -> str:
         return "provisional until compute-sanitizer has looked at it"
     if not it.provisional:
         return ""
-    saw = "; ".join(f"{one.tool} saw {one.cases} of {one.of} cases" for one in it.sanitized if one.tool in DECIDING)
+    saw = "; ".join(f"{one.tool} saw {one.cases} of {one.of} cases" for one in it.sanitized if one.tool in NEEDED)
     return f"provisional: {saw}; {reports(it.sanitized)}; [check] sanitizer = false in task.toml asks for no look"
 
 
@@ -25,8 +25,8 @@ def _report(found: ToolReport) -> str:
     """Say what one tool saw: `memcheck: no error in 5 of 5 cases, 2.1 s`."""
     seen = f"{found.cases} of {found.of} cases, {found.seconds:.1f} s"
     shared = "; the baseline has the same, so it does not count" if found.baseline else ""
-    if found.tool not in DECIDING:
-        shared = "; it does not decide"
+    if found.trouble and found.tool not in NEEDED:
+        shared = "; it need not see all"
     if found.errors:
         return f"{found.tool}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"
     if found.trouble and not found.of:

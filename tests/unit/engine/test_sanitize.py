@@ -20,7 +20,7 @@ from kpd.model.headline import headline
 from kpd.model.iteration import Override
 from kpd.model.notices import NoSanitizer, Unlooked
 from kpd.model.run import Budget, Run
-from kpd.model.sanitizer import DECIDING, TOOLS, Tool, ToolReport
+from kpd.model.sanitizer import NEEDED, TOOLS, Tool, ToolReport
 from kpd.model.state import State
 from kpd.model.status import Ended, Running
 from kpd.model.verdicts import Gain, Verdict
@@ -92,7 +92,7 @@ def test_one_of_which_memcheck_has_not_seen_every_case_stays_provisional() -> No
     assert "memcheck: did not run: skipped by me" in provisional(it)
     both = replaced(memcheck, trouble="no registers left", baseline=True)
     assert folded(seen(2, (both, *others))).iterations[2].provisional, "the baseline's trouble is no pass"
-    assert not folded(seen(2, (memcheck, *NOTHING[1:]))).iterations[2].provisional, "only memcheck decides"
+    assert not folded(seen(2, (memcheck, *NOTHING[1:]))).iterations[2].provisional, "the others need not see all"
 
 
 def test_one_with_a_fault_is_refused_and_keeps_its_verdict() -> None:
@@ -157,7 +157,7 @@ def trouble(tool: Tool) -> ToolReport:
     return ToolReport(tool, 0, 2, 1.0, trouble="no registers left")
 
 
-def test_the_tool_that_decides_has_the_time_that_it_needs_and_the_others_share_the_rest() -> None:
+def test_the_tool_that_is_needed_has_the_time_that_it_needs_and_the_others_share_the_rest() -> None:
     found, fault, asked = looked()
     assert (found, fault) == (CLEAN, None)
     assert asked == [("memcheck", MOST_S - 2 * LEAST_S), ("initcheck", 14.5), ("racecheck", 28.0)]
@@ -173,23 +173,24 @@ def test_the_time_of_all_is_limited() -> None:
     assert looked(**late)[2][1] == ("initcheck", LEAST_S)
 
 
-def test_an_error_is_the_candidates_unless_the_baseline_has_it() -> None:
-    found, fault, asked = looked(memcheck={"": error("memcheck", 3)})
-    assert fault == Incorrect(WrongResult(BadAccess("it strays", 3, "memcheck")))
-    assert [name for name, _ in asked] == ["memcheck", "memcheck-baseline"], "no more is asked for"
-    found, fault, _ = looked(memcheck={"": error("memcheck", 3), "-baseline": error("memcheck")})
-    assert fault is None and found[0].baseline and len(found) == 3
+@pytest.mark.parametrize("tool", TOOLS)
+def test_an_error_is_the_candidates_unless_the_baseline_has_it(tool: Tool) -> None:
+    before = TOOLS[: TOOLS.index(tool)]
+    found, fault, asked = looked(**{tool: {"": error(tool, 3)}})
+    assert fault == Incorrect(WrongResult(BadAccess("it strays", 3, tool)))
+    assert [name for name, _ in asked] == [*before, tool, f"{tool}-baseline"], "no more is asked for"
+    found, fault, _ = looked(**{tool: {"": error(tool, 3), "-baseline": error(tool)}})
+    assert fault is None and found[len(before)].baseline and len(found) == 3
     assert "the baseline has the same" in reports(found)
-    _, fault, _ = looked(memcheck={"": error("memcheck"), "-baseline": trouble("memcheck")})
+    _, fault, _ = looked(**{tool: {"": error(tool), "-baseline": trouble(tool)}})
     assert fault is not None, "trouble is no error"
 
 
-@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool not in DECIDING])
-def test_what_a_tool_reports_that_does_not_decide_is_told(tool: Tool) -> None:
-    for report in (error(tool, 3), trouble(tool)):
-        found, fault, asked = looked(**{tool: {"": report}})
-        assert fault is None and report in found and len(asked) == len(TOOLS), "nothing is asked again"
-        assert "it does not decide" in reports(found)
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool not in NEEDED])
+def test_trouble_with_a_tool_that_is_not_needed_is_told(tool: Tool) -> None:
+    found, fault, asked = looked(**{tool: {"": trouble(tool)}})
+    assert fault is None and trouble(tool) in found and len(asked) == len(TOOLS), "nothing is asked again"
+    assert "it need not see all" in reports(found)
 
 
 @pytest.mark.parametrize(("again", "own", "blamed"), [(False, False, False), (True, True, False), (True, False, True)])

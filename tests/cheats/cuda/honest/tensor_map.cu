@@ -46,9 +46,9 @@ void reduction(const float *x, float *out, long n, cudaStream_t stream) {
         cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000, cudaEnableDefault, &found);
     }
     CUtensorMap map;
-    cuuint64_t length = (cuuint64_t)n;
+    cuuint64_t length = (cuuint64_t)n, stride = 0; /* that of the second dimension, which is not there */
     cuuint32_t box = TILE, step = 1;
-    encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, (void *)x, &length, NULL, &box, &step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+    encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1, (void *)x, &length, &stride, &box, &step, CU_TENSOR_MAP_INTERLEAVE_NONE,
            CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     tiles_to<<<1024, TILE, 0, stream>>>(map, n, scratch);
     total<<<1, 256, 0, stream>>>(scratch, out);
