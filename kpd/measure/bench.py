@@ -42,7 +42,7 @@ class CheckPassed:
 
     `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it. `unread`
     are the entries of its cases that have no name or no time. `drawn` and `unchecked` are as in `Checked`; `spent` as
-    in ProcessSample.
+    in ProcessSample. `kept` is the sha256 of what the check has compiled for later jobs; empty for nothing.
     """
 
     comparisons: int
@@ -54,6 +54,7 @@ class CheckPassed:
     drawn: int = 0
     unchecked: int = 0
     spent: Mapping[str, float] = field(default_factory=dict)
+    kept: str = ""
 
 
 class CheckFailed(Exception):

@@ -140,6 +140,10 @@ _GPU = (
     Metric("spill_load_bytes", "register spills loaded a thread", "byte", "compiler", "down"),
     Metric("stack_bytes", "stack a thread", "byte", "compiler", "down"),
     Metric("static_shared_bytes", "static shared memory a block, as compiled", "byte", "compiler", None, told=False),
+    Metric("local_bytes", "local memory a thread, by Triton", "byte", "compiler", "down"),
+    Metric("triton_shared_bytes", "shared memory a block, by Triton", "byte", "compiler", None, told=False),
+    Metric("triton_warps", "warps a block, by Triton", "", "compiler", None),
+    Metric("triton_stages", "pipeline stages, by Triton", "", "compiler", None),
 )
 _CATALOGUE = (*_BOTH, *_CPU, *_GPU)
 

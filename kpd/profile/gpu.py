@@ -7,10 +7,11 @@ from dataclasses import replace
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Bench, LaunchFilter
 from kpd.measure.cuda import ptxas
+from kpd.model.codec import CodecError
 from kpd.model.events import Timed
 from kpd.model.metrics import METRICS, PER_CASE, of_case, parted
 from kpd.model.profiles import CaseTime, Finding
-from kpd.profile import rules, speed
+from kpd.profile import rules, speed, triton
 from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.ncu import advice, cases, child, collect
 from kpd.profile.ncu.launches import ProfiledLaunch
@@ -68,9 +69,24 @@ async def _measured(
             launches = await child.launches(files)
         except child.UnreadableReport as err:
             reason = f"the report of ncu cannot be read: {err}"
+    said, known = (b"", None) if compiled else await _triton(bench, job)
     times, untimed = speed.read(timed.cases, bench.work)
-    found = concluded(launches, reason, timed.cases, times, compiled, bench.launches)
+    found = concluded(launches, reason, timed.cases, times, compiled, bench.launches, known)
+    files |= {triton.FILE: said} if known else {}
     return replace(found, missing=untimed | found.missing, files=files, trouble=reason)
+
+
+async def _triton(bench: Bench, job: str) -> tuple[bytes, triton.TritonKernels | None]:
+    """Read what the runner for Python wrote of Triton's kernels; None where there is nothing that can be read."""
+    try:
+        said = await bench.output(job, triton.FILE, triton.LARGEST)
+        return said, triton.parse(said)
+    except CodecError:  # a candidate can write this file
+        return b"", None
+    except HostError as err:
+        if err.kind not in ("not_found", "too_large"):
+            raise
+        return b"", None
 
 
 async def _report(
@@ -101,10 +117,11 @@ def concluded(
     speeds: Mapping[str, float],
     compiled: Sequence[ptxas.FunctionResources],
     asked: LaunchFilter,
+    known: triton.TritonKernels | None = None,
 ) -> Profile:
     """Combine the metrics of the launches with what is known about a candidate's speed and resources.
 
-    `reason` says why there are no launches, `asked` which launches were asked for.
+    `reason` says why there are no launches, `asked` which launches were asked for. `known` are Triton's kernels.
     """
     weights = {case.case: case.device_us or case.candidate_us for case in timed}
     by_case, odd = cases.assigned(launches, tuple(weights), asked)
@@ -112,10 +129,11 @@ def concluded(
     if reason:
         missing = dict.fromkeys(NAMES, reason)
     times, untimed = _times(timed)
-    built = ptxas.metrics(compiled)
+    built = triton.metrics(known) if known else ptxas.metrics(compiled)
     metrics = {**speeds, **counted, **times, **built}
     missing |= untimed | ({} if built else dict.fromkeys(COMPILED, "ptxas said nothing about this candidate"))
     own = {function.name for function in compiled if function.registers is not None}
+    own |= {kernel.name for kernel in known.kernels} if known else set()
     said = advice.marked(advice.read(by_case, weights), {finding.rule for finding in findings(metrics)})
     checks = (*odd, *cases.warnings(launches, asked), *cases.strangers(by_case, own))
     return Profile(metrics, missing, (*said, *checks))

@@ -72,6 +72,7 @@ SHORT = {
     "spill_store_bytes": "spills stored, byte",
     "spill_load_bytes": "spills loaded, byte",
     "static_shared_bytes": "static shared, byte",
+    "triton_shared_bytes": "shared by Triton, byte",
 }
 
 

@@ -33,6 +33,10 @@ LISTING_LIMIT = 16 << 20
 """The most bytes of assembly or of remarks; a kernel has about ten thousand."""
 
 
+KEPT, GIVEN = "compiled.zip", "KPD_COMPILED"
+"""What a check leaves of what was compiled while it ran, and the variable that gives it to later jobs."""
+
+
 class CompileTree(Protocol):
     """A function that builds a staged tree with these editable files.
 
@@ -93,6 +97,7 @@ class DriverBench:
         self._folder = PurePosixPath(harness.program).parent
         self._made = BuildCache(host)
         self._bounds: Seals = {}
+        self._kept: dict[str, tuple[str, str]] = {}  # by build: its check, and the sha256 of what that keeps
 
     def _use(self, roofline: Roofline) -> None:
         self._roofline = roofline
@@ -127,9 +132,12 @@ class DriverBench:
         self._made.may_be_touched()
         where = self._sealed(self._checking, {**seals, **own}, built)
         async with self._made.again_if_gone(built, seals=where.seals):
-            return await check.check(
+            passed = await check.check(
                 self.host, self.harness, built, job, self.task.check, where, say, reference, baseline
             )
+        if passed.kept:
+            self._kept[built] = job, passed.kept
+        return passed
 
     async def _own(self, say: Say) -> BuiltObject:
         """Build the task's own kernel."""
@@ -161,7 +169,11 @@ class DriverBench:
 
     def _sealed(self, where: RunContext, own: Seals, *built: str) -> RunContext:
         """Return the context for a program that uses what these jobs built, and what `own` names."""
-        return replace(where, seals={str(self._folder): self.harness.hashes, **self._seals(*built), **own})
+        kept = {one: self._kept[one] for one in built if one in self._kept}
+        archives = {jobs.out(self.host, job, "").rstrip("/"): {KEPT: digest} for job, digest in kept.values()}
+        env = {**where.env, GIVEN: ":".join(f"{folder}/{KEPT}" for folder in archives)} if archives else where.env
+        seals = {str(self._folder): self.harness.hashes, **self._seals(*built), **archives, **own}
+        return replace(where, env=env, seals=seals)
 
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
@@ -221,6 +233,7 @@ class DriverBench:
         """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""
 
     async def forget(self, job: str) -> None:
+        self._kept = {built: kept for built, kept in self._kept.items() if kept[0] != job}
         await jobs.forget(self.host, job)
 
     async def listing(self, built: str) -> CompilerListing:

@@ -88,6 +88,7 @@ class _Passed(Report):
     drawn: int = 0
     unchecked: int = 0
     spent: dict[str, float] = field(default_factory=dict)
+    kept: str = ""
 
 
 def call_limit_ms(spec: CheckSpec) -> int:
@@ -111,7 +112,7 @@ async def check(
     worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
     return CheckPassed(
         report.comparisons, report.worst, worst_at, spec.truth, drawn=report.drawn, unchecked=report.unchecked,
-        spent=report.spent,
+        spent=report.spent, kept=report.kept,
     )  # fmt: skip
 
 

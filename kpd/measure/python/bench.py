@@ -22,7 +22,7 @@ from kpd.measure.driver.harness import OBJECT, BadHarness, Harness, described
 from kpd.measure.python.interpreter import Interpreter, found
 from kpd.measure.python.needs import libraries, remedy
 from kpd.measure.python.program import archive, sources
-from kpd.measure.roofline import MeasureRoofline
+from kpd.measure.roofline import MeasureRoofline, measured
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import read_files
@@ -45,12 +45,12 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     measuring, building = timed_context(facts, device, env), replace(untimed_context(facts, device), env=env)
     checking = replace(building, nice=0)  # a check must not be slowed down: its calls have time limits
     if gpu:
-        env |= {"CUDA_VISIBLE_DEVICES": device.id}
+        env |= {"CUDA_VISIBLE_DEVICES": device.id, "KPD_NCU": facts["ncu"], "TRITON_CACHE_AUTOTUNING": "1"}
         checking = RunContext(lease=LeaseRequest(device.id), env=env)
     else:  # libraries that start as many threads as there are CPUs would disturb each other on one
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     runner = replace(await _runner(host, task, python, building, say), forks=gpu)
-    measure = _roofline(host, device, facts, measuring)
+    measure = _roofline(host, device, facts, measuring, runner)
     roofline = await measure(again=False)
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
@@ -142,7 +142,11 @@ async def _build(host: Host, python: Interpreter, task: Task, tree: str, where: 
     return BuiltObject(id, result.cached, "", 0, log, seals.taken(result.stdout), not result.cached)
 
 
-def _roofline(host: Host, device: Device, facts: HostFacts, where: RunContext) -> MeasureRoofline:
+def _roofline(host: Host, device: Device, facts: HostFacts, where: RunContext, runner: Harness) -> MeasureRoofline:
+    if device.kind == "gpu" and not facts["nvcc"]:
+        script = f"exec {jobs.words([runner.program, 'roofline'])}\n"
+        spec = where.spec(jobs.key("roofline", script, device.id), script, cuda_bench.ROOFLINE_S)
+        return partial(measured, host, spec, device.name)
     if device.kind == "gpu":
         return partial(cuda_bench.measure_roofline, host, nvcc.choose(host.name, facts, device), device, where)
     return partial(c_bench.measure_roofline, host, toolchain.choose(host.name, facts), where)

@@ -8,8 +8,8 @@ from importlib.resources import files as resources
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/python", "kpd/measure/python/host")
 HELPERS = ("children", "processes", "sandbox")
 HOST = (
-    "ahead", "arrays", "calling", "calls", "checking", "compare", "draw", "gpu", "harness", "judging", "main", "marks",
-    "process", "session", "spare", "timing", "worker",
+    "ahead", "arrays", "calling", "calls", "checking", "compare", "draw", "gpu", "harness", "judging", "kept", "main",
+    "marks", "process", "profiled", "roofline", "session", "spare", "timing", "worker",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

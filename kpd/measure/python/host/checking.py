@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kpd.measure.python.host import kept
 from kpd.measure.python.host.calling import CallResult, KernelProblem
 from kpd.measure.python.host.compare import errors
 from kpd.measure.python.host.judging import CallVerdict, compared, wrong
@@ -53,6 +54,8 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     with session.marks.of("judge"):
         judge(session.judging.verdicts())
     report["spent"] = session.spent()
+    worker.end()
+    report["kept"] = kept.pack(kernel) if session.gpu else ""
     if problems:
         worst = max(problems.values(), key=lambda one: one.report.get("multiple", 0.0))
         return {**report, "problem": worst.report, "failed": list(problems)}

@@ -106,6 +106,18 @@ class Gpu:
         """Copy a part of the device copy to shared memory: what a kernel has written there can be seen."""
         self._bytes(at, size).copy_(self.mirror[at : at + size])
 
+    def marked(self, name: str, function: Callable[..., Any], arguments: Any, calls: int) -> None:
+        """Call a kernel in a range of NVTX, with profilers switched on."""
+        cuda = self.torch.cuda
+        self.synchronize()
+        cuda.profiler.start()
+        cuda.nvtx.range_push(name)
+        for _ in range(calls):
+            function(*arguments)
+        self.synchronize()
+        cuda.nvtx.range_pop()
+        cuda.profiler.stop()
+
     def device_ns(self, function: Callable[..., Any], sets: list[Any]) -> dict[str, Any]:
         """Record the calls as a graph, and return the time of one in its replay: without the host's share of it."""
         torch = self.torch

@@ -5,6 +5,7 @@
     bench … repeat KERNEL HOW MS LIMIT_MS        bench … time A B ORDER QUADS LIMIT_MS
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
     bench … times A B QUADS LIMIT_MS PROCESSES   bench run KERNEL CALLS
+    bench roofline
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
@@ -22,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
-from kpd.measure.python.host import checking, timing
+from kpd.measure.python.host import checking, kept, profiled, roofline, timing
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
@@ -52,8 +53,12 @@ def main(arguments: list[str]) -> int:
             for name in ("numpy", "torch", "triton"):
                 with contextlib.suppress(ImportError):  # told when harness.py or a kernel imports it
                     __import__(name)
+            kept.unpack()
             gc.collect()
             gc.freeze()  # no process that is forked from this one has to look at these objects again
+    if verb == "roofline":
+        say(roofline.measured())
+        return 0
     if verb == "times":
         return times(settings, marks, *rest)
     return command(settings, marks, [] if verb == "describe" else [fork() for _ in range(MOST_WORKERS)], verb, rest)
@@ -123,7 +128,7 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "time": timing.time_both,
     "alone": timing.time_both,
     "fresh": timing.fresh,
-    "run": timing.run,
+    "run": profiled.run,
 }
 EMPTY: dict[str, dict[str, Any]] = {
     "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "alone": {"cases": {}},

@@ -55,7 +55,7 @@ class Worker:
     ) -> None:
         self.gpu = gpu
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
-        descriptor = _shared(self.size)
+        descriptor = shared_file(self.size)
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
         self.threads = self.idle_ns = self.used_ns = self.asked = 0
         self.stopped = False
@@ -249,7 +249,7 @@ class Worker:
         self.line.close()
 
 
-def _shared(size: int) -> int:
+def shared_file(size: int) -> int:
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("inputs")
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
 import random
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallSets, KernelProblem, problem_of
 from kpd.measure.python.host.compare import CompareRule
@@ -87,7 +87,7 @@ class RunnerCommand:
     def worker(self, kernels: dict[str, str]) -> Worker:
         """Start a worker that has loaded these kernels, by side and in this order. Raises KernelProblem, NotStarted."""
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
-        folders = [(side, self._unpacked(path)) for side, path in kernels.items()]
+        folders = [(side, self.unpacked(path)) for side, path in kernels.items()]
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
         worker = Worker(self.spares.pop(), SHARED, libraries, True, self.gpu, paths)
         self.workers.append(worker)
@@ -111,12 +111,12 @@ class RunnerCommand:
             raise problem from err
         return worker
 
-    def _unpacked(self, path: str) -> str:
+    def unpacked(self, path: str) -> str:
         """Unpack a kernel's files into a folder of the job, whose name does not tell a side."""
         folder = tempfile.mkdtemp(prefix="kernel", dir=Path.cwd())
         self.folders.append(folder)
         if self.gpu:
-            self.compiled[folder] = str(Path.cwd() / "compiled" / _digest(path))
+            self.compiled[folder] = kept.folder(path)
             Path(self.compiled[folder]).mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(path) as archive:
             archive.extractall(folder)
@@ -170,7 +170,3 @@ class WorkerCase:
     def told(self, problem: KernelProblem, when: str = "check") -> KernelProblem:
         """Return the problem with its case, its kind of inputs and its moment."""
         return problem.at(self.case, self.kind, when)
-
-
-def _digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:32]

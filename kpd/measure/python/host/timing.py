@@ -200,19 +200,6 @@ def _fresh(work: WorkerCase, share: float) -> dict[str, Any]:
     return {"reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"]}
 
 
-def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
-    """Call a kernel so many times in each case, for a profiler."""
-    kind, rng = session.kinds[0], random.Random(1)
-    drawing = session.drawing(((case, kind, 1) for case in session.harness.cases), rng)
-    worker = session.worker({"a": kernel})
-    for case, drawn in zip(session.harness.cases, drawing, strict=True):
-        one = WorkerCase(session, worker, case, kind, rng, WAIT_MS, drawn).calls()
-        one.fill(0, drawn.sets[0])
-        one.prepare(WAIT_MS)
-        one.run("a", 1, int(calls), WAIT_MS)
-    return {}
-
-
 def _device(worker: Worker, count: int) -> dict[str, Any]:
     """Return the time of a call on the device alone, for both sides, where both can be recorded as a graph."""
     try:

@@ -28,7 +28,8 @@ from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls
 
 HEADER = struct.Struct("!I")
-CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TMPDIR")
+TRITON = "TRITON_CACHE_DIR"
+CACHES = (TRITON, "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TMPDIR")
 TOLD = 2000  # characters of an error
 LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
 
@@ -42,7 +43,7 @@ class Kernels:
         self.sets: list[Any] = []
         self.results: list[Any] = []
         self.size = 0
-        self.compiled: dict[str, str] = {}
+        self.caches: dict[str, dict[str, str]] = {}
         self.entry = ""
         self.end = 0  # of the shared memory that results may take, on a GPU
         if gpu:
@@ -55,8 +56,8 @@ class Kernels:
     def load(self, side: str, folder: str) -> None:
         """Import kernel.py from `folder`. Modules that it imports from there are its own, and no other kernel's."""
         self.use_cache(side)
-        for name in CACHES if self.compiled.get(side) else ():
-            Path(os.environ[name]).mkdir(exist_ok=True)
+        for path in self.caches[side].values():
+            Path(path).mkdir(exist_ok=True)
         known = set(sys.modules)
         sys.path.insert(0, folder)
         try:
@@ -76,10 +77,17 @@ class Kernels:
             raise AttributeError(f"kernel.py has no function {self.entry}")
         self.functions[side] = found
 
+    def keep(self, side: str, folder: str) -> None:
+        """Have frameworks keep what they compile for this kernel in a folder; empty: nowhere.
+
+        Triton writes the paths of its files into others. It gets relative ones, which hold in another job, too.
+        """
+        paths = {name: f"{folder}/{name.lower()}" for name in CACHES} if folder else {}
+        self.caches[side] = {name: path if name == TRITON else str(Path.cwd() / path) for name, path in paths.items()}
+
     def use_cache(self, side: str) -> None:
-        """Let frameworks keep what they compile for this kernel in a folder of its own, by its content."""
-        for name in CACHES if self.compiled.get(side) else ():
-            os.environ[name] = f"{self.compiled[side]}/{name.lower()}"
+        """Let frameworks find what they keep for this kernel."""
+        os.environ.update(self.caches[side])
 
     def prepare(self, sets: list[Any], size: int) -> None:
         """Take the arguments of each set, whose arrays lie in shared memory; a set takes `size` bytes there."""
@@ -157,7 +165,7 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
     what = asked["what"]
     if what == "load":
         kernels.entry = asked["entry"]
-        kernels.compiled[asked["side"]] = asked["compiled"]
+        kernels.keep(asked["side"], asked["compiled"])
         kernels.load(asked["side"], asked["folder"])
         gc.collect()
         gc.freeze()

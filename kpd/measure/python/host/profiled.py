@@ -1,0 +1,91 @@
+"""Calls a kernel in this process, for a profiler: to follow another one would take longer. No secret is here."""
+
+from __future__ import annotations
+
+import gc
+import json
+import mmap
+import sys
+from pathlib import Path
+from typing import Any
+
+from kpd.measure.python.host import arrays
+from kpd.measure.python.host.process import shared_file
+from kpd.measure.python.host.session import SHARED, RunnerCommand
+from kpd.measure.python.host.worker import Kernels
+
+SEED = 1
+TRITON = "out/triton.json"
+LONGEST = 1 << 20  # characters of a text that the compiler wrote
+
+
+class Launched:
+    """A context that sees which of Triton's kernels are launched in it. `functions` are their handles in the driver."""
+
+    def __init__(self) -> None:
+        self.functions: dict[int, None] = {}
+        triton = sys.modules.get("triton")
+        self.hooks = getattr(getattr(getattr(triton, "knobs", None), "runtime", None), "launch_enter_hook", None)
+
+    def _seen(self, launch: Any) -> None:
+        self.functions[launch.get()["function"]] = None
+
+    def __enter__(self) -> Launched:
+        if self.hooks is not None:
+            self.hooks.add(self._seen)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.hooks is not None:
+            self.hooks.remove(self._seen)
+
+
+def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
+    """Call a kernel so many times in each case: on a GPU each case is a range of NVTX, and only these calls are marked.
+
+    What Triton says of the kernels that were launched is written to `out/triton.json`.
+    """
+    memory = memoryview(mmap.mmap(shared_file(SHARED), SHARED))
+    kernels = Kernels(memory, session.gpu)
+    kernels.entry = session.harness.entry
+    folder = session.unpacked(kernel)
+    kernels.keep("b", session.compiled.get(folder, ""))
+    kernels.load("b", folder)
+    launched: dict[str, list[int]] = {}
+    for case in session.harness.cases:
+        (inputs,) = session.harness.drawn(case, [SEED], session.kinds[0]).sets
+        memory[: inputs.size] = bytes(inputs.content)
+        kernels.prepare([[arrays.told(layout) for layout in inputs.layouts.values()]], inputs.size)
+        if kernels.gpu is None:
+            kernels.run("b", 1, int(calls))
+            continue
+        kernels.gpu.refresh([[0, inputs.size]])
+        kernels.run("b", 1, 1)
+        with Launched() as seen:
+            kernels.gpu.marked(case, kernels.functions["b"], kernels.sets[0], int(calls))
+        launched[case] = list(seen.functions)
+    if any(launched.values()):
+        Path(TRITON).write_text(json.dumps(_told(launched)))
+    return {}
+
+
+def _told(launched: dict[str, list[int]]) -> dict[str, Any]:
+    """Return the facts of all kernels by a number, and the numbers of each case's kernels in the order of launches."""
+    from triton.compiler import CompiledKernel  # type: ignore[import-not-found]
+
+    wanted = {function for of in launched.values() for function in of}
+    found = {one.function: one for one in gc.get_objects() if type(one) is CompiledKernel and one.function in wanted}
+    numbers = {function: number for number, function in enumerate(found)}
+    return {
+        "kernels": [_facts(one) for one in found.values()],
+        "cases": {case: [numbers[one] for one in of if one in numbers] for case, of in launched.items()},
+    }
+
+
+def _facts(kernel: Any) -> dict[str, Any]:
+    made = kernel.metadata
+    return {
+        "name": str(made.name), "registers": int(kernel.n_regs), "local_bytes": 4 * int(kernel.n_spills),
+        "shared_bytes": int(made.shared), "warps": int(made.num_warps), "stages": int(made.num_stages),
+        **{kind: str(kernel.asm[kind])[:LONGEST] for kind in ("ttgir", "ptx") if kind in kernel.asm},
+    }  # fmt: skip
