@@ -60,6 +60,10 @@ def spent(samples: tuple[ProcessSample, ...]) -> dict[str, float]:
     return {part: median(sample.spent[part] for sample in samples if part in sample.spent) for part in sorted(parts)}
 
 
+def progress(samples: tuple[ProcessSample, ...]) -> None:
+    print(f"process {samples[-1].process}: {dict(samples[-1].spent)}", file=sys.stderr, flush=True)
+
+
 async def one(bench: Bench, incumbent: str, files: dict[str, bytes], name: str) -> dict[str, Any]:
     """Take a candidate from its files to its verdict, as an iteration does."""
     begun = time.monotonic()
@@ -68,7 +72,7 @@ async def one(bench: Bench, incumbent: str, files: dict[str, bytes], name: str) 
     passed = await bench.check(candidate, f"check-{name}", lambda text: None)
     checked = time.monotonic()
     samples = await contest(
-        bench, incumbent, candidate, lambda part: f"{part}-{name}", MIN_GAIN_PCT, lambda text: None, lambda all: None
+        bench, incumbent, candidate, lambda part: f"{part}-{name}", MIN_GAIN_PCT, lambda text: None, progress
     )
     ended = time.monotonic()
     verdict = judge(samples, MIN_GAIN_PCT)
