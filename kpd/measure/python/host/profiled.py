@@ -19,7 +19,7 @@ TRITON = "out/triton.json"
 LONGEST = 1 << 20  # characters of a text that the compiler wrote
 
 
-class Launched:
+class TritonLaunches:
     """A context that sees which of Triton's kernels are launched in it. `functions` are their handles in the driver."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Launched:
     def _seen(self, launch: Any) -> None:
         self.functions[launch.get()["function"]] = None
 
-    def __enter__(self) -> Launched:
+    def __enter__(self) -> TritonLaunches:
         if self.hooks is not None:
             self.hooks.add(self._seen)
         return self
@@ -61,7 +61,7 @@ def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
             continue
         kernels.gpu.refresh([[0, inputs.size]])
         kernels.run("b", 1, 1)
-        with Launched() as seen:
+        with TritonLaunches() as seen:
             kernels.gpu.marked(case, kernels.functions["b"], kernels.sets[0], int(calls))
         launched[case] = list(seen.functions)
     if any(launched.values()):
