@@ -55,6 +55,14 @@ class Sanitize:
 
 
 @dataclass(frozen=True, slots=True)
+class Reflect:
+    """Go on, after a restart, with the work on a tool that follows iteration `number` by `agent`."""
+
+    number: int
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The run is over."""
 
@@ -66,16 +74,18 @@ MOST_EXPLORED = 8
 """The most points of one iteration's parameters that are tried before the next agent's turn."""
 
 
-def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | Sanitize | End:
+def next_action(run: Run, direction: Direction = "lower") -> Iterate | Reflect | Wait | Sanitize | End:
     """Decide what the run does next.
 
-    First comes an unfinished iteration, then the baseline (unless the task has no right one), then what the operator
-    asked for (an edit, or to measure something again), then, within the budget, the next agent's turn. Before the end
-    compute-sanitizer has looked at the winners, and the incumbent is measured against the baseline. A run that had
-    ended and was reopened measures what was asked for, and ends again.
+    First comes an unfinished iteration, or work on a tool after it, then the baseline (unless the task has no right
+    one), then what the operator asked for (an edit, or to measure something again), then, within the budget, the
+    next agent's turn. Before the end compute-sanitizer has looked at the winners, and the incumbent is measured
+    against the baseline. A run that had ended and was reopened measures what was asked for, and ends again.
     """
     if (current := run.current) is not None:
         return Iterate(current.number, current.agent, resumed=True)
+    if (building := on_a_tool(run)) is not None:
+        return Reflect(building.number, building.agent)
     number = run.iterations[-1].number + 1 if run.iterations else 0
     if run.incumbent is None and (first := _first(run, number)) is not None:
         return first
@@ -96,6 +106,13 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Wait | Sa
     if (agent := _turn(run)) is None:
         return _confirmed(run, number, AgentsDone(tuple(_left(it) for it in run.iterations if _exhausted(it))))
     return Iterate(number, agent)
+
+
+def on_a_tool(run: Run) -> Iteration | None:
+    """Return the last iteration, if the work of its session on a tool is neither ended nor too late."""
+    last = run.iterations[-1] if run.iterations else None
+    under_way = last is not None and last.session is not None and last.session.toolsmith
+    return last if under_way and run.evolve and not run.over else None
 
 
 def _first(run: Run, number: int) -> Iterate | End | None:

@@ -182,6 +182,8 @@ class RunLoop:
                 )
             case plan.Sanitize():
                 await self._sanitized(step.number, beside)
+            case plan.Reflect():
+                await self._reflect(self._attempt(step.number, step.agent, task, bench))
             case plan.Iterate():
                 await self._follow_settings()
                 return await self._iteration(step, task, bench)
@@ -248,15 +250,26 @@ class RunLoop:
         return at.bench
 
     async def _reflect(self, at: Attempt) -> None:
-        """Let the agent improve its tools, if the run wants that and the agent can. Raises Interrupted."""
-        if not self.run.evolve or not isinstance(at.agent, ReflectingAgent):
-            return
+        """Let the agent improve its tools, if the run wants that and the agent can. Raises Interrupted.
+
+        Only a daemon that ends leaves this open, for the next one.
+        """
+        why = ""
         try:
-            context = replace(context_of(at, None), serve=partial(serve_session, at))
-            await self.control.run(at.agent.reflect(context))
+            if self.run.evolve and isinstance(at.agent, ReflectingAgent):
+                context = replace(context_of(at, None), serve=partial(serve_session, at))
+                await self.control.run(at.agent.reflect(context))
         except (OSError, WorkspaceError) as err:
-            told = f"no tool was built after {self.run_id}.{at.number}: {err}"
-            self.journal.emit(e.Noticed("warning", Said(told)))
+            why = f"no tool was built after {self.run_id}.{at.number}: {err}"
+            self.journal.emit(e.Noticed("warning", Said(why)))
+        except Interrupted as interrupted:
+            if interrupted.how == "shutdown":
+                raise
+            why = f"{interrupted.by} wanted to {interrupted.how}"
+            if interrupted.how == "stop":
+                raise
+        if (left := plan.on_a_tool(self.run)) is not None and left.session is not None:
+            self.journal.emit(e.SmithEnded(self.run_id, left.number, left.session.id, "broken_off", why=why))
 
     def _attempt(self, number: int, agent: str, task: Task, bench: Bench) -> Attempt:
         if agent not in self._agents:

@@ -7,11 +7,13 @@ command leaves behind, even in sessions of its own, is adopted by the keeper and
 import contextlib
 import json
 import os
+import re
 import resource
 import signal
 import socket
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -23,6 +25,10 @@ from kpd.hosts.own_network import isolate
 
 LOOK_S = 0.1
 """Seconds between two looks at the starter and at the number of processes."""
+MOST_MEMORY = min(16 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+"""Bytes: half of this machine's memory, and no more than any agent needs."""
+MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap):\s*(\d+) kB$", re.MULTILINE)
+"""The fields of /proc/PID/status that count: what a process has for itself or shares, and not what it maps of files."""
 HANDED = b"\n"
 """What comes before an ending, with the listeners of a network of its own."""
 
@@ -32,7 +38,8 @@ class Order(msgspec.Struct, frozen=True):
 
     `reads` and `writes` are absolute paths of a sandbox; without `confined` there is none. With `ports` the command has
     a network of its own, and the starter gets a listener on each of these ports there; None: it shares the network.
-    `grace_s` is the time between SIGTERM and SIGKILL. `most_processes` and `most_bytes` (of one file) end or stop it.
+    `grace_s` is the time between SIGTERM and SIGKILL. `most_processes`, `most_bytes` (of one
+    file) and `most_memory` (bytes of all its processes) end or stop it.
     """
 
     argv: tuple[str, ...]
@@ -45,6 +52,7 @@ class Order(msgspec.Struct, frozen=True):
     grace_s: float = 2.0
     most_processes: int = 400
     most_bytes: int = 1 << 30
+    most_memory: int = MOST_MEMORY
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -76,8 +84,10 @@ def keep(line: socket.socket) -> Ending:
         children.nap(LOOK_S)
         if children.asked or is_closed(line):
             why = "asked"
-        elif descendants() > order.most_processes:
+        elif len(found := descendants()) > order.most_processes:
             why = "processes"
+        elif memory_of(found) > order.most_memory:
+            why = "memory"
     children.end(command, order.grace_s)
     status = children.status(command)
     rc = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
@@ -96,6 +106,8 @@ def become(order: Order) -> None:
     os.setpgid(0, 0)
     drop_inherited((0, 1, 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError):  # where memory runs out between two looks, the system takes it first
+        Path("/proc/self/oom_score_adj").write_text("1000")
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     most = order.most_bytes if hard == resource.RLIM_INFINITY else min(order.most_bytes, hard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
@@ -116,16 +128,26 @@ def is_closed(line: socket.socket) -> bool:
         return True
 
 
-def descendants() -> int:
-    """Count the processes that descend from this one."""
-    found, left = 0, own_children()
+def descendants() -> list[int]:
+    """List the processes that descend from this one."""
+    found: list[int] = []
+    left = own_children()
     while left:
         pid = left.pop()
-        found += 1
+        found.append(pid)
         with contextlib.suppress(OSError):  # it has just ended
             for task in Path(f"/proc/{pid}/task").iterdir():
                 left += map(int, (task / "children").read_text().split())
     return found
+
+
+def memory_of(processes: Iterable[int]) -> int:
+    """Return the bytes of memory and swap that the processes have; what several share counts once for each."""
+    found = 0
+    for pid in processes:
+        with contextlib.suppress(OSError):  # it has just ended
+            found += sum(map(int, MEMORY.findall(Path(f"/proc/{pid}/status").read_bytes())))
+    return found << 10
 
 
 def main() -> None:

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
-TurnEnd = Literal["done", "time", "money", "stopped", "cut", "crash", "flood", "disk", "processes", "lost", "refused"]
-"""How a turn ended: by itself (`done`, `refused`: the agent declined), at a limit of time, money, disk, processes or
-output, because an operator cut it (`stopped`), with its step (`cut`), because its process failed, or unseen
-(`lost`): the daemon ended meanwhile."""
+TurnEnd = Literal[
+    "done", "time", "money", "stopped", "cut", "crash", "flood", "disk", "memory", "processes", "lost", "refused"
+]
+"""How a turn ended: by itself (`done`, `refused`: the agent declined), at a limit of time, money, disk, memory,
+processes or output, because an operator cut it (`stopped`), with its step (`cut`), because its process failed, or
+unseen (`lost`): the daemon ended meanwhile."""
 
 AGENT, THOUGHT, TOOL, TOOL_DONE, TOOL_FAILED, EDIT = "agent", "thinks", "tool", "✓", "✗", "edit"
 KPD, OPERATOR = "kpd", "you"
@@ -38,7 +40,8 @@ class AgentSession:
     """A session in brief, as its iteration has it: how its last turn ended, and all seconds so far.
 
     `refused` counts the wishes that were refused, `asks` are those that wait for an operator. `cutting`: an operator
-    has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration. `online`: it shares
+    has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration;
+    `toolsmith`: that work has begun, and has not ended. `online`: it shares
     this machine's network; else `unreached` are the addresses outside of its hosts that it wanted to reach.
     """
 
@@ -54,6 +57,7 @@ class AgentSession:
     asks: tuple[Question, ...] = ()
     cutting: bool = False
     builds: bool = False
+    toolsmith: bool = False
     online: bool = False
     unreached: tuple[str, ...] = ()
 

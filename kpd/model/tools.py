@@ -90,10 +90,14 @@ session ended, its money was used up or its agent could not be asked."""
 
 @dataclass(frozen=True, slots=True)
 class SmithPrompted(IterationFact):
-    """A prompt that is about to be sent to a session that works on a tool."""
+    """A prompt that is about to be sent to a session that works on a tool.
+
+    `continues`: it asks to go on with a turn whose end no daemon saw.
+    """
 
     session: str
     task: SmithTask
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +144,17 @@ def still_active(given: Iterable[str], tools: Mapping[str, ToolVersion]) -> tupl
 
 @reduces(SmithPrompted)
 def _prompted(state: State, at: float, fact: SmithPrompted) -> State:
-    return change_session(state, fact, builds=True, cutting=False)
+    return change_session(state, fact, builds=True, toolsmith=True, cutting=False)
 
 
-@reduces(SmithTurned, SmithEnded)
-def _turned(state: State, at: float, fact: IterationFact) -> State:
+@reduces(SmithTurned)
+def _turned(state: State, at: float, fact: SmithTurned) -> State:
     return change_session(state, fact, builds=False)
+
+
+@reduces(SmithEnded)
+def _ended(state: State, at: float, fact: SmithEnded) -> State:
+    return change_session(state, fact, builds=False, toolsmith=False)
 
 
 @reduces(ToolBuilt)

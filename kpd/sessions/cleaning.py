@@ -1,6 +1,8 @@
 """Cleans what comes from an agent: it can be kept as UTF-8, and has none of the values of the agent's keys."""
 
+import base64
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +30,14 @@ class TextCleaner:
         return found
 
     def holds(self, text: str) -> str:
-        """Return the name of a variable whose value is in `text`; empty where there is none."""
-        return next((name for name, value in self.secrets if value in text), "")
+        """Return the name of a variable whose value is in `text`, as it is or encoded; empty where there is none."""
+        whole = "".join(text.split()).replace("-", "+").replace("_", "/")  # both alphabets, and no ends of lines
+        lower = whole.lower()
+        for name, value in self.secrets:
+            data = os.fsencode(value)
+            if value in text or data.hex() in lower or any(form in whole for form in in_base64(data)):
+                return name
+        return ""
 
     def held(self, text: str) -> int:
         """Return how many characters at the end of `text` have to wait for more: a secret may begin there."""
@@ -48,6 +56,12 @@ class TextCleaner:
         for name, value in self.secrets:
             plain = plain.replace(json.dumps(value, ensure_ascii=False)[1:-1], f"({name})")
         return json.loads(plain)
+
+
+def in_base64(data: bytes) -> tuple[str, ...]:
+    """Return how the data look in base64: for each place in a group of three bytes what depends on nothing beside."""
+    whole = [base64.b64encode(bytes(before) + data).decode() for before in range(3)]
+    return tuple(text[-(-before * 8 // 6) : (before + len(data)) * 8 // 6] for before, text in enumerate(whole))
 
 
 class CleanedStream:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from kpd.model import events as e
 from kpd.model.session import TurnEnd
+from kpd.model.tools import SmithTask
 
 UNSEEN: tuple[TurnEnd | None, ...] = (None, "cut", "lost")
 """Ends of a turn after which the agent is asked to go on."""
@@ -56,6 +57,30 @@ class Past:
         """Return what is left of the limit; a turn whose end nobody saw lasted until the `last_word`, in Unix time."""
         unseen = max(0.0, last_word - self.begun) if self.prompted is not None and self.ended is None else 0.0
         return self.limit_s - self.spent_s - unseen
+
+
+@dataclass(frozen=True, slots=True)
+class SmithTurn:
+    """A turn of a session that works on a tool; `ended` is None where nobody saw its end."""
+
+    task: SmithTask
+    ended: e.SmithTurned | None = None
+
+    @property
+    def seen(self) -> bool:
+        return self.ended is not None and self.ended.end not in UNSEEN
+
+
+def smith_turns(events: Iterable[e.Event]) -> list[SmithTurn]:
+    """Fold the events of an iteration to the turns in which its session works on a tool, in order."""
+    found: list[SmithTurn] = []
+    for event in events:
+        match event.fact:
+            case e.SmithPrompted(task=task, continues=continues):
+                found = [*(found[:-1] if continues else found), SmithTurn(task)]
+            case e.SmithTurned(task=task) as turned:
+                found = [*found[:-1], SmithTurn(task, turned)]
+    return found
 
 
 def past(events: Iterable[e.Event]) -> Past | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.model import events as e
@@ -12,7 +13,7 @@ from kpd.sessions.asking import Asking
 from kpd.sessions.attempt import SessionAttempt
 from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
-from kpd.sessions.past import Past, past
+from kpd.sessions.past import Past, SmithTurn, past, smith_turns
 from kpd.sessions.turn import TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.text.tools import troubles
@@ -35,19 +36,23 @@ class BrokenOff(Exception):
 
 
 class Toolsmith:
-    """The work of one session on a tool, after the attempt at a candidate."""
+    """The work of one session on a tool, after the attempt at a candidate.
+
+    What a former daemon has seen of it is not done again: `_former` are its turns that are yet to be gone through.
+    """
 
     def __init__(self, attempt: SessionAttempt, settings: ToolsmithConfig) -> None:
         self._attempt = attempt
         self._settings = settings
         self._own = ""
+        self._former: list[SmithTurn] = []
 
     async def improve(self) -> None:
         """Let the session reflect, build, and repair; record what came of it. Raises JournalError."""
         before = past(self._attempt.context.events())
         if before is None or before.prompted is None:
             return
-        self._own = before.own
+        self._own, self._former = before.own, smith_turns(self._attempt.context.events())
         try:
             end, ref, why = await self._improved()
         except (Unavailable, OverBudget, OSError, WorkspaceError, BrokenOff) as err:
@@ -58,19 +63,21 @@ class Toolsmith:
     async def _improved(self) -> tuple[SmithEnd, str, str]:
         attempt, context = self._attempt, self._attempt.context
         folder, limit_s = attempt.folder, duration(self._settings.build_limit)
-        await asyncio.to_thread(folder.prepare_tool, context.task, context.incumbent)
+        if not self._former:
+            await asyncio.to_thread(folder.prepare_tool, context.task, context.incumbent)
         outcome = context.latest().iteration(context.number)
         reflected = await self._turn("reflect", words.reflect(outcome), duration(self._settings.reflect_limit))
-        improvement = words.improvement(reflected.said)
-        if not improvement:
+        if not reflected.said:
             return "nothing", "", "it names no improvement"
-        result = await self._turn("build", words.build(improvement, folder, context.task), limit_s)
+        result = await self._turn("build", words.build(reflected.said, folder, context.task), limit_s)
         for left in reversed(range(self._settings.repairs + 1)):
-            if not await asyncio.to_thread(_anything_built, attempt):
-                return "nothing", "", f"nothing was built: {TURN_ENDS[result.end]}"
-            end, ref, trouble = await self._checked()
-            if end == "qualified" or not left:
-                return end, ref, trouble
+            trouble = words.CHECKED_BEFORE
+            if not self._former:
+                if not await asyncio.to_thread(_anything_built, attempt):
+                    return "nothing", "", f"nothing was built: {TURN_ENDS[result.end]}"
+                end, ref, trouble = await self._checked()
+                if end == "qualified" or not left:
+                    return end, ref, trouble
             result = await self._turn("mend", words.mend(trouble), limit_s)
         raise AssertionError("the last repair is checked, too")
 
@@ -91,10 +98,30 @@ class Toolsmith:
         return "qualified" if now.state == "qualified" else "quarantined", now.ref, troubles(now.checks)
 
     async def _turn(self, task: SmithTask, prompt: str, limit_s: float) -> TurnResult:
-        """Start the agent, send it one prompt in its session, and wait. Raises Unavailable, OverBudget, BrokenOff."""
+        """Return how a turn ended, with the improvement that is named in it as `said` where it reflects.
+
+        A turn that a former daemon saw the end of is over. One of which nobody saw the end goes on, if the agent can;
+        else its files are taken as they are. Raises Unavailable, OverBudget, BrokenOff.
+        """
+        former = self._former.pop(0) if self._former else None
+        if former is not None and former.seen and former.ended is not None:
+            result = TurnResult(former.ended.end, former.ended.said)
+        else:
+            result = await self._asked_for(task, prompt, limit_s, goes_on=former is not None)
+        if result.end == "stopped":
+            raise BrokenOff("an operator has cut its turn")
+        return result
+
+    async def _asked_for(self, task: SmithTask, prompt: str, limit_s: float, goes_on: bool) -> TurnResult:
+        """Start the agent, send it one prompt in its session, and wait."""
         attempt, context = self._attempt, self._attempt.context
         before = past(context.events())
         assert before is not None
+        if goes_on and not before.loads:
+            attempt.record(e.SmithTurned(*attempt.at, before.session, task, "lost", 0.0))
+            if task == "reflect":
+                raise BrokenOff("the daemon ended, and the agent cannot go on")
+            return TurnResult("lost")
         if attempt.left_usd(before) <= 0:
             raise BrokenOff("the dollars of the session are used")
         await context.ready()
@@ -107,8 +134,9 @@ class Toolsmith:
         ):
             remembers = bool(self._own) and talk.own == self._own
             self._own = talk.own
-            told = prompt if remembers else words.restarted(attempt.folder.brief, prompt)
-            asked = self._asked(task, told, conversation, before)
+            told = words.GO_ON if goes_on and remembers else prompt
+            told = told if remembers else words.restarted(attempt.folder.brief, told)
+            asked = self._asked(task, told, goes_on, conversation, before)
             cutting, result = attempt.cutting(talk), TurnResult("cut")
             try:
                 result = await talk.ask(told, limit_s, attempt.most_usd(before))
@@ -118,17 +146,15 @@ class Toolsmith:
         write_atomic(
             context.home / "session.md", attempt.cleaner.text(await asyncio.to_thread(transcript, attempt.folder.log))
         )
-        if result.end == "stopped":
-            raise BrokenOff("an operator has cut its turn")
-        return result
+        return replace(result, said=words.improvement(result.said)) if task == "reflect" else result
 
     def _asked(
-        self, task: SmithTask, told: str, conversation: Conversation, before: Past
+        self, task: SmithTask, told: str, goes_on: bool, conversation: Conversation, before: Past
     ) -> Callable[[TurnResult], None]:
         """Record that a prompt is about to be sent; the returned function records how that ended."""
         attempt, loop = self._attempt, asyncio.get_running_loop()
         call = attempt.context.ledger.begin("toolsmith", attempt.name, attempt.most_usd(before))
-        attempt.record(e.SmithPrompted(*attempt.at, before.session, task))
+        attempt.record(e.SmithPrompted(*attempt.at, before.session, task, goes_on))
         conversation.note("kpd", told)
         begun = loop.time()
 

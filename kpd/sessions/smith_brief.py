@@ -62,6 +62,12 @@ When you end your turn, kpd checks the tool in another copy of the task: it runs
 server, lists its tools, and calls each one. Only a tool that passes all of it is given to later sessions.
 """
 
+GO_ON = """\
+kpd was stopped in the middle of your turn and runs again. All folders are as you left them. Go on where you were, and
+end your turn as you were asked to.
+"""
+CHECKED_BEFORE = "what the checks said was told before kpd was stopped; they run again after your turn"
+
 MEND = """\
 Your tool did not pass its checks. kpd says:
 

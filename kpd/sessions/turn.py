@@ -1,12 +1,13 @@
 """Defines a turn of a session: one prompt, and all that the agent does about it."""
 
 import asyncio
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from kpd.claude.errors import Unavailable
-from kpd.hosts.keeper import Ending, Order
+from kpd.hosts.keeper import MOST_MEMORY, Ending, Order
 from kpd.hosts.kept import KeptProcess
 from kpd.model.session import TurnEnd
 from kpd.model.spending import NOTHING, Usage
@@ -17,6 +18,8 @@ MOST_DISK = 2 << 30
 LOOK_S = 1.0
 MOST_FILES = 200_000
 """Bytes and files of a session's folder, and seconds between two looks at it."""
+LEAST_FREE = 256 << 20
+"""Bytes that an agent leaves free on the disk, which is the daemon's, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +84,16 @@ class Watch:
             size, files = await asyncio.to_thread(used, self._folder, MOST_DISK, MOST_FILES)
             if size > MOST_DISK or files > MOST_FILES:
                 self.end("disk", f"its folder has {size >> 20} MiB in {files:,} files")
+            elif (free := shutil.disk_usage(self._folder).free) < LEAST_FREE:
+                self.end("disk", f"the disk has {free >> 20} MiB left, and {LEAST_FREE >> 20} MiB have to stay free")
 
 
 def failed(ending: Ending, said: str) -> tuple[TurnEnd, str]:
     """Return how a turn ended whose agent has ended in the middle of it."""
     if ending.why == "processes":
         return "processes", "it started too many processes"
+    if ending.why == "memory":
+        return "memory", f"its processes had more than {MOST_MEMORY >> 20:,} MiB of memory"
     words = said.splitlines()[-1] if said else "without a word"
     how = f"signal {-ending.rc}" if ending.rc < 0 else f"exit status {ending.rc}"
     return "crash", f"the agent ended ({how}): {words}"

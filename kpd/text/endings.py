@@ -22,6 +22,7 @@ TURN_ENDS: dict[TurnEnd, str] = {
     "crash": "it crashed",
     "flood": "it flooded kpd with messages",
     "disk": "it filled the disk",
+    "memory": "it used too much memory",
     "processes": "it started too many processes",
     "lost": "the daemon ended meanwhile",
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kpd.hosts.keeper import Ending, Order
+from kpd.hosts.keeper import MOST_MEMORY, Ending, Order
 from kpd.hosts.kept import KeptProcess
 from kpd.hosts.own_network import can_isolate
 from kpd.tools.files import lay
@@ -150,6 +150,8 @@ def ended(ending: Ending, words: str) -> str:
     """Say how a program ended, with its last words."""
     if ending.why == "processes":
         return f"it started more than {MOST_PROCESSES} processes"
+    if ending.why == "memory":
+        return f"it used more than {MOST_MEMORY >> 20:,} MiB of memory"
     if ending.rc == 0:
         return words
     how = f"signal {-ending.rc}" if ending.rc < 0 else f"exit status {ending.rc}"

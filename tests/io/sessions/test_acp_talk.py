@@ -37,7 +37,7 @@ def start(tmp_path: Path) -> Start:
         argv = options.get("argv") or (sys.executable, str(PROGRAM), str(tmp_path / "script.json"))
         env = {"HOME": str(folder / "state"), "PATH": "/usr/bin:/bin"}
         writes = (str(folder / "tree"), str(folder / "state"))
-        order = Order(tuple(argv), str(folder / "tree"), env, READS, writes, grace_s=0.5)
+        order = Order(tuple(argv), str(folder / "tree"), env, READS, writes, grace_s=0.5, most_memory=256 << 20)
         return await AcpTalk.start(
             order, folder, Conversation(lambda channel, text: None, folder / "log.jsonl"), refuse, own
         )
@@ -106,6 +106,7 @@ async def test_a_write_elsewhere_fails(start: Start, tmp_path: Path) -> None:
         ([["huge", (1 << 20) + 1], ["sleep", 60]], "flood", "1 MiB"),
         ([["many", 5000], ["sleep", 60]], "flood", "messages"),
         ([["fork", 450], ["sleep", 60]], "processes", "too many"),
+        ([["eat", 300, 60]], "memory", "MiB of memory"),
         ([["fill", 9], ["sleep", 60]], "disk", "MiB"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -123,6 +124,14 @@ async def test_each_bad_turn_has_its_end_and_leaves_nothing(
     assert found.end == end
     assert said in found.said
     assert found.cut
+
+
+async def test_an_agent_leaves_the_daemon_some_of_the_disk(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn, "LEAST_FREE", 1 << 60)
+    monkeypatch.setattr(turn, "LOOK_S", 0.1)
+    found = await turned(start, ["sleep", 60])
+    assert found.end == "disk"
+    assert "have to stay free" in found.said
 
 
 async def test_half_a_character_ends_nothing(start: Start) -> None:

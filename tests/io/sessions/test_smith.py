@@ -24,7 +24,7 @@ from kpd.tools.files import shelf, version_of
 from kpd.workspace.config import ToolsmithConfig, load_config
 from tests.support.e2e.desk_place import Place
 from tests.support.sessions.scripted import agent, kernel
-from tests.support.tools.built import SKILL, as_bytes, server_tool
+from tests.support.tools.built import SKILL, as_bytes, server_tool, write_tool
 
 NAMED = [["say", "IMPROVEMENT: notes on loops\n"]]
 BAD = server_tool(self_test="absent.c")
@@ -50,14 +50,19 @@ def session(place: Place) -> SessionAttempt:
     return SessionAttempt("mine", settings_of("mine", load_config(place.workspace)), context)
 
 
-async def ended(place: Place, *turns: list[list[Any]], settings: str = "") -> e.SmithEnded:
-    """What comes of a session that does these turns."""
+async def ended(
+    place: Place, *turns: list[list[Any]], settings: str = "", left: dict[str, str] | None = None
+) -> e.SmithEnded:
+    """What comes of a session that does these turns; `left` are the files in the tool's folder after a kill."""
     agent(place.workspace, *turns, settings=settings)
     device_claim.set(claim_of(Turns(place.journal), place.journal, "r1"))
     job_seconds.set([])
     attempt = session(place)
     attempt.folder.prepare(place.task, attempt.context.incumbent, place.workspace)
     attempt.folder.brief.write_text("the task")
+    if left is not None:
+        attempt.folder.tool.mkdir()
+        write_tool(attempt.folder.tool, left)
     await Toolsmith(attempt, ToolsmithConfig(repairs=1)).improve()
     (found,) = place.facts(e.SmithEnded)
     assert isinstance(found, e.SmithEnded)
@@ -149,6 +154,48 @@ async def test_an_operator_ends_the_work_on_a_tool(place: Place) -> None:
     found = await asyncio.wait_for(ended(place, [["until_cancelled"]]), 30)
     end()
     assert (found.end, found.why, tasks(place)) == ("broken_off", "an operator has cut its turn", ["reflect"])
+
+
+BEGUN = (
+    e.SmithPrompted("r1", 2, "r1.2", "reflect"),
+    e.SmithTurned("r1", 2, "r1.2", "reflect", "done", 1.0, "notes on loops"),
+    e.SmithPrompted("r1", 2, "r1.2", "build"),
+)
+
+
+async def test_after_a_kill_a_turn_that_ended_is_not_asked_again_and_the_one_cut_off_goes_on(place: Place) -> None:
+    for fact in BEGUN:
+        place.journal.emit(fact)
+    found = await ended(place, [["files", "../tool", SKILL], ["say", "built\n"]], left={})
+    assert (found.end, tasks(place)) == ("qualified", ["reflect", "build"])
+    assert [fact.continues for fact in place.facts(e.SmithPrompted) if isinstance(fact, e.SmithPrompted)][2:] == [True]
+    told = (session(place).folder.state / "prompt_0.md").read_text()
+    assert told.startswith("kpd was stopped in the middle of your turn")
+    assert len(place.facts(e.Billed)) == 1, "the turn that went on"
+
+
+async def test_after_a_kill_the_files_of_an_agent_that_cannot_go_on_are_checked_as_they_are(place: Place) -> None:
+    for fact in (e.SessionKnown("r1", 2, "r1.2", "", "exec", False), *BEGUN):
+        place.journal.emit(fact)
+    found = await ended(place, left=SKILL)
+    assert (found.end, found.tool.partition("@")[0], tasks(place)) == ("qualified", "loop-notes", ["reflect", "build"])
+    assert not place.facts(e.Billed)
+
+
+async def test_an_agent_that_cannot_go_on_had_not_named_its_improvement(place: Place) -> None:
+    for fact in (e.SessionKnown("r1", 2, "r1.2", "", "exec", False), BEGUN[0]):
+        place.journal.emit(fact)
+    found = await ended(place, left={})
+    assert (found.end, found.why) == ("broken_off", "the daemon ended, and the agent cannot go on")
+
+
+async def test_a_repair_that_was_cut_off_is_not_checked_before_it_goes_on(place: Place) -> None:
+    mending = e.SmithTurned("r1", 2, "r1.2", "build", "done", 1.0), e.SmithPrompted("r1", 2, "r1.2", "mend")
+    for fact in (*BEGUN, *mending, e.SmithTurned("r1", 2, "r1.2", "mend", "cut", 1.0)):
+        place.journal.emit(fact)
+    found = await ended(place, [["files", "../tool", SKILL], ["say", "mended\n"]], left=BAD)
+    assert (found.end, tasks(place)) == ("qualified", ["reflect", "build", "mend", "mend"])
+    assert len(place.journal.state.tools) == 1, "what it repairs had been checked before"
 
 
 async def test_a_cut_before_the_daemon_was_killed_is_no_turn_to_go_on_with(place: Place) -> None:

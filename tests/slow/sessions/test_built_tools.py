@@ -6,7 +6,7 @@ import pytest
 
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 from tests.support.sessions.scripted import agent, kernel
 from tests.support.tools.built import server_tool, write_tool
 
@@ -87,3 +87,30 @@ def test_a_session_builds_a_tool_repairs_it_and_the_next_one_uses_it(daemon: Rea
     assert (called["iteration"], called["server"], called["ok"]) == (2, "word-count", True)
     daemon.command("stop")
     assert [event["body"]["tools"] for event in daemon.events("tools_given")] == [[ended["tool"]]]
+
+
+def test_a_daemon_that_is_killed_while_a_tool_is_built_goes_on_with_it(
+    daemon: RealDaemon, workspace: Workspace
+) -> None:
+    agent(
+        workspace,
+        [["write", "kernel.c", kernel(2)], ["say", "MEMO: two\n"]],
+        [["say", "IMPROVEMENT: a server that counts words\n"]],
+        [["files", "../tool", {"tool.toml": "half"}], ["sleep", 60]],
+        [["files", "../tool", server_tool()], ["say", "built\n"]],
+    )
+    daemon.start()
+    daemon.command("run", task="scale", agent="mine", iterations=1, evolve=True)
+    half = workspace.iteration_folder("scale", "r1", 1) / "session" / "tool" / "tool.toml"
+    daemon.until(half.exists, "half a tool")
+    daemon.kill()
+    daemon.until(lambda: not leftovers(workspace), "the agent to end with its daemon")
+    daemon.start()
+    daemon.command("resume")
+    ended = daemon.until_event("smith_ended")["body"]
+    assert (ended["end"], ended["tool"].partition("@")[0]) == ("qualified", "word-count"), daemon.output
+    asked = [(event["body"]["task"], event["body"]["continues"]) for event in daemon.events("smith_prompted")]
+    assert asked == [("reflect", False), ("build", False), ("build", True)]
+    bills = [(event["body"]["purpose"], event["body"]["unseen"]) for event in daemon.events("billed")]
+    assert bills == [("propose", False), ("toolsmith", False), ("toolsmith", True), ("toolsmith", False)]
+    daemon.until_event("run_ended")

@@ -121,6 +121,10 @@ def step(what: str, *args: Any) -> None:
             with Path("filler").open("wb") as file:
                 for _ in range(args[0]):
                     file.write(bytes(1 << 20))
+        case "eat":
+            eaten = b"x" * (args[0] << 20)
+            time.sleep(args[1])
+            del eaten
         case "exit":
             os._exit(args[0])
 

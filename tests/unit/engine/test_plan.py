@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.engine.plan import End, Iterate, Wait, next_action, result
+from kpd.engine.plan import End, Iterate, Reflect, Wait, next_action, result
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
 from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Iteration, Override
 from kpd.model.run import Budget, Run
+from kpd.model.session import AgentSession
 from kpd.model.status import Done, Outcome
 from kpd.model.verdicts import Gain, Verdict
 from tests.support.model.samples import confirmed, done, run_of
@@ -30,6 +31,14 @@ def gained(number: int, pct: float, score: float = 40.0) -> Iteration:
 def test_the_baseline_comes_first() -> None:
     assert next_action(run_of()) == Iterate(0, "baseline")
     assert next_action(run_of(it(0, "interrupted"))) == Iterate(1, "baseline")
+
+
+def test_work_on_a_tool_is_taken_up_before_the_next_iteration_and_never_after_it() -> None:
+    worked = replace(it(1, "accepted", 30.0, "mine"), session=AgentSession("r1.1", toolsmith=True))
+    run = replace(run_of(it(0, "baseline", 40.0), worked), agent="mine", evolve=True, incumbent=1)
+    assert next_action(run) == Reflect(1, "mine")
+    assert next_action(replace(run, iterations=(*run.iterations, it(2, "rejected")))) == Iterate(3, "mine")
+    assert next_action(replace(run, evolve=False)) == Iterate(2, "mine")
 
 
 WRONG = replace(it(0, "failed"), status=done("failed", NotBuilt("no ;")))
