@@ -106,7 +106,9 @@ def wish_of(call: Mapping[str, Any]) -> AgentWish:
     paths = tuple(dict.fromkeys(path for path in found if path))
     tool = _text(call.get("kind")) or "other"
     arguments = json.dumps(raw) if raw and tool not in RULED else ""
-    return AgentWish(tool, _text(call.get("title")), paths, _text(command) if tool in RULED else "", arguments)
+    title = _text(call.get("title"))
+    command = _text(command) or (title if tool == "execute" else "")  # Gemini CLI names a command in the title alone
+    return AgentWish(tool, title, paths, command if tool in RULED else "", arguments)
 
 
 def decide(wish: AgentWish, place: Place) -> Answer:

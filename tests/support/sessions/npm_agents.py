@@ -10,10 +10,10 @@ import pytest
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kpd-tests"
 
 
-def installed(package: str) -> Path:
-    """Return the program of a package; it needs npm, and the first time some seconds and 300 to 460 MB."""
+def installed(package: str, program_name: str = "") -> Path:
+    """Return the program of a package; it needs npm, and the first time some seconds and 100 to 460 MB."""
     name = package.rpartition("/")[2]
-    program = CACHE / name / "node_modules" / ".bin" / name
+    program = CACHE / name / "node_modules" / ".bin" / (program_name or name)
     if not program.exists():
         assert shutil.which("npm"), f"install npm: {package} comes from its registry"
         program.parents[2].mkdir(parents=True, exist_ok=True)
@@ -30,3 +30,8 @@ def claude_code() -> Path:
 @pytest.fixture(scope="session")
 def codex() -> Path:
     return installed("@agentclientprotocol/codex-acp")
+
+
+@pytest.fixture(scope="session")
+def opencode() -> Path:
+    return installed("opencode-ai", "opencode")

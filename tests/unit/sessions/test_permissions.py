@@ -98,6 +98,7 @@ def test_an_operator_sees_what_a_tool_is_given_and_not_its_title_alone() -> None
     assert wish.whole == 'a page {"url": "http://x", "command": "ls"}'
     assert wish_of({"kind": "other", "title": "t", "rawInput": ["a"]}).whole == 't ["a"]'
     assert wish_of({"kind": "execute", "title": "t", "rawInput": given}).whole == "ls"
+    assert wish_of({"kind": "execute", "title": "ls | wc", "rawInput": {}}).command == "ls | wc", "as Gemini CLI asks"
 
 
 @pytest.mark.parametrize(
