@@ -49,7 +49,7 @@ def conclusion(what: str, trials: int, p: float | None, stop: str = "") -> str:
         case "stopped":
             return f"{stopped(stop)}: nothing is concluded"
         case "too_few":
-            return f"no difference shown: {trials} trials on each side cannot show one, at least 4 can"
+            return f"no difference shown: with {trials} on each side none can be, with 4 it can"
         case "invalid":
             return "nothing shown: one side has no valid run"
         case "none":
