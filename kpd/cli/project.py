@@ -1,4 +1,4 @@
-"""kpd project add, import, list, check, status, restore: production programs that kpd may change."""
+"""kpd project add, import, list, check, observe, status, restore: production programs that kpd may change."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="what", metavar="add|import|list|check|status|restore", required=True)
+    verbs = parser.add_subparsers(dest="what", metavar="add|import|list|check|observe|status|restore", required=True)
     add = verbs.add_parser("add", help="add a project to config.toml; asks for what no option says")
     add.add_argument("name", metavar="NAME")
     project_add.arguments(add)
@@ -40,6 +40,14 @@ def arguments(parser: ArgumentParser) -> None:
     check.add_argument("--build", action="store_true", help="also build it, and restore binaries that differ")
     check.add_argument("--normalise", action="store_true", help="also build it, and keep binaries that differ")
     add_json(check)
+    observe = verbs.add_parser(
+        "observe", help="run a project's program once, and record what its kernel is launched with"
+    )
+    observe.add_argument("name", metavar="PROJECT")
+    observe.add_argument("--kernel", metavar="KERNEL", help="the kernel in full, where several have the project's name")
+    observe.add_argument("--again", action="store_true", help="also if command, signature and source are the same")
+    observe.add_argument("--endless", action="store_true", help="end the program after limit_run: no error then")
+    add_json(observe)
     status = verbs.add_parser("status", help="show what kpd has changed, and until when it holds it")
     status.add_argument("names", metavar="PROJECT", nargs="*", help="projects (default: all)")
     add_json(status)
@@ -63,6 +71,10 @@ def execute(args: Namespace) -> int:
                 from kpd.cli import project_check
 
                 return project_check.check(ws, args)
+            case "observe":
+                from kpd.cli import project_observe
+
+                return project_observe.observe(ws, args)
             case "status":
                 return _status(ws, args)
         return _restore(ws, args)

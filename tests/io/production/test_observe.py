@@ -28,9 +28,15 @@ def files(folder: Path, pattern: str) -> list[tuple[str, bytes]]:
     return [(path.name, path.read_bytes()) for path in folder.glob(pattern)]
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all these tests' hosts: the library is compiled in it once."""
+    return tmp_path_factory.mktemp("host")
+
+
 @pytest.fixture
-async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    made = Host("local", PurePosixPath(tmp_path / "host"), Local())
+async def host(folder: Path) -> AsyncIterator[Host]:
+    made = Host("local", PurePosixPath(folder), Local())
     await made.connect()
     yield made
     await made.close()
@@ -48,10 +54,10 @@ async def test_a_process_without_a_driver_leaves_a_record_that_says_so(host: Hos
     assert not found.launches and (found.driver == 0) == any(one.startswith("callbacks") for one in found.warnings)
 
 
-@pytest.mark.parametrize("folder", ["", "/nonexistent/folder", "x" * 5000])
-async def test_a_process_that_can_write_no_record_goes_on(host: Host, folder: str) -> None:
+@pytest.mark.parametrize("records", ["", "/nonexistent/folder", "x" * 5000])
+async def test_a_process_that_can_write_no_record_goes_on(host: Host, records: str) -> None:
     built = await library(host)
-    env = {"KPD_OBSERVE_DIR": folder} if folder else {}
+    env = {"KPD_OBSERVE_DIR": records} if records else {}
     load(built, env)
 
 

@@ -1,0 +1,57 @@
+"""kpd project observe: runs a project's program once, and writes what it launches as a table for tasks."""
+
+import time
+from argparse import Namespace
+
+from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
+from kpd.cli.project import at_place, known
+from kpd.cli.terminal_text import columns, narrate, out, out_json, table
+from kpd.production.observe.errors import ObserveError
+from kpd.production.observe.observation import Observation, as_json, configs, write
+from kpd.production.observe.project import observe_project
+from kpd.text.foreign import visible
+from kpd.workspace.paths import Workspace
+from kpd.workspace.projects import ProjectConfig
+
+HOST_LACKS = ("no_cupti", "no_compiler", "no_library")
+
+
+def observe(ws: Workspace, args: Namespace) -> int:
+    """Observe the project, unless what is known of it is current. Raises CliError, HostError, PlaceError."""
+    project = known(ws, args.name)[args.name]
+    path = ws.root / "refs" / f"{args.name}.observed.json"
+    began = time.monotonic()
+    try:
+        found = at_place(ws, project, lambda place: observe_project(place, path, args.kernel, args.again, args.endless))
+    except ObserveError as err:
+        raise CliError(visible(err.message), err.remedy, INFRA if err.kind in HOST_LACKS else FAILED) from err
+    if found is None:
+        narrate(f"{path} is current: command, signature and source are the same; --again observes anew")
+        out(str(path))
+        return OK
+    write(path, found)
+    if args.json:
+        out_json(as_json(found)["capture"])
+        return OK
+    narrate(f"observed in {time.monotonic() - began:.1f} s")
+    out(*_lines(found, project), *(f"! {visible(text)}" for text in found.problems))
+    out(str(path))
+    return OK
+
+
+def _lines(found: Observation, project: ProjectConfig) -> list[str]:
+    """Format the configurations that stand for all launches, and how much of the kernel's work they are."""
+    chosen = configs(found, project.top, project.split)
+    rows = [
+        (one.name, *("x".join(map(str, size)) for size in (one.grid, one.block)), str(one.count), f"{one.share:.1%}",
+         "" if one.target_us is None else f"{one.target_us:.1f}",
+         ", ".join(f"{name}={value}" for name, value in one.scalars.items()))
+        for one in chosen
+    ]  # fmt: skip
+    coverage = found.coverage
+    head = ("CONFIG", "GRID", "BLOCK", "LAUNCHES", "SHARE", "MEDIAN US", "SCALARS")
+    whole = f"{visible(found.name.shown)}: {coverage.counted} launches, {coverage.recorded} recorded in full, "
+    whole += f"{coverage.timed} with a duration; shown are {sum(one.share for one in chosen):.1%} of the table's work"
+    if coverage.share_of_gpu_time is not None:
+        whole += f"; the kernel is {coverage.share_of_gpu_time:.1%} of the program's time on the GPU"
+    return [*table(head, rows, columns(), right="LAUNCHES SHARE MEDIAN_US"), whole]

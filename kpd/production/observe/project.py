@@ -1,0 +1,45 @@
+"""Observes the program of a project, unless what is known of it is current."""
+
+from pathlib import Path
+
+from kpd.production.observe.observation import Observation, is_current, key
+from kpd.production.observe.step import ObservedProgram, observe, shell_path
+from kpd.production.place import ProjectPlace
+from kpd.source.kernels import Kernel, kernels
+from kpd.source.macros import UnreadableDirective
+from kpd.source.source import Source
+
+READ_S = 20.0
+
+
+async def observe_project(
+    place: ProjectPlace, path: Path, kernel: str | None, again: bool, endless: bool
+) -> Observation | None:
+    """Run the project's program once and return what it launched; None where `path` has that, and not `again`.
+
+    `kernel` names the kernel where the project's own name for it does not suffice. Raises ObserveError, HostError.
+    """
+    project = place.project
+    wanted = kernel or project.kernel
+    source, text = await _source(place, wanted.partition("<")[0])
+    current = key(project.run, f"{wanted} {'' if source is None else source.signature}", text)
+    if not again and is_current(path, current):
+        return None
+    cwd = f"{project.root}/{project.cwd}".rstrip("/")
+    program = ObservedProgram(project.run, cwd, wanted, project.limit_run_s, project.env, endless)
+    return await observe(place.host, program, source, current)
+
+
+async def _source(place: ProjectPlace, wanted: str) -> tuple[Kernel | None, bytes]:
+    """Return the kernel as the project's files have it, if they can be read, and the bytes of all of them."""
+    found: list[Kernel] = []
+    texts = []
+    for file in place.project.files:
+        said = await place.host.run(f"cat -- {shell_path(f'{place.project.root}/{file}')}", READ_S)
+        texts.append(said.stdout)
+        try:
+            source = Source.of(said.stdout.decode(errors="replace"), file)
+        except UnreadableDirective:
+            continue
+        found += [one for one in kernels(source) if wanted in (one.name, one.qualified)]
+    return found[0] if len(found) == 1 else None, b"\0".join(texts)
