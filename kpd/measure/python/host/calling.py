@@ -226,16 +226,13 @@ class CallSets:
     def unchanged(self, side: str, number: int) -> None:
         """Refuse a kernel that wrote into an input, or beside one. Raises KernelProblem."""
         inputs, base = self.drawn[number], number * self.drawn[0].size
-        seen, kept = self.worker.memory[base : base + inputs.size], self.private[number]
+        mine, kept = bytearray(self.worker.memory[base : base + inputs.size]), self.private[number]
         filled = [
             leaf
             for name in self.harness.outputs
             if name in inputs.layouts
             for leaf in arrays.leaves(inputs.layouts[name])
         ]
-        if not filled and seen == kept:
-            return
-        mine = bytearray(seen)
         for leaf in filled:
             mine[leaf.offset : leaf.offset + leaf.span] = kept[leaf.offset : leaf.offset + leaf.span]
         if mine == kept:

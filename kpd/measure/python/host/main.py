@@ -64,13 +64,15 @@ def main(arguments: list[str]) -> int:
     return command(settings, marks, [] if verb == "describe" else [fork() for _ in range(MOST_WORKERS)], verb, rest)
 
 
-def command(settings: dict[str, str], marks: Marks, spares: list[Spare], verb: str, rest: list[str]) -> int:
-    """Do what is asked for, and return the exit status."""
+def command(
+    settings: dict[str, str], marks: Marks, spares: list[Spare], verb: str, rest: list[str], told: int = -1
+) -> int:
+    """Do what is asked for, and return the exit status. A byte to `told` tells that it has its turn to measure."""
     prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth are in it
     if on_gpu():
         alone()
     try:
-        session = RunnerCommand(settings, marks, spares)
+        session = RunnerCommand(settings, marks, spares, told)
         if verb == "describe":
             say(session.harness.described())
             return 0
@@ -88,9 +90,10 @@ def command(settings: dict[str, str], marks: Marks, spares: list[Spare], verb: s
 
 
 def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, limit_ms: str, processes: str) -> int:
-    """Fork a process for each observation: one measures while the next one gets ready. Return the exit status.
+    """Fork a process for each observation: one gets ready while the one before measures. Return the exit status.
 
-    This process knows no seed, as each of them forks its worker before it reads its line.
+    So they measure and report in the order of their lines. This process knows no seed, as each of them forks its worker
+    before it reads its line.
     """
     before = 0
     for _ in range(int(processes)):
@@ -99,9 +102,8 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
         if pid == 0:
             spares = [fork()]
             settings["seed"], order, both = line().split()[:3]
-            os.write(told, b".")
             sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
-            status = command(settings, marks, spares, "time", [*sides, order, quads, limit_ms])
+            status = command(settings, marks, spares, "time", [*sides, order, quads, limit_ms], told)
             sys.stdout.flush()
             os._exit(status)
         marks.clear()

@@ -47,9 +47,10 @@ def line() -> str:
 class RunnerCommand:
     """A command's settings, harness and workers."""
 
-    def __init__(self, settings: dict[str, str], marks: Marks, spares: list[Spare]) -> None:
+    def __init__(self, settings: dict[str, str], marks: Marks, spares: list[Spare], told: int = -1) -> None:
         self.settings = settings
         self.spares = spares
+        self.told = told
         self.gpu = on_gpu()
         self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
@@ -129,6 +130,8 @@ class RunnerCommand:
             if self.gpu:
                 with self.marks.of("turn"):
                     fcntl.flock(file, fcntl.LOCK_EX)
+            if self.told >= 0:
+                os.write(self.told, b".")
             yield
             if self.gpu:
                 self.reporting = Path("reporting").open("w")  # noqa: SIM115 - until this process ends

@@ -7,7 +7,9 @@ change before each batch; outputs of calls that nobody knows beforehand are comp
 from __future__ import annotations
 
 import contextlib
+import math
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +46,7 @@ MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell 
 CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_SETS, FRESH_PAIRS, FEWEST_PAIRS = 8, 40, 8
+FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
 WAIT_MS = 60_000.0
 TICKS = "cpu "
 
@@ -169,8 +172,11 @@ def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any]
     """Have what one call of the last batch returned compared with the truth. Raises KernelProblem."""
     result = calls.result(side, answer, number)
     calls.unchanged(side, number)
-    for each in range(len(calls.drawn)) if side == "a" else ():  # the other kernel may have changed the inputs of this
-        calls.unchanged("b", each)
+    if (
+        side == "a" and not work.worker.gpu
+    ):  # the other kernel may have changed its inputs; a GPU tells only of this set
+        for each in range(len(calls.drawn)):
+            calls.unchanged("b", each)
     refuse_wrong(work.session.judging.add(result))
 
 
@@ -187,7 +193,10 @@ def _fresh(work: WorkerCase, share: float) -> dict[str, Any]:
     drawing = work.session.drawing([(work.case, work.kind, count)] * 2 * FRESH_PAIRS, rng)
     times: dict[str, list[int]] = {"a": [], "b": []}
     compared, spent = 0, 0.0
-    while len(times["a"]) < FEWEST_PAIRS or (spent < share and len(times["a"]) < FRESH_PAIRS):
+    until = time.monotonic() + FRESH_S if work.worker.gpu else math.inf
+    while len(times["a"]) < FEWEST_PAIRS or (
+        spent < share and len(times["a"]) < FRESH_PAIRS and time.monotonic() < until
+    ):
         for side in rng.sample("ab", 2):
             for number, inputs in enumerate(next(drawing).sets):
                 calls.fill(number, inputs)
