@@ -93,8 +93,9 @@ class CallSets:
     def write(self) -> None:
         """Write all sets to the memory that the kernels read, as they are here."""
         size = self.drawn[0].size
-        for number, content in enumerate(self.private):
-            self.worker.memory[number * size : (number + 1) * size] = content
+        with self.worker.marks.of("write"):
+            for number, content in enumerate(self.private):
+                self.worker.memory[number * size : (number + 1) * size] = content
         self.refresh([(0, len(self.private) * size)])
 
     def restore(self) -> None:

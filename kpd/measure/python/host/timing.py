@@ -78,7 +78,8 @@ def _timed(
                 cases[case] = measure(work)
             except KernelProblem as err:
                 raise work.told(err, when) from err
-        worker.end()
+        with session.marks.of("end"):
+            worker.end()
     with session.marks.of("judge"):
         refuse_wrong(session.judging.verdicts(), when)
     return {"cases": cases, "problem": None, "spent": session.spent()}
@@ -92,7 +93,8 @@ def refuse_wrong(verdicts: Iterator[CallVerdict], when: str = "timed") -> None:
 
 
 def _case(work: WorkerCase, quads: int) -> dict[str, Any]:
-    calls, rounds = ready(work)
+    with work.session.marks.of("ready"):
+        calls, rounds = ready(work)
     count, how = len(calls.drawn), batching(work.worker.gpu)
     first = [batch(work, calls, side, rounds, 1.0)[0] for side in "ab"]
     stolen = _stolen()
@@ -164,7 +166,8 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
     delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
     if work.rng.random() < compared:
-        compare(work, calls, side, answer, work.rng.randrange(count))
+        with work.session.marks.of("results"):
+            compare(work, calls, side, answer, work.rng.randrange(count))
     return max(spent - delayed - worker.idle_ns, 1), delayed
 
 
@@ -172,9 +175,8 @@ def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any]
     """Have what one call of the last batch returned compared with the truth. Raises KernelProblem."""
     result = calls.result(side, answer, number)
     calls.unchanged(side, number)
-    if (
-        side == "a" and not work.worker.gpu
-    ):  # the other kernel may have changed its inputs; a GPU tells only of this set
+    # The other kernel may have changed this one's inputs. A GPU tells only of this set.
+    if side == "a" and not work.worker.gpu:
         for each in range(len(calls.drawn)):
             calls.unchanged("b", each)
     refuse_wrong(work.session.judging.add(result))
