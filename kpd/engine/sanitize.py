@@ -146,18 +146,19 @@ async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
 
 
 async def _seen(run: RunTool, tool: Tool, limit_s: float) -> ToolReport:
-    """Return what the tool saw, and whether the baseline has the same.
+    """Return what the tool saw, and whether it does not count because of the baseline.
 
-    Trouble with a tool that is needed may come by chance: then the candidate is tried once more.
+    Trouble with a tool that is needed may come by chance: then the candidate is tried once more. An error of another
+    tool does not count either where the baseline, which may be slower, could not be looked at as far.
     """
     report = await run(tool, "", limit_s)
     if report.trouble and tool in NEEDED:
         report = await run(tool, "-again", limit_s)
     if not _counts(report):
         return report
-    own = await run(tool, "-baseline", limit_s)
-    shared = own.errors if report.errors else own.errors or own.trouble
-    return structs.replace(report, baseline=bool(shared))
+    own = await run(tool, "-baseline", MOST_S)
+    unknown = own.trouble if not report.errors else tool not in NEEDED and own.cases < report.cases
+    return structs.replace(report, baseline=bool(own.errors or unknown))
 
 
 def fault_of(report: ToolReport) -> Fault | None:

@@ -17,7 +17,8 @@ class ToolReport(msgspec.Struct, frozen=True):
 
     `errors` is the number that it reports, `said` the first of them in the tool's words. `trouble` says why it did not
     see every case, in the words of who failed; empty where it only ran out of time. Where it could not run, `of` is 0.
-    `baseline`: the baseline has errors or trouble under this tool, too, so that nothing is held against the candidate.
+    `baseline`: the baseline has errors or trouble under this tool, too, or could not be looked at as far, so that
+    nothing is held against the candidate.
     """
 
     tool: Tool

@@ -24,7 +24,7 @@ def reports(found: Iterable[ToolReport]) -> str:
 def _report(found: ToolReport) -> str:
     """Say what one tool saw: `memcheck: no error in 5 of 5 cases, 2.1 s`."""
     seen = f"{found.cases} of {found.of} cases, {found.seconds:.1f} s"
-    shared = "; the baseline has the same, so it does not count" if found.baseline else ""
+    shared = "; the baseline has the same, or was not seen as far, so it does not count" if found.baseline else ""
     if found.trouble and found.tool not in NEEDED:
         shared = "; it need not see all"
     if found.errors:
