@@ -72,7 +72,10 @@ SHORT = {
     "spill_store_bytes": "spills stored, byte",
     "spill_load_bytes": "spills loaded, byte",
     "static_shared_bytes": "static shared, byte",
-    "triton_shared_bytes": "shared by Triton, byte",
+    "local_bytes": "local memory, byte",
+    "triton_shared_bytes": "shared memory, byte",
+    "triton_warps": "warps a block",
+    "triton_stages": "pipeline stages",
 }
 
 

@@ -129,7 +129,7 @@ def test_fish_has_verbs_options_and_names_with_what_they_are(ws: Path, here: She
     assert list(asked(here, "kpd run softmax_cuda --host ")) == ["local"]
     assert list(asked(here, "kpd run softmax_cuda --agent claude,s")) == ["claude,script", "claude,sweep"]
     assert list(asked(here, "kpd hosts retry ")) == ["local"]
-    assert list(asked(here, "kpd task check soft")) == ["softmax_cuda"]
+    assert list(asked(here, "kpd task check softmax_c")) == ["softmax_cuda"]
     assert not any(not name.isprintable() for name in asked(here, "kpd run "))
     assert HOSTILE in asked(here, "kpd run a")
     assert not list(ws.rglob("pwned"))

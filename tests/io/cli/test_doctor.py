@@ -48,7 +48,9 @@ def test_this_machine_and_a_fresh_workspace(ws: Workspace, capsys: pytest.Captur
     code = doctor(ws, "--json")
     found = json.loads(capsys.readouterr().out)
     assert found["workspace"] == str(ws.root)
-    assert states(found["checks"]) == {
+    own = states(found["checks"])
+    assert own.pop("agents") in ("ok", "off"), "whether agents can have a network of their own here"
+    assert own == {
         "config.toml": "ok", "tasks": "ok", "disk": "ok", "state": "ok", "daemon": "off", "model key": "off",
     }  # fmt: skip
     (card,) = found["hosts"]

@@ -113,7 +113,7 @@ def test_a_linked_config_stays_a_link(ws: Workspace) -> None:
         (MINE, ["box", "--name", "a b"], "cannot be a host's name"),
         (MINE, ["box", "--name", 'a"]\n[x'], "cannot be a host's name"),
         (MINE, ["box", "--transport", "local"], "invalid choice"),
-        (b"hosts = { old = { transport = 'ssh', address = 'o' } }\n", ["box"], "write it where it belongs"),
+        (b"hosts = { old = { transport = 'ssh', address = 'o' } }\n", ["box"], "[hosts.box] appears twice"),
         (b"[run\n", ["box"], "config.toml:1: not TOML"),
         (b"[run]\nhost = 'nowhere'\n", ["box"], "names 'nowhere'"),
     ],

@@ -150,7 +150,12 @@ async def test_threads_and_memory_of_its_own_are_a_kernels_right(lab: Lab) -> No
 
 async def test_a_kernel_has_the_threads_it_needs_and_no_more(lab: Lab) -> None:
     work = "#include <pthread.h>\n#include <unistd.h>\nstatic void *work(void *given) { pause(); return given; }"
-    starts = "static int started; pthread_t one; while (started++ < 2000) pthread_create(&one, NULL, work, NULL);"
+    small = (
+        "pthread_attr_t at; pthread_attr_init(&at); pthread_attr_setstacksize(&at, 1 << 16);"  # memory is limited, too
+    )
+    starts = (
+        f"{small} static int started; pthread_t one; while (started++ < 2000) pthread_create(&one, &at, work, NULL);"
+    )
     with pytest.raises(CheckFailed, match=r"has more than \d+ threads"):
         await lab.check(kernel(f"{starts} {LOOP}", work))
 
