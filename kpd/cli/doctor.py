@@ -136,7 +136,11 @@ def agents() -> Check:
         return Check(
             "agents", "off", "nothing here confines coding agents: neither Landlock nor a bubblewrap that works"
         )
-    if not can_isolate():
+    try:
+        alone = can_isolate()
+    except OSError as err:
+        return Check("agents", "bad", f"{err}; no coding agent starts before that is known", "kpd doctor tries again")
+    if not alone:
         allow = "a container's rules, user.max_user_namespaces or AppArmor forbid user namespaces"
         return Check("agents", "off", f"coding agents are in a sandbox, but their network is open: {allow}")
     return Check("agents", "ok", "coding agents are in a sandbox, and reach only the hosts of their table")

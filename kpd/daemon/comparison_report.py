@@ -117,7 +117,7 @@ def _invalid(run: Run, use: ToolUse) -> Invalid | Literal[""]:
     attempts = [it for it in run.iterations if it.session is not None]
     if run.baseline is None or not any(it.verdict is not None for it in attempts):
         return "failed"
-    if run.held:
+    if any(it.outcome == "held" for it in run.iterations):  # whatever a person has decided of it since then
         return "held"
     if (best := headline(run)) is not None and best.how != "measured":
         return "unconfirmed"

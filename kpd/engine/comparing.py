@@ -55,7 +55,7 @@ def queue_next(workspace: Workspace, config: Config, journal: Journal) -> None:
 
 
 def _unequal(state: State, config: Config, comparison: ToolComparison) -> ComparisonStop | None:
-    if settings_digest(config, comparison.agent) != comparison.settings:
+    if config.run.approve or settings_digest(config, comparison.agent) != comparison.settings:
         return "settings"
     qualified = (ref in state.tools and state.tools[ref].state == "qualified" for ref in comparison.tools)
     return None if all(qualified) else "tools"

@@ -19,7 +19,8 @@ from kpd.hosts.helper.children import LIBC
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # of unshare(2): the first gives the right to the second
 SET_FLAGS, UP = 0x8914, 1  # of netdevice(7)
 TRIAL_S = 10.0
-"""Seconds for a process to show that this works here."""
+NOT_GIVEN = 3
+"""Seconds for a process to show that this works here, and its exit status where it does not."""
 
 
 def isolate(ports: Sequence[int]) -> list[socket.socket]:
@@ -38,16 +39,29 @@ def isolate(ports: Sequence[int]) -> list[socket.socket]:
     return [socket.create_server(("127.0.0.1", port)) for port in ports]
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=1)  # which keeps no exception
 def can_isolate() -> bool:
-    """Return whether a process of this machine can leave the network: a container or a system's rule may forbid it."""
+    """Return whether a process of this machine can leave the network: a container or a system's rule may forbid it.
+
+    Raises OSError where a trial shows neither, as on a machine that is too busy; the next call tries again.
+    """
     null = subprocess.DEVNULL
+    argv = [sys.executable, "-P", "-m", "kpd.hosts.own_network"]
     try:
-        argv = [sys.executable, "-P", "-m", "kpd.hosts.own_network"]
-        return subprocess.run(argv, stdin=null, stdout=null, stderr=null, timeout=TRIAL_S).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+        status = subprocess.run(argv, stdin=null, stdout=null, stderr=null, timeout=TRIAL_S).returncode
+    except subprocess.TimeoutExpired as err:
+        raise TimeoutError(
+            f"whether this machine gives a network namespace was not found out in {TRIAL_S:g} s"
+        ) from err
+    if status not in (0, NOT_GIVEN):
+        raise OSError(
+            f"whether this machine gives a network namespace was not found out: the trial ended with {status}"
+        )
+    return status == 0
 
 
 if __name__ == "__main__":
-    isolate((0,))
+    try:
+        isolate((0,))
+    except OSError:
+        sys.exit(NOT_GIVEN)

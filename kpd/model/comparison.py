@@ -7,7 +7,8 @@ from kpd.model.run import Budget
 from kpd.model.side import Side
 
 ComparisonStop = Literal["operator", "settings", "tools"]
-"""Why a comparison ended early: a person; the agent's settings were changed; a tool may not be given any more."""
+"""Why a comparison ended early: a person; settings of the agent, or of the review gate, were changed; a tool may
+not be given any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ class DeclineCandidate(OnWaiting):
 
     name = "decline"
     biases = True
+    decides = True
     keys = (Key("decline", "D", "decline", "Review", 2, True),)
     emits = ("declined",)
     done = "{of} is declined; its agent reads that when it next proposes"
@@ -108,6 +109,7 @@ class AcceptIteration(OnIteration):
 
     name = "accept"
     biases = True
+    decides = True
     keys = (Key("accept", "a", "accept", "Iteration", rank=7),)
     emits = ("accepted", "approved", "again_asked")
     done = "{of} is the incumbent, marked as accepted by hand"
@@ -126,6 +128,9 @@ class AcceptIteration(OnIteration):
             from kpd.text.endings import of_iteration
 
             return Refused(f"{target.ref} has no verdict: {of_iteration(it)}", f"kpd remeasure {target.ref}")
+        if is_outdated(target) and run.compared is not None:
+            message = f"{target.ref} would be measured again, and its comparison is over"
+            return Refused(message, f"kpd decline {target.ref}")
         if is_outdated(target) and any(waiting.of == it.number for waiting in run.again):
             return Refused(f"{target.ref} is to be measured again already")
         return occupied(state, run)

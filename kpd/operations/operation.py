@@ -76,7 +76,7 @@ class Operation(Generic[T]):
     `verb` is its name on the command line, where that is not the id of a key; `emits` are the kinds of facts that it
     writes to the log. `done` is the message when it is done; {of} in it is the iteration, as in r3.7, every other field
     an argument or part of the answer. `then` is what the command line adds to it. One that `biases` could change what
-    comes out of a run, so runs of comparisons refuse it.
+    comes out of a run, so runs of comparisons refuse it, those that are over, too, but where it `decides`.
     """
 
     name: ClassVar[str]
@@ -86,6 +86,7 @@ class Operation(Generic[T]):
     done: ClassVar[str] = ""
     then: ClassVar[str] = ""
     biases: ClassVar[bool] = False
+    decides: ClassVar[bool] = False
 
     def __init__(self, **given: Any) -> None:
         """Keep the given arguments; for all others the class's defaults apply."""
@@ -110,7 +111,7 @@ class Operation(Generic[T]):
         """Return why the operation is refused now: `why_not`, or that it would bias a run of a comparison."""
         run = target.run if isinstance(target, RunIteration) else target
         place: ComparedRun | None = getattr(run, "compared", None) if self.biases else None
-        if place is not None:
+        if place is not None and not (self.decides and _is_over(state, place)):
             from kpd.text.comparisons import name
 
             return Refused(f"nobody interferes with {name(place)}", f"kpd compare stop {place.of} ends the comparison")
@@ -134,6 +135,12 @@ class Operation(Generic[T]):
         if "run" in answer and "iteration" in answer:
             known["of"] = f"{answer['run']}.{answer['iteration']}"
         return template.format_map(_Known({"of": known.get("iteration", "it"), **known}))
+
+
+def _is_over(state: State, place: ComparedRun) -> bool:
+    from kpd.model.comparisons import is_over
+
+    return place.of in state.comparisons and is_over(state, state.comparisons[place.of])
 
 
 class _Known(dict[str, Any]):

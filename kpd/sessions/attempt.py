@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kpd.agents import space
 from kpd.agents.agent import BadReply, Context, Exhausted, Proposal
+from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
 from kpd.hosts.own_network import can_isolate
 from kpd.model import events as e
@@ -24,7 +25,7 @@ from kpd.sessions.folder import SessionFolder
 from kpd.sessions.given import ToolServer, give, servers
 from kpd.sessions.network import AgentNetwork, reach_of
 from kpd.sessions.past import Past, past
-from kpd.sessions.terms import argv, limit_s
+from kpd.sessions.terms import OPEN, argv, limit_s, names_hosts
 from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.workspace.candidate_tree import read_tree
@@ -182,7 +183,14 @@ class SessionAttempt:
             self.record(e.HostRefused(*self.at, session, self.cleaner.text(str(to))))
             conversation.note(KPD, f"{to} is not among its hosts")
 
-        alone = settings.confined and await asyncio.to_thread(can_isolate)
+        try:
+            alone = settings.confined and await asyncio.to_thread(can_isolate)
+        except OSError as err:
+            raise Unavailable(
+                f"{self.name} is not started with an open network: {err}", "kpd resume tries again"
+            ) from err
+        if settings.confined and not alone and names_hosts(self.name, settings):
+            raise Unavailable(OPEN, f'hosts = ["*"] in [agents.{self.name}] lets it reach everything; kpd doctor')
         reach = reach_of(settings.hosts, {**settings.env, **self.keys}) if alone else None
         network = AgentNetwork(reach, refused) if reach is not None else None
         order = program.order(settings, self.folder, self.context.workspace, self.keys, socket, reach)

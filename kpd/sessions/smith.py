@@ -70,7 +70,8 @@ class Toolsmith:
         if not reflected.said:
             return "nothing", "", "it names no improvement"
         result = await self._turn("build", words.build(reflected.said, folder, context.task), limit_s)
-        for left in reversed(range(self._settings.repairs + 1)):
+        mends = sum(turn.task == "mend" for turn in self._former)  # of a daemon that may have allowed more
+        for left in reversed(range(max(self._settings.repairs, mends) + 1)):
             trouble = words.CHECKED_BEFORE
             if not self._former:
                 if not await asyncio.to_thread(_anything_built, attempt):
@@ -163,9 +164,7 @@ class Toolsmith:
             seconds = round(loop.time() - begun, 3)
             attempt.context.ledger.billed(call, result.usage, conversation.usd, result.cut)
             said = words.improvement(result.said) if task == "reflect" else result.said.strip()
-            attempt.record(
-                e.SmithTurned(*attempt.at, before.session, task, result.end, seconds, said[-LONGEST_SAID:])
-            )  # fmt: skip
+            attempt.record(e.SmithTurned(*attempt.at, before.session, task, result.end, seconds, said[-LONGEST_SAID:]))
             conversation.note("kpd", TURN_ENDS[result.end])
 
         return ended

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from kpd.hosts.kept import can_confine
 from kpd.workspace.config import AgentConfig, Config
+from kpd.workspace.endpoints import ANYWHERE
 
 LIMIT_S = 20 * 60.0
 COMMANDS = (
@@ -18,6 +19,8 @@ COMMANDS = (
 """Programs that an agent may run without asking. What they can reach is decided by the sandbox."""
 EXTRA = "pip install 'kpd[agents]'"
 UNCONFINED = "this machine can confine no agent: it has neither Landlock (Linux 5.13) nor a bubblewrap that works"
+
+OPEN = "its hosts are named in config.toml, and this machine gives no network namespace to keep it to them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,12 @@ def settings_of(name: str, config: Config) -> AgentConfig:
     command = given.command or (() if given.exec else known.command)
     keys, hosts, mode = given.keys or known.keys, given.hosts or known.hosts, given.mode or known.mode
     return replace(given, command=command, keys=keys, hosts=hosts, mode=mode, env={**known.env, **given.env})
+
+
+def names_hosts(name: str, settings: AgentConfig) -> bool:
+    """Return whether config.toml keeps an agent to hosts: it names some that are not those of its preset."""
+    known = PRESETS[name].settings.hosts if name in PRESETS else ()
+    return bool(settings.hosts) and ANYWHERE not in settings.hosts and settings.hosts != known
 
 
 def limit_s(settings: AgentConfig, nth: int) -> float:

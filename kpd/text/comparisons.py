@@ -8,13 +8,13 @@ _INVALID = {
     "": "",
     "stopped": "it was stopped",
     "failed": "no attempt of it was measured",
-    "held": "its winner waits for a person: kpd held",
+    "held": "its winner was held for a person",
     "unconfirmed": "its best was not measured against the baseline",
     "inactive": "no tool was active in its session",
 }
 _STOPPED = {
     "operator": "it was stopped",
-    "settings": "the agent's settings in config.toml were changed",
+    "settings": "settings in config.toml were changed: those of its agent, or [run] approve",
     "tools": "one of its tools may not be given any more",
 }
 

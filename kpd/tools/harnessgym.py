@@ -19,6 +19,8 @@ MANIFESTS = ("mcp.json", "server.json", "harnessgym-mcp.json")
 SHARED = ("tools", "verifiers", "fixtures", "tests", "docs", "scripts")
 """Folders of a bundle that belong to all of its servers. Logs of runs, in `runs`, do not."""
 BRIDGE = "content_length.py"
+FRAMES = re.compile(rb"[\"'`]content-length: ?[%{$\"'`]", re.IGNORECASE)
+"""A header of this name that a program writes: text that ends there, or goes on with a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,16 @@ def foreign_tools(bundle: Path) -> tuple[tuple[ForeignTool, ...], tuple[str, ...
     shared = {path: data for path, data in files.items() if path.partition("/")[0] in SHARED}
     if skills:
         shared[SKILL] = files[skills[0]]
-    return tuple(_server(path, files, shared) for path in servers), tuple(left)
+    made: list[ForeignTool] = []
+    bad: list[BadTool] = []
+    for path in servers:
+        try:
+            made.append(_server(path, files, shared))
+        except BadTool as err:
+            bad.append(err)
+    if not made:
+        raise bad[0]
+    return tuple(made), (*left, *map(str, bad))
 
 
 def _quarantined(registry: Path) -> set[str]:
@@ -93,17 +104,17 @@ def _server(path: str, files: Mapping[str, bytes], shared: Mapping[str, bytes]) 
     own = {name: data for name, data in files.items() if name.startswith(f"{folder}/")}
     name = tool_name(str(manifest.get("name") or posixpath.basename(folder)))
     at = str(manifest.get("cwd") or ".")
-    argv = _words(manifest.get("command"), manifest.get("args"))
+    argv = _words(path, manifest.get("command"), manifest.get("args"))
     if not argv:
         raise BadTool(f"{path} names no command", 'write "command" and "args" there')
     known = {**own, **shared}
     server = [_placed(word, at, folder, known) for word in argv]
     check = manifest.get("self_test")
-    self_test = [*server, "--self-test"]
-    if check not in (True, None):
-        given = check.get("command") if isinstance(check, dict) else check
-        self_test = [_placed(word, at, folder, known) for word in _words(given, None)]
-    if check in (None, False) or not self_test:
+    given = check.get("command") if isinstance(check, dict) else check
+    self_test = [_placed(word, at, folder, known) for word in _words(path, given, None)]
+    if not self_test:
+        self_test = [*server, "--self-test"]
+    if self_test[:-1] == server and check is not True:
         notes.append(f"{path} names no self_test: --self-test is tried")
     tests = sorted(name for name in shared if re.fullmatch(r"tests/test_[^/]*\.py", name))
     commands = {
@@ -116,7 +127,7 @@ def _server(path: str, files: Mapping[str, bytes], shared: Mapping[str, bytes]) 
     elif not tests:
         notes.append("it has no tests: its self-test stands for them")
         commands["tests"] = self_test
-    if any(b"content-length" in data.lower() for at, data in own.items() if at.endswith((".py", ".js", ".mjs"))):
+    if any(FRAMES.search(data) for at, data in own.items() if at.endswith((".py", ".js", ".mjs"))):
         known[BRIDGE] = Path(content_length.__file__).read_bytes()
         commands["server"] = ["python3", BRIDGE, *server]
         notes.append("its server frames messages with Content-Length: the tool converts them")
@@ -127,8 +138,11 @@ def _server(path: str, files: Mapping[str, bytes], shared: Mapping[str, bytes]) 
     return ForeignTool(name, known, tuple(notes))
 
 
-def _words(command: object, args: object) -> list[str]:
-    words = shlex.split(command) if isinstance(command, str) else command if isinstance(command, list) else []
+def _words(path: str, command: object, args: object) -> list[str]:
+    try:
+        words = shlex.split(command) if isinstance(command, str) else command if isinstance(command, list) else []
+    except ValueError as err:
+        raise BadTool(f"{path} has a command that cannot be read: {err}", "write it as a list of words") from err
     more = args if isinstance(args, list) else []
     return [str(word) for word in (*words, *more)]
 
@@ -167,8 +181,12 @@ def _parsed(path: str, data: bytes) -> dict[str, Any]:
 
 
 def _toml(name: str, summary: str, commands: Mapping[str, list[str]], call_s: float | None = None) -> bytes:
-    """Write a manifest; JSON's strings and lists are TOML's, too."""
+    """Write a manifest; JSON's strings and lists are TOML's, too, but for two kinds of characters. Raises BadTool."""
     values: dict[str, Any] = {"name": name, "summary": f"{summary}, from {FOLDER}"[:MOST_SUMMARY], **commands}
     if call_s is not None:
         values["call_s"] = call_s
-    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()).encode()
+    text = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items())
+    try:
+        return text.replace("\x7f", "\\u007f").encode()
+    except UnicodeEncodeError as err:
+        raise BadTool(f"a command of {name} holds half a character", "mend it") from err

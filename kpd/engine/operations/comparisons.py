@@ -24,6 +24,9 @@ from kpd.workspace.specs import BudgetSpec
 
 def compare(engine: Engine, op: CompareTools, target: None, by: str) -> dict[str, Any]:
     """Keep the task's files and draw the order, before anything is queued. Raises Refused, TaskError, OSError."""
+    if engine.config.run.approve:
+        told = "candidates wait for a person ([run] approve), and a person's choice would decide what its runs show"
+        raise Refused(told, "set approve = false in config.toml to let compared candidates run without you")
     task, agent, host = place_of(engine, op.task, op.agent, op.host)
     if "," in agent or not catalogue.reflects(agent, engine.config):
         raise Refused(f"{agent} uses no built tools", "name one coding agent: --agent claude-code, or another of them")

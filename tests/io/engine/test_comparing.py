@@ -15,11 +15,13 @@ from kpd.daemon.store import EventStore
 from kpd.engine.comparing import drawn, queue_next
 from kpd.engine.engine import Engine
 from kpd.model import events as e
-from kpd.model.causes import IterationsUsed
+from kpd.model.causes import Flagged, IterationsUsed
 from kpd.model.comparisons import is_over, runs_of
+from kpd.model.flags import Calls
 from kpd.model.toolbox import OF_EVERY, ToolCheck
+from kpd.model.verdicts import Gain, Verdict
 from kpd.wire import DaemonError
-from kpd.workspace.config import AgentConfig, load_config
+from kpd.workspace.config import AgentConfig, RunConfig, load_config
 from kpd.workspace.paths import Workspace
 from tests.places import DATA
 
@@ -136,6 +138,19 @@ async def test_a_start_or_a_text_that_no_run_can_have_is_refused(
     assert len(engine.journal.state.runs["r1"].task_text) == 8_000
 
 
+async def test_no_comparison_passes_by_the_review_gate(engine: Engine) -> None:
+    config = engine.config
+    engine.config = replace(config, run=RunConfig(approve=True))
+    with pytest.raises(DaemonError, match="candidates wait for a person") as refused:
+        await compare(engine)
+    assert "approve = false" in refused.value.remedy
+    engine.config = config
+    await compare(engine)
+    engine.config = replace(config, run=RunConfig(approve=True))
+    begin_next(engine)
+    assert (engine.journal.state.comparisons["c1"].stopped, len(engine.journal.state.runs)) == ("settings", 0)
+
+
 @pytest.mark.parametrize("why", ["settings", "tools", "operator"])
 async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(engine: Engine, why: str) -> None:
     one = (await compare(engine))["comparison"]
@@ -164,6 +179,27 @@ async def test_nobody_interferes_with_a_run_of_a_comparison(engine: Engine) -> N
             await carry_out(engine, verb, {"run": "r1", **args}, "ada")
         assert refused.value.remedy == "kpd compare stop c1 ends the comparison"
     await carry_out(engine, "note", {"run": "r1", "text": "the fan was replaced"}, "ada")
+
+
+async def test_a_winner_that_is_held_is_a_persons_once_the_comparison_is_over(engine: Engine) -> None:
+    await compare(engine)
+    begin_next(engine)
+    verdict = Verdict("faster", Gain(3.1, 2.4, 3.8), 7, True, "told", told="faster")
+    flagged = Flagged(verdict, (Calls("clock_gettime"),))
+    for fact in (
+        e.RunStarted("r1", "a cpu", "local"), e.IterationStarted("r1", 1, "mine", 0),
+        e.Judged("r1", 1, 0, 0, verdict, flags=flagged.flags), e.IterationEnded("r1", 1, "held", flagged),
+    ):  # fmt: skip
+        engine.journal.emit(fact)
+    for verb in ("accept", "decline"):
+        with pytest.raises(DaemonError, match="nobody interferes with trial 1 of c1"):
+            await carry_out(engine, verb, {"iteration": "r1.1"}, "ada")
+    engine.journal.emit(e.RunEnded("r1", "no_gain", IterationsUsed(1)))
+    engine.journal.emit(e.ComparisonStopped("c1", "operator", "ada"))
+    await carry_out(engine, "decline", {"iteration": "r1.1"}, "ada")
+    assert not engine.journal.state.runs["r1"].held
+    with pytest.raises(DaemonError, match="nobody interferes"):
+        await carry_out(engine, "rollback", {"iteration": "r1.1"}, "ada")
 
 
 def test_the_order_is_drawn_anew_for_each_seed_and_balanced() -> None:

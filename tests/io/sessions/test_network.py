@@ -66,8 +66,9 @@ async def service() -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
-@pytest.mark.skipif(not can_isolate(), reason="this system gives no network namespace")
 async def test_an_agent_reaches_its_service_and_nothing_else(tmp_path: Path, service: int) -> None:
+    if not can_isolate():  # an OSError, where this machine is too busy to show it, fails the test
+        pytest.skip("this system gives no network namespace")
     refused: list[Endpoint] = []
     reach = Reach(frozenset({Endpoint("127.0.0.1", service)}))
     way = AgentNetwork(reach, refused.append)

@@ -51,7 +51,7 @@ def session(place: Place) -> SessionAttempt:
 
 
 async def ended(
-    place: Place, *turns: list[list[Any]], settings: str = "", left: dict[str, str] | None = None
+    place: Place, *turns: list[list[Any]], settings: str = "", left: dict[str, str] | None = None, repairs: int = 1
 ) -> e.SmithEnded:
     """What comes of a session that does these turns; `left` are the files in the tool's folder after a kill."""
     agent(place.workspace, *turns, settings=settings)
@@ -63,7 +63,7 @@ async def ended(
     if left is not None:
         attempt.folder.tool.mkdir()
         write_tool(attempt.folder.tool, left)
-    await Toolsmith(attempt, ToolsmithConfig(repairs=1)).improve()
+    await Toolsmith(attempt, ToolsmithConfig(repairs=repairs)).improve()
     (found,) = place.facts(e.SmithEnded)
     assert isinstance(found, e.SmithEnded)
     return found
@@ -189,11 +189,13 @@ async def test_an_agent_that_cannot_go_on_had_not_named_its_improvement(place: P
     assert (found.end, found.why) == ("broken_off", "the daemon ended, and the agent cannot go on")
 
 
-async def test_a_repair_that_was_cut_off_is_not_checked_before_it_goes_on(place: Place) -> None:
+@pytest.mark.parametrize("repairs", [0, 1])
+async def test_a_repair_that_was_cut_off_is_not_checked_before_it_goes_on(place: Place, repairs: int) -> None:
+    """Nor is it lost where fewer repairs are allowed since then."""
     mending = e.SmithTurned("r1", 2, "r1.2", "build", "done", 1.0), e.SmithPrompted("r1", 2, "r1.2", "mend")
     for fact in (*BEGUN, *mending, e.SmithTurned("r1", 2, "r1.2", "mend", "cut", 1.0)):
         place.journal.emit(fact)
-    found = await ended(place, [["files", "../tool", SKILL], ["say", "mended\n"]], left=BAD)
+    found = await ended(place, [["files", "../tool", SKILL], ["say", "mended\n"]], left=BAD, repairs=repairs)
     assert (found.end, tasks(place)) == ("qualified", ["reflect", "build", "mend", "mend"])
     assert len(place.journal.state.tools) == 1, "what it repairs had been checked before"
 

@@ -8,10 +8,12 @@ import pytest
 from kpd.daemon.comparison_report import ComparisonReport, ToolUse, outcome_of, report
 from kpd.model.causes import Stopped
 from kpd.model.comparison import ToolComparison
+from kpd.model.iteration import Iteration, PersonsAnswer
 from kpd.model.run import Budget, Run
 from kpd.model.side import Side
 from kpd.model.status import Ended, Running
-from tests.support.model.compared import TOOLS, run
+from tests.support.model.compared import TOOLS, run, verdict
+from tests.support.model.samples import done
 
 USED = ToolUse(True, 3)
 
@@ -61,6 +63,11 @@ def test_a_side_without_a_valid_run_shows_nothing() -> None:
     assert (found.conclusion, found.tools.valid, found.p_valid) == ("invalid", 0, None)
 
 
+def held(answer: PersonsAnswer) -> tuple[Iteration, ...]:
+    base, tried = run(1.0).iterations
+    return base, replace(tried, status=done("held"), verdict=verdict(1.5), hold=answer)
+
+
 @pytest.mark.parametrize(
     ("found", "use", "invalid", "ratio"),
     [
@@ -73,6 +80,9 @@ def test_a_side_without_a_valid_run_shows_nothing() -> None:
         (run(1.5, status=Running()), ToolUse(), "", None),
         (run(1.5, iterations=run(1.5).iterations[:2]), ToolUse(), "unconfirmed", None),
         (run(1.0, iterations=()), ToolUse(), "failed", None),
+        (run(1.0, iterations=held("waits")), ToolUse(), "held", None),
+        (run(1.0, iterations=held("declined")), ToolUse(), "held", None),
+        (run(1.5, iterations=held("approved")), ToolUse(), "held", None),
     ],
 )
 def test_what_a_run_scores(found: Run, use: ToolUse, invalid: str, ratio: float | None) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.sessions.terms import PRESETS, limit_s, settings_of, why_not
+from kpd.sessions.terms import PRESETS, limit_s, names_hosts, settings_of, why_not
 from kpd.workspace.config import AgentConfig, Config, duration, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
@@ -59,3 +59,11 @@ def test_an_operator_has_five_minutes_where_the_agent_may_ask() -> None:
 def test_codex_begins_without_its_own_sandbox_unless_it_is_told_otherwise() -> None:
     assert settings_of("codex", Config()).mode == "agent-full-access"
     assert settings_of("codex", Config(agents={"codex": AgentConfig(mode="read-only")})).mode == "read-only"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "named"), [((), False), (("*",), False), (("api.openai.com",), False), (("api.example.org",), True)]
+)
+def test_whether_an_operator_keeps_an_agent_to_hosts(hosts: tuple[str, ...], named: bool) -> None:
+    config = Config(agents={"codex": AgentConfig(hosts=hosts)})
+    assert names_hosts("codex", settings_of("codex", config)) == named

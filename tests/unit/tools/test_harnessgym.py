@@ -46,11 +46,41 @@ def test_a_server_keeps_its_place_beside_what_the_bundle_has_and_gets_its_skill(
         ("python3 server.py --check", ["python3", "mcp/tune_it/server.py", "--check"]),
         (["python", "../../tests/test_tune_it.py"], ["python3", "tests/test_tune_it.py"]),
         ({"command": ["python3", "server.py", "-t"], "timeout_seconds": 3}, ["python3", "mcp/tune_it/server.py", "-t"]),
+        (False, ["python3", "mcp/tune_it/server.py", "--workspace", ".", "--self-test"]),
+        ({"command": ""}, ["python3", "mcp/tune_it/server.py", "--workspace", ".", "--self-test"]),
     ],
 )
 def test_a_self_test_may_be_words_a_list_or_an_object(tmp_path: Path, self_test: Any, command: list[str]) -> None:
-    files, _ = only(bundle(tmp_path, {**MANIFEST, "self_test": self_test}))
+    files, notes = only(bundle(tmp_path, {**MANIFEST, "self_test": self_test}))
     assert commands(files)["self_test"] == command
+    assert any("--self-test is tried" in note for note in notes) == (command[-1] == "--self-test")
+
+
+def test_words_of_any_characters_reach_the_manifest(tmp_path: Path) -> None:
+    args = ["server.py", "😀", "\x7f", "\x00", 'a"b\\']
+    files, _ = only(bundle(tmp_path, {**MANIFEST, "args": args}))
+    assert commands(files)["server"][4:] == args[1:]
+
+
+def test_one_bad_server_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    (tool,), left = foreign_tools(bundle(tmp_path, **{"mcp__other__server.json": "{}"}))
+    assert tool.name == "tune-it-harness" and "mcp/other/server.json names no command" in left[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "frames"),
+    [
+        ('w(f"Content-Length: {len(body)}\\r\\n")', True),
+        ("w('Content-Length: ' + n)", True),
+        ("process.stdout.write(`Content-Length: ${n}`)", True),
+        ("# no Content-Length: lines only", False),
+        ('headers = {"Content-Length": n}', False),
+        ('"it is no Content-Length: server"', False),
+    ],
+)
+def test_a_server_is_converted_only_if_it_writes_the_header(tmp_path: Path, text: str, frames: bool) -> None:
+    files, _ = only(bundle(tmp_path, **{"mcp__tune_it__server.py": text}))
+    assert ("content_length.py" in files) == frames
 
 
 def test_a_manifest_with_the_least_keys_and_paths_from_the_workspace(tmp_path: Path) -> None:
@@ -81,6 +111,8 @@ def test_what_the_registry_calls_quarantined_is_left_out(tmp_path: Path) -> None
         ("registry.json", "[]", "registry.json is no object"),
         ("mcp__tune_it__harnessgym-mcp.json", "{}", "names no command"),
         ("mcp__tune_it__harnessgym-mcp.json", "[" * 100_000, "is no JSON"),
+        ("mcp__tune_it__harnessgym-mcp.json", '{"command": "python3 \'server.py"}', "cannot be read: No closing"),
+        ("mcp__tune_it__harnessgym-mcp.json", '{"command": ["x", "\\ud83d"]}', "holds half a character"),
     ],
 )
 def test_what_cannot_be_read_is_told(tmp_path: Path, path: str, text: str, message: str) -> None:
