@@ -12,7 +12,10 @@ from kpd.imports.source import ForeignFolder
 SOURCES = (".c", ".cc", ".cpp", ".cxx", ".cu")
 UNIT = r"ns|us|µs|ms|sec(?:onds?)?|s|cycles|GFLOP/?s|GFLOPS|TFLOP/?s|TFLOPS|GB/s|GiB/s|MB/s"
 """The units of figures: of times, of cycles and of rates."""
-_PRINTS = re.compile(rf"(?:printf|puts|<<)[^;]*?(?:%\S*[feg]|<<)[^;]*?\b(?:{UNIT})\b", re.IGNORECASE)
+_WRITES = re.compile(r"printf|puts|<<")
+_FIGURE = re.compile(rf"(?:%\S{{0,16}}[feg]|<<).*\b(?:{UNIT})\b", re.IGNORECASE | re.DOTALL)
+LONGEST_STATEMENT = 1_000
+"""Characters of a statement that are looked at: a table of numbers is one statement, too."""
 _MAIN = re.compile(r"^[ \t]*(?:int|auto|void)\s+main\s*\(", re.MULTILINE)
 _PARSE = r"""import re
 
@@ -49,7 +52,7 @@ print(json.dumps(result))
 
 def recognise(folder: ForeignFolder) -> tuple[str, ...]:
     built = folder.matching("Makefile", "makefile")
-    found = _programs(folder)
+    found = _programs(folder) if built else ()
     return (built[0], found[0]) if built and found else ()
 
 
@@ -57,7 +60,14 @@ def _programs(folder: ForeignFolder) -> tuple[str, ...]:
     """Return the sources that have a main and print a figure with a unit."""
     texts = {path: folder.text(path) for path in folder.files if path.endswith(SOURCES)}
     plain = {path: text for path, text in texts.items() if "<benchmark/benchmark.h>" not in text}
-    return tuple(path for path, text in plain.items() if _MAIN.search(text) and _PRINTS.search(text))
+    return tuple(path for path, text in plain.items() if _MAIN.search(text) and any(map(_prints, text.split(";"))))
+
+
+def _prints(statement: str) -> bool:
+    """Return whether a statement prints a figure with a unit."""
+    head = statement[-LONGEST_STATEMENT:]
+    begun = _WRITES.search(head)
+    return begun is not None and _FIGURE.search(head, begun.end()) is not None
 
 
 def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:

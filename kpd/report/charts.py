@@ -41,8 +41,8 @@ def svg(spec: Spec) -> str:
     return str(vl_convert.vegalite_to_svg({"config": _CONFIG, **spec}, vl_version="6.4"))
 
 
-def progress(rows: Iterable[ReportedCandidate]) -> Spec | None:
-    """Return the chart of a run: the speed-up over the baseline of each judged candidate, with its interval.
+def progress(rows: Iterable[ReportedCandidate], base: str = "the baseline") -> Spec | None:
+    """Return the chart of a run: the speed-up over its `base` of each judged candidate, with its interval.
 
     A line connects the accepted ones. None where nothing was judged.
     """
@@ -51,7 +51,7 @@ def progress(rows: Iterable[ReportedCandidate]) -> Spec | None:
         return None
     values.insert(0, {"iteration": 0, "ratio": 1, "low": 1, "high": 1, "colour": INK, "won": True, "told": "baseline"})
     x = _axis("iteration", "iteration", axis={"tickMinStep": 1, "grid": False})
-    y = _axis("ratio", "× the baseline's speed", scale={"type": "log"})
+    y = _axis("ratio", f"× the speed of {base}", scale={"type": "log"})
     colour: Spec = {"field": "colour", "type": "nominal", "scale": None, "legend": None}
     line: Spec = {"type": "line", "interpolate": "step-after", "color": "var(--good)", "opacity": 0.6}
     interval: Spec = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}

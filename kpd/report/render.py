@@ -15,6 +15,7 @@ from kpd.model.headline import Headline, headline
 from kpd.model.iteration import Iteration
 from kpd.model.metrics import describe
 from kpd.model.run import Run
+from kpd.model.scores import unit
 from kpd.model.spending import dollars
 from kpd.model.status import Ended
 from kpd.report import charts, tables
@@ -40,7 +41,7 @@ def page(facts: Facts) -> str:
     shares = importance(rows)
     by_case = tables.cases(facts)
     drawn = {
-        "progress": charts.progress(rows),
+        "progress": charts.progress(rows, _base(run)),
         "cases": charts.case_times(by_case),
         "importance": charts.importances(shares),
     }
@@ -51,6 +52,9 @@ def page(facts: Facts) -> str:
         kpd=facts.kpd,
         summary=facts.card.summary if facts.card else "",
         headline=_headline(found) if found else None,
+        nothing=_nothing(run),
+        base=_base(run),
+        base_short="baseline" if run.first_right is None else f"iteration {run.first_right}",
         ended=_ended(run),
         alerts=tuple(_alerts(facts, found)),
         charts={name: _safe(charts.svg(spec)) if spec else "" for name, spec in drawn.items()},
@@ -71,6 +75,18 @@ def page(facts: Facts) -> str:
     )
 
 
+def _base(run: Run) -> str:
+    """Say what speed-ups are over."""
+    return "the baseline" if run.first_right is None else f"iteration {run.first_right}, the first right candidate"
+
+
+def _nothing(run: Run) -> str:
+    """Say why there is no headline."""
+    if run.baseline is not None and run.incumbent == run.baseline.number:
+        return f"no gain over {_base(run)}"
+    return f"the speed-up over {_base(run)} is not known"
+
+
 def _headline(found: Headline) -> dict[str, str]:
     how = HOW[found.how] + (", provisional" if found.provisional else "")
     words = {"times": times(found.speedup.ratio), "interval": ends(found.speedup)}
@@ -85,6 +101,8 @@ def _ended(run: Run) -> str:
 def _alerts(facts: Facts, found: Headline | None) -> Iterator[str]:
     """Yield what a reader has to know before believing the headline."""
     run = facts.run
+    if run.first_right is not None:
+        yield f"The task's own files are no right baseline: {_base(run)}, is it."
     if run.unchecked:
         yield UNCHECKED[0].upper() + UNCHECKED[1:] + "."
     if any(detail.checked is not None and detail.checked.truth == "baseline" for detail in facts.details.values()):
@@ -133,6 +151,10 @@ def _diff(lines: list[str]) -> Any:
 def _environment(facts: Facts) -> Iterator[tuple[str, str]]:
     run, host = facts.run, facts.host
     yield "device", run.device
+    if run.best is not None and run.best.score is not None and facts.card is not None:
+        better = "less" if facts.card.direction == "lower" else "more"
+        told = f"{number(run.best.score)} {unit(facts.card.score)} as measured then; {better} is better"
+        yield "score of the best", told
     if host is not None:
         yield "system", host.system
         yield "driver", host.driver or _checked(facts, "gpu")
@@ -150,7 +172,7 @@ def _environment(facts: Facts) -> Iterator[tuple[str, str]]:
     )
     if run.baseline is not None and run.baseline.verdict is not None:
         noise = run.baseline.verdict
-        yield "noise floor", f"the baseline against itself: {gain(noise.gain)} over {noise.processes} processes"
+        yield "noise floor", f"{_base(run)} against itself: {gain(noise.gain)} over {noise.processes} processes"
     if run.confinement is not None:
         yield "sandbox", "; ".join((means(run.confinement), *lacks(run.confinement)))
     yield "agents", ", ".join(run.agents)

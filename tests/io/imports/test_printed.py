@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +83,12 @@ def test_a_figure_without_a_unit_is_no_sign(tmp_path: Path) -> None:
     plain = {**FILES, "main.c": '#include <stdio.h>\nint main(void) { printf("%d items\\n", 3); }\n'}
     with pytest.raises(ImportRefused, match="none of the formats"):
         bring(written(tmp_path / "a", plain), tmp_path / "b", "one", Answers())
+
+
+def test_a_long_table_in_a_source_costs_little(tmp_path: Path) -> None:
+    """Patterns run over foreign text: none may take longer than that is long."""
+    table = "int main(void) { static int t[] = {" + "1<<2, " * 20_000 + "}; return t[0]; }\n"
+    begun = time.process_time()
+    with pytest.raises(ImportRefused, match="none of the formats"):
+        bring(written(tmp_path / "a", {**FILES, "main.c": table}), tmp_path / "b", "one", Answers())
+    assert time.process_time() - begun < 10, "minutes, with a pattern that is cubic"

@@ -8,6 +8,8 @@ from functools import cache
 from html.parser import HTMLParser
 
 from kpd.model.iteration import Iteration
+from kpd.model.status import Running, Stepping
+from kpd.report.facts import Facts
 from kpd.report.render import page
 from tests.support.recorded import recorded_facts
 
@@ -83,4 +85,33 @@ def test_a_run_without_a_gain_says_so() -> None:
     baseline = facts.run.iterations[0]
     run = replace(facts.run, iterations=(baseline,), incumbent=0)
     shown = Tags(page(replace(facts, run=run, diffs={}))).text
-    assert "no gain" in shown and "What made it faster" not in shown
+    assert "no gain over the baseline" in shown and "What made it faster" not in shown
+
+
+def test_a_speed_up_that_is_not_known_is_not_called_none() -> None:
+    facts = recorded_facts()
+    unjudged = [replace(it, verdict=None) if it.number == 2 else it for it in facts.run.iterations]
+    shown = Tags(page(replace(facts, run=replace(facts.run, iterations=tuple(unjudged))))).text
+    assert "the speed-up over the baseline is not known" in shown and "no gain" not in shown
+
+
+def test_over_a_first_right_candidate_nothing_is_called_the_baseline() -> None:
+    facts = recorded_facts()
+    first, *others = facts.run.iterations
+    assert facts.card is not None
+    card = replace(facts.card, score="gflops", direction="higher")
+    run = replace(facts.run, iterations=(replace(first, agent="sweep"), *others), own_files="absent")
+    shown = Tags(page(replace(facts, run=run, card=card))).text
+    assert "The task's own files are no right baseline" in shown
+    assert "over iteration 0, the first right candidate" in shown and "over the baseline" not in shown
+    assert "gflops as measured then; more is better" in shown
+
+
+def test_a_run_under_way_without_counters_or_times_has_a_page() -> None:
+    facts = recorded_facts()
+    first, second, *_ = facts.run.iterations
+    going = replace(second, status=Stepping(), verdict=None)
+    run = replace(facts.run, iterations=(first, going), incumbent=0, status=Running())
+    details = {0: replace(facts.details[0], profiled=None, timed=None)}
+    shown = Tags(page(Facts(run, details, {}, None, None))).text
+    assert "The run is still under way." in shown and "Counters" not in shown and "roofline µs" not in shown
