@@ -16,7 +16,7 @@ from kpd.hosts.transports import host_of
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
 from kpd.text.foreign import visible
-from kpd.text.projects import status_lines
+from kpd.text.projects import blocked, status_lines
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.projects import ProjectConfig
@@ -152,6 +152,8 @@ def _restore(ws: Workspace, args: Namespace) -> int:
         out_json(asdict(record) if record is not None else None)
     elif record is None or record.state == "committed":
         out("there is nothing to restore")
+    elif record.state == "blocked":
+        out("NOT RESTORED: kpd's sources are in place", f"    {visible(blocked(record))}")
     else:
         out("restored: the originals are in place" if not conflicts else "restored, but for what others have changed:")
         out(*(f"    {visible(path)}" for path in conflicts))

@@ -27,14 +27,15 @@ class ChangeRecord:
 
     `why` says what ended it if it was restored: "asked", or "lease" when that was over. `conflicts` are files that
     somebody else has changed meanwhile: they were left as they are. `touched` are files that a build has changed and
-    may not; None where there were too many to look.
+    may not; None where there were too many to look. A change is "blocked" where somebody else's binary stands beside
+    sources that kpd has written: these stay, as the binary may be built of them, until it is restored again.
     """
 
     id: str
     root: str
     holder: str
     purpose: str
-    state: Literal["open", "restoring", "restored", "committed"]
+    state: Literal["open", "restoring", "blocked", "restored", "committed"]
     begun: float
     entries: tuple[FileEntry, ...]
     why: str = ""

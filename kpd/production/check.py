@@ -7,6 +7,7 @@ from kpd.model.hosts import Check
 from kpd.model.projects import ChangeRecord, FoundProject
 from kpd.production.place import NOT_BEGUN, NOT_NOTED, ProjectPlace
 from kpd.text.foreign import visible
+from kpd.text.projects import blocked
 
 SPARE = 3
 """How many times the size of its files a project needs free: the copies, new files beside them, and a new build."""
@@ -17,7 +18,9 @@ async def preflight(place: ProjectPlace) -> tuple[FoundProject | None, list[Chec
     status = await place.status()
     change = status.change
     checks = []
-    if change is not None and change.state in ("open", "restoring"):
+    if change is not None and change.state == "blocked":
+        checks.append(Check("place", "bad", blocked(change), "kpd project status"))
+    elif change is not None and change.state in ("open", "restoring"):
         found = f"{change.holder} changes it: {change.purpose}"
         checks.append(Check("place", "bad", found, "wait, or kpd project restore ends it"))
     else:
@@ -70,7 +73,9 @@ async def check_build(
             if normalise and changed(change.record):
                 await change.commit()
         checks += _touched(change.record)
-    if change.record.conflicts:
+    if change.record.state == "blocked":
+        checks.append(Check("conflict", "bad", f"NOT RESTORED: {blocked(change.record)}", "kpd project status"))
+    elif change.record.conflicts:
         left = ", ".join(change.record.conflicts)
         checks.append(Check("conflict", "bad", f"somebody else has changed {left}: left as it is", "look at it"))
     return change.record, checks

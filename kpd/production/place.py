@@ -104,8 +104,10 @@ class OpenChange:
     async def build(self, said: Callable[[str, bytes], None] | None = None) -> JobResult:
         """Run the project's build. What it leaves as binaries is kpd's to restore; `said` gets its output.
 
-        Its exit status is NOT_BEGUN or NOT_NOTED where the change had ended before it, or ended meanwhile.
+        Its exit status is NOT_BEGUN or NOT_NOTED where the change had ended before it, or ended meanwhile. The lease is
+        renewed before and after, which also starts the host's switch again if that was killed.
         """
+        await self._ask("renew", lease_s=self.lease_s)
         project, words = self.place.project, self.place.program.words
         before, after = [await words(op, id=self.record.id) for op in ("building", "built")]
         folder = shlex.quote(f"{self.record.root}/{project.cwd}")
@@ -119,6 +121,10 @@ class OpenChange:
         spec = JobSpec(f"place-{self.record.id}-{self._jobs}", script, project.limit_build_s, env=project.env)
         result = await self.place.host.job(spec, said)
         await self.place.host.forget(spec.id)
+        try:
+            await self._ask("renew", lease_s=self.lease_s)
+        except PlaceError as err:
+            self.lost = err
         found = (await self.place.status()).change
         self.record = found if found is not None and found.id == self.record.id else self.record
         return result

@@ -10,7 +10,7 @@ def status_lines(name: str, status: PlaceStatus) -> list[str]:
         return ["kpd has never changed it"]
     lines = [ended(change)] if change.state in ("restored", "committed") else _held(name, status)
     lines += [f"{path}: {_WHOSE[whose]}" for path, whose in status.now.items() if whose != "original"]
-    if change.state == "restored":
+    if change.state in ("restored", "blocked"):
         lines += [f"{path}: somebody else had changed it, so kpd left it" for path in change.conflicts]
     if status.trouble:
         lines.append(f"the originals could not be put back yet: {status.trouble}")
@@ -28,10 +28,20 @@ def ended(change: ChangeRecord) -> str:
     return f"restored, as {why}: {change.purpose}"
 
 
+def blocked(change: ChangeRecord) -> str:
+    """Say why the sources of a blocked change were not put back, and what a person can do."""
+    return (
+        f"somebody else has made {', '.join(change.conflicts)}, maybe of kpd's sources, so these were left beside it: "
+        "move it away, then kpd project restore"
+    )
+
+
 def _held(name: str, status: PlaceStatus) -> list[str]:
     change = status.change
     assert change is not None
     whose = f"{change.holder} changes it: {change.purpose}"
+    if change.state == "blocked":
+        return [f"NOT RESTORED: kpd's sources are in place. {change.purpose}", blocked(change)]
     if change.state == "restoring":
         what = "its originals are being put back"
     elif status.left_s:

@@ -3,12 +3,13 @@
 import contextlib
 import hashlib
 import os
+import secrets
 import shutil
 import stat
 from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused, check_relative
-from kpd.production.far.plan import ABSENT, STRANGE, Entry
+from kpd.production.far.plan import ABSENT, LINK, STRANGE, Entry
 
 CHUNK = 1 << 20
 MOST_LISTED = 200000
@@ -17,18 +18,28 @@ MOST_TOLD = 20
 
 def place_of(root: Path, name: str) -> Path:
     """Return the path of a project's file. Raises RequestRefused where a symbolic link is on the way to it."""
+    path = below(root, name)
+    if path.is_symlink():
+        raise RequestRefused("refused", f"{path} is a symbolic link: name the real file")
+    return path
+
+
+def below(root: Path, name: str) -> Path:
+    """Return the path of a project's file, which may be a link. Raises RequestRefused where it lies behind one."""
     path = root / check_relative(name)
-    parent = Path(os.path.realpath(str(path.parent)))
-    if parent != path.parent or path.is_symlink():
-        raise RequestRefused("refused", f"{path} is, or lies behind, a symbolic link: name the real file")
+    if Path(os.path.realpath(str(path.parent))) != path.parent:
+        raise RequestRefused("refused", f"{path} lies behind a symbolic link: name the real file")
     return path
 
 
 def seen(root: Path, name: str) -> str:
-    """Return the hash of a project's file as it is now; ABSENT or STRANGE where it is none."""
+    """Return the hash of a project's file as it is now; ABSENT, LINK or STRANGE where it is none."""
     try:
-        path = place_of(root, name)
-        if not stat.S_ISREG(path.lstat().st_mode):
+        path = below(root, name)
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return LINK
+        if not stat.S_ISREG(mode):
             return STRANGE
         return sha_of(path)
     except RequestRefused:
@@ -62,13 +73,14 @@ def described(root: Path, name: str, kind: str) -> Entry:
         raise RequestRefused("refused", f"{path} is no regular file")
     if found.st_uid != os.geteuid() and os.geteuid() != 0:
         raise RequestRefused("refused", f"{path} belongs to another user: kpd could not restore its owner")
-    return Entry(name, kind, sha_of(path), stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid)
+    mode, time_ns = stat.S_IMODE(found.st_mode), found.st_mtime_ns
+    return Entry(name, kind, sha_of(path), mode, found.st_uid, found.st_gid, mtime_ns=time_ns)
 
 
 def check_writable(path: Path) -> None:
     """Make and remove a file beside `path`. Raises OSError where that is not possible."""
-    beside = beside_of(path)
-    descriptor = os.open(str(beside), os.O_WRONLY | os.O_CREAT, 0o600)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.kpd-new")  # nobody else's, and none that is written
+    descriptor = os.open(str(beside), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     os.close(descriptor)
     beside.unlink()
 
@@ -95,8 +107,10 @@ def keep(path: Path, sha: str, folder: Path) -> None:
 def replace(path: Path, content: Path, sha: str, entry: Entry, before: str) -> bool:
     """Give a file the content of another one, by rename; return False where it is not `before` any more by then.
 
-    The new file has the mode and the owner that the entry has, and the present time: a build that compares times has
-    to see that it has changed. Raises RequestRefused (corrupt) where `content` is not what its hash says.
+    The new file has the mode and the owner that the entry has. A source has the present time: a build that compares
+    times has to see that it has changed. An original binary has its own again: else it would be newer than every
+    source, and that build would not make it any more. Raises RequestRefused (corrupt) where `content` is not what its
+    hash says.
     """
     beside = beside_of(path)
     copy(content, beside, entry.mode)
@@ -107,6 +121,8 @@ def replace(path: Path, content: Path, sha: str, entry: Entry, before: str) -> b
     if (owner.st_uid, owner.st_gid) != (entry.uid, entry.gid):
         os.chown(str(beside), entry.uid, entry.gid)
         beside.chmod(entry.mode)  # a change of the owner drops some bits
+    if entry.kind == "binary" and sha == entry.sha and entry.mtime_ns:
+        os.utime(str(beside), ns=(entry.mtime_ns, entry.mtime_ns))
     if seen(path.parent, path.name) != before:
         beside.unlink()
         return False
@@ -139,9 +155,11 @@ def flush(folder: Path) -> None:
 def listing(root: Path, leave_out: "list[str]") -> "dict[str, list[int]] | None":
     """List what lies below a root: size, time and mode of each file; None where there are too many to look at.
 
-    `leave_out` are folders and files, relative to the root, that are not looked at.
+    `leave_out` are folders and files, relative to the root, that are not looked at; "." leaves out everything.
     """
     left_out = {str(root / name) for name in leave_out}
+    if str(root) in left_out:
+        return {}
     found = {}  # type: dict[str, list[int]]
     for at, folders, names in os.walk(str(root)):
         folders[:] = [name for name in folders if str(Path(at, name)) not in left_out]

@@ -17,12 +17,13 @@ from pathlib import Path
 from kpd.hosts.helper.files import RequestRefused, remove, trouble
 from kpd.hosts.helper.processes import MARK
 from kpd.production.far import disk, switch
-from kpd.production.far.plan import ABSENT, owned
-from kpd.production.far.record import BOOT, COMMITTED, ENDED, OPEN, Change, PlaceFolder, entries, with_entry
+from kpd.production.far.plan import ABSENT, LINK, owned
+from kpd.production.far.record import BLOCKED, BOOT, COMMITTED, ENDED, OPEN, Change, PlaceFolder, entries, with_entry
 from kpd.production.far.restore import restore
 
 PLACES = "~/.local/state/kpd/places"
 KEPT = 5  # committed changes whose originals are kept
+HISTORY = 200  # changes that are remembered
 
 
 def op_status(place: PlaceFolder) -> Change:
@@ -95,21 +96,23 @@ def op_begin(
             if before["state"] == OPEN and place.left_s(before):
                 raise RequestRefused("taken", f"{before['holder']} changes {place.root}: {before['purpose']}")
             before = restore(place, "lease")
+        if before is not None and before["state"] == BLOCKED:
+            theirs = before["conflicts"][0]
+            raise RequestRefused("changed", f"somebody else has made {theirs}: move it away, and restore")
         refuse_overlap(place, [*files, *binary])
         kinds = [*((name, "binary") for name in binary), *((name, "file") for name in files)]
         held = [disk.described(place.root, name, kind) for name, kind in kinds]
         for entry in held:
             if entry.sha != ABSENT:
                 disk.keep(disk.place_of(place.root, entry.path), entry.sha, place.originals)
-        if before is not None:
-            with (place.folder / "history.jsonl").open("a") as history:
-                history.write(json.dumps(before) + "\n")
+        past = [*history(place), *([] if before is None else [before])][-HISTORY:]
+        place.write("history.jsonl", "".join(json.dumps(row) + "\n" for row in past))
         change = {
             "id": id, "root": str(place.root), "holder": holder, "purpose": purpose, "state": OPEN,
             "why": "", "begun": time.time(), "ended": None, "build_dir": build_dir, "jobs": [], "touched": [],
             "conflicts": [], "entries": [dict(entry._asdict()) for entry in held],
         }  # fmt: skip
-        forget_old(place, change)
+        forget_old(place, change, past)
         remove(place.program)
         shutil.copytree(str(Path(sys.argv[0]).resolve()), str(place.program))
         place.trouble("")
@@ -139,14 +142,16 @@ def op_put(place: PlaceFolder, id: str, path: str, content: str, sha: str) -> Ch
 
 
 def op_building(place: PlaceFolder, id: str) -> Change:
-    """Note that the job in which this runs may write the binaries from now on. Return the change."""
+    """Note that the job in which this runs may write the binaries from now on. Return the change.
+
+    The switch is not started here: it would be one of the job's processes, which restoring ends.
+    """
     with place.locked():
         change = live(place, id)
         for entry in entries(change):
             if not owned(entry, disk.seen(place.root, entry.path)):
                 raise RequestRefused("changed", f"somebody else has changed {entry.path}")
             change = with_entry(change, entry._replace(building=entry.kind == "binary"))
-        switch.arm(place)
         change["jobs"] = [*change["jobs"], os.environ[MARK]]
         place.save(change)
         listing = disk.listing(place.root, untold(change))
@@ -185,7 +190,10 @@ def op_commit(place: PlaceFolder, id: str) -> Change:
             return change  # the first answer was lost
         change = live(place, id)
         for entry in entries(change):
-            if not owned(entry, disk.seen(place.root, entry.path)):
+            now = disk.seen(place.root, entry.path)
+            if now == LINK:
+                raise RequestRefused("refused", f"{entry.path} is a symbolic link now: name the real file")
+            if not owned(entry, now):
                 raise RequestRefused("changed", f"somebody else has changed {entry.path}")
         change.update(state=COMMITTED, ended=time.time())
         place.save(change)
@@ -226,11 +234,18 @@ def refuse_overlap(place: PlaceFolder, names: "list[str]") -> None:
                 raise RequestRefused("taken", f"{other['holder']} changes {min(shared)}, as part of {other['root']}")
 
 
-def forget_old(place: PlaceFolder, change: Change) -> None:
-    """Remove the originals that neither this change nor one of the last committed ones needs."""
-    rows = []  # type: list[Change]
+def history(place: PlaceFolder) -> "list[Change]":
+    """Return the changes before the last one; a row that cannot be read is left out."""
+    found = []
     with contextlib.suppress(FileNotFoundError):
-        rows = [json.loads(row) for row in (place.folder / "history.jsonl").read_text().splitlines()]
+        for row in (place.folder / "history.jsonl").read_bytes().splitlines():
+            with contextlib.suppress(ValueError):
+                found.append(dict(json.loads(row.decode())))
+    return found
+
+
+def forget_old(place: PlaceFolder, change: Change, rows: "list[Change]") -> None:
+    """Remove the originals that neither this change nor one of the last committed ones needs."""
     needed = [change, *[row for row in rows if row["state"] == COMMITTED or row["conflicts"]][-KEPT:]]
     kept = {entry.sha for one in needed for entry in entries(one)}
     for path in place.originals.iterdir():

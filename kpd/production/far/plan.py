@@ -6,14 +6,16 @@ ABSENT = ""
 """Stands for the hash of a file that is not there."""
 STRANGE = "strange"
 """Stands for the hash of what is no regular file, or lies behind a symbolic link."""
+LINK = "link"
+"""Stands for the hash of a symbolic link in the place of the file itself."""
 
 
 class Entry(NamedTuple):
     """One file of a project: how it was before the change, and what kpd has written since.
 
-    `kind` is "binary" or "file"; `sha` is its hash, `ABSENT` where there was no such file. `wrote` are the hashes that
-    kpd, or a build under it, has left. While a build runs, or after one that was cut off, `building` is set: then a
-    binary may have any content.
+    `kind` is "binary" or "file"; `sha` is its hash, `ABSENT` where there was no such file, and `mtime_ns` its time, 0
+    where that is not known. `wrote` are the hashes that kpd, or a build under it, has left. While a build runs, or
+    after one that was cut off, `building` is set: then a binary may have any content, or be a link.
     """
 
     path: str
@@ -24,6 +26,7 @@ class Entry(NamedTuple):
     gid: int
     wrote: "tuple[str, ...]" = ()
     building: bool = False
+    mtime_ns: int = 0
 
 
 def owned(entry: Entry, seen: str) -> bool:
@@ -34,10 +37,13 @@ def owned(entry: Entry, seen: str) -> bool:
 
 
 def step(entry: Entry, seen: str) -> str:
-    """Return what restores the file: "same" (nothing to do), "put back", "remove", or "conflict" (leave it alone)."""
+    """Return what restores the file: "same" (nothing to do), "put back", "remove", or "conflict" (leave it alone).
+
+    A binary that somebody has removed is put back: nothing of theirs is lost.
+    """
     if seen == entry.sha:
         return "same"
-    if not owned(entry, seen):
+    if not owned(entry, seen) and (entry.kind, seen) != ("binary", ABSENT):
         return "conflict"
     return "put back" if entry.sha != ABSENT else "remove"
 

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator  # noqa: UP035 - evaluated under Python 3
 from kpd.production.far.disk import flush
 from kpd.production.far.plan import Entry
 
-OPEN, RESTORING, RESTORED, COMMITTED = "open", "restoring", "restored", "committed"
+OPEN, RESTORING, BLOCKED, RESTORED, COMMITTED = "open", "restoring", "blocked", "restored", "committed"
 ENDED = (RESTORED, COMMITTED)
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 Change = Dict[str, Any]  # noqa: UP006 - evaluated under Python 3.6 too: as change.json has it

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused
 from kpd.hosts.helper.processes import deserted, end_marked, marked
-from kpd.production.far.disk import beside_of, flush, place_of, replace, seen
+from kpd.production.far.disk import below, beside_of, flush, replace, seen
 from kpd.production.far.plan import Entry, ordered, step
-from kpd.production.far.record import ENDED, RESTORED, RESTORING, Change, PlaceFolder, entries
+from kpd.production.far.record import BLOCKED, ENDED, RESTORED, RESTORING, Change, PlaceFolder, entries
 
 TRIES = 3
 END_S = 5.0  # for a job's supervisor to end what the job has started
@@ -20,23 +20,32 @@ STUCK_S = 10.0  # for killed processes to be gone
 def restore(place: PlaceFolder, why: str) -> "Change | None":
     """Restore what the last change has changed, unless it has ended; return the change. The caller holds the lock.
 
-    First the change is marked, so that nothing more is written under it, and what was started under it is ended. A file
-    that somebody else has changed is left alone, and is named in `conflicts`. Raises OSError, RequestRefused: then the
-    mark stays, and the next call goes on.
+    First the change is marked, so that nothing more is written under it, and what was started under it is ended, also
+    where the mark cannot be written: it may be what fills the disk. A file that somebody else has changed is left
+    alone, and is named in `conflicts`. Where that is a binary, it may be built of what kpd has written: then kpd's
+    sources stay beside it, and the change is blocked until the next call. Raises OSError, RequestRefused: then the mark
+    stays, and the next call goes on.
     """
     change = place.change()
     if change is None or change["state"] in ENDED:
         return change
-    if change["state"] != RESTORING:
-        change.update(state=RESTORING, why=why)
-        place.save(change)
-    for job in change["jobs"]:
-        end_job(Path(job))
-    conflicts = [entry.path for entry in ordered(entries(change)) if not put_back(place, entry)]
+    try:
+        if change["state"] != RESTORING:
+            change.update(state=RESTORING, why=why)
+            place.save(change)
+    finally:
+        for job in change["jobs"]:
+            end_job(Path(job))
+    each = ordered(entries(change))
+    conflicts = [entry.path for entry in each if entry.kind == "binary" and not put_back(place, entry)]
+    sources = [entry for entry in each if entry.kind == "file"]
+    blocked = bool(conflicts) and any(step(one, seen(place.root, one.path)) == "put back" for one in sources)
+    if not blocked:
+        conflicts += [entry.path for entry in sources if not put_back(place, entry)]
     for entry in entries(change):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, RequestRefused):
-            beside_of(place_of(place.root, entry.path)).unlink()
-    change.update(state=RESTORED, conflicts=conflicts, ended=time.time())
+            beside_of(below(place.root, entry.path)).unlink()
+    change.update(state=BLOCKED if blocked else RESTORED, conflicts=conflicts, ended=time.time())
     place.save(change)
     place.trouble("")
     return change
@@ -49,7 +58,7 @@ def put_back(place: PlaceFolder, entry: Entry) -> bool:
         what = step(entry, now)
         if what in ("same", "conflict"):
             return what == "same"
-        path = place_of(place.root, entry.path)
+        path = below(place.root, entry.path)
         if what == "remove":
             path.unlink()
             flush(path.parent)

@@ -14,7 +14,7 @@ from typing import IO
 
 from kpd.hosts.helper.children import drop_inherited, fail
 from kpd.hosts.helper.files import RequestRefused
-from kpd.production.far.record import ENDED, RESTORING, PlaceFolder
+from kpd.production.far.record import BLOCKED, ENDED, RESTORING, PlaceFolder
 from kpd.production.far.restore import restore
 
 LOOK_S = 1.0
@@ -75,13 +75,16 @@ def become(place: PlaceFolder, lock: "IO[str]") -> None:
 
 
 def watch(place: PlaceFolder, lock: "IO[str]") -> None:
-    """Restore the change when its lease is over, or when a restore was begun and not completed; then return."""
+    """Restore the change when its lease is over, or when a restore was begun and not completed; then return.
+
+    A change that is blocked waits for a person.
+    """
     while True:
         pause = LOOK_S
         with place.locked():
             try:
                 change = place.change()
-                if change is not None and change["state"] not in ENDED:
+                if change is not None and change["state"] not in (*ENDED, BLOCKED):
                     left = place.left_s(change)
                     if change["state"] == RESTORING or not left:
                         change = restore(place, "lease")
@@ -90,7 +93,7 @@ def watch(place: PlaceFolder, lock: "IO[str]") -> None:
                 place.trouble(str(err))
                 pause = AGAIN_S
             else:
-                if change is None or change["state"] in ENDED:
+                if change is None or change["state"] in (*ENDED, BLOCKED):
                     fcntl.flock(lock, fcntl.LOCK_UN)  # before the next change begins, which needs the place's lock
                     return
         with contextlib.suppress(InterruptedError):

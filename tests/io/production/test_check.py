@@ -1,10 +1,12 @@
 """A project checked before anything of it is changed, and its build."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from kpd.model.hosts import Check
 from kpd.production.check import check_build, preflight
-from tests.support.production.provers import FASTER, SOURCE, built, content, made, place_at
+from tests.support.production.provers import BUILD, FASTER, SOURCE, built, content, made, place_at
 
 
 def states(checks: list[Check]) -> dict[str, str]:
@@ -24,6 +26,28 @@ async def test_a_check_changes_nothing_and_normalise_keeps_what_the_source_build
         assert content(root) == built(FASTER)
         record, checks = await check_build(place, normalise=False)
         assert (states(checks), record.state) == ({"build": "ok", "binary": "ok", "elsewhere": "ok"}, "restored")
+
+
+async def test_a_check_that_is_taken_back_hides_nothing_from_a_build_that_goes_by_times(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    project = made(root, build=f"[ target/prover -nt src/kernel.c ] || {{ {BUILD}; }}")
+    (root / "src" / "kernel.c").write_bytes(FASTER)
+    os.utime(root / "target" / "prover", ns=(10**18, 10**18))
+    async with place_at(project, tmp_path) as place:
+        for _ in range(2):
+            assert states((await check_build(place, normalise=False))[1])["binary"] == "bad"
+            assert (root / "target" / "prover").stat().st_mtime_ns == 10**18
+        await check_build(place, normalise=True)
+        assert content(root) == built(FASTER)
+
+
+async def test_a_check_leaves_a_file_alone_that_has_the_name_of_a_new_one(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    async with place_at(made(root), tmp_path) as place:
+        theirs = root / "src" / ".kernel.c.kpd-new"
+        theirs.write_text("theirs\n")
+        await preflight(place)
+        assert theirs.read_text() == "theirs\n"
 
 
 async def test_a_project_that_does_not_build_or_lacks_its_kernel(tmp_path: Path) -> None:
@@ -60,8 +84,9 @@ async def test_a_first_build_is_kept_or_removed_again(tmp_path: Path) -> None:
 
 async def test_a_root_in_which_nothing_can_be_written_is_told(tmp_path: Path) -> None:
     root = tmp_path / "prover"
-    project = made(root)
-    (root / "src" / ".kernel.c.kpd-new").mkdir()  # root may write anywhere: in the way of the file, not of the user
+    name = f"src/{'k' * 250}.c"  # root may write anywhere, but under no longer name
+    project = replace(made(root), files=(name,))
+    (root / name).write_bytes(SOURCE)
     async with place_at(project, tmp_path) as place:
         found, checks = await preflight(place)
         assert found is None and states(checks)["files"] == "bad"

@@ -1,6 +1,7 @@
 """A project's files, changed and restored on a real host."""
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,9 @@ import psutil
 import pytest
 
 from kpd.hosts.errors import HostError
+from kpd.production.far.record import PlaceFolder
 from kpd.production.program import PlaceError
+from kpd.text.projects import status_lines
 from tests.support.hosts.local import until
 from tests.support.hosts.ssh import host_by, ssh_to
 from tests.support.hosts.sshd import sshd
@@ -43,7 +46,7 @@ async def test_a_change_that_is_not_committed_is_taken_back(tmp_path: Path) -> N
             assert (seen.change.state, seen.switch, set(seen.now.values())) == ("open", True, {"kpd"})
         assert content(root) == built(SOURCE)
         seen = await place.status()
-        assert (seen.change.state, seen.change.why, seen.switch) == ("restored", "asked", seen.switch)
+        assert (seen.change.state, seen.change.why) == ("restored", "asked")
         assert (root / "src" / "kernel.c").stat().st_mode & 0o777 == 0o640
         assert (root / "target" / "prover").stat().st_mode & 0o777 == 0o755
         assert sorted(path.name for path in root.rglob("*")) == ["kernel.c", "notes.txt", "prover", "src", "target"]
@@ -130,12 +133,106 @@ async def test_a_later_build_takes_nothing_of_the_candidate(tmp_path: Path) -> N
         assert (root / "src/kernel.c").stat().st_mtime_ns > (root / "target/prover").stat().st_mtime_ns
 
 
+async def test_sources_stay_beside_a_binary_that_somebody_has_built_of_them(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    binary = root / "target" / "prover"
+    async with place_at(made(root), tmp_path) as place:
+        async with place.changing("to see") as change:
+            await change.put("src/kernel.c", FASTER)
+            binary.write_bytes(built(FASTER)[1])  # by hand, not by kpd
+        assert (change.record.state, change.record.conflicts) == ("blocked", ("target/prover",))
+        assert content(root) == built(FASTER)
+        assert "NOT RESTORED" in status_lines("prover", await place.status())[0]
+        with pytest.raises(PlaceError, match="move it away"):
+            async with place.changing("the next"):
+                pass
+        binary.rename(root / "target" / "theirs")
+        restored = await place.restore()
+        assert restored is not None and (restored.state, restored.conflicts) == ("restored", ())
+        assert content(root) == built(SOURCE)
+
+
+async def test_a_build_that_leaves_a_link_is_taken_back(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    other = root / "target" / "other"
+    project = made(root, build="cp src/kernel.c target/other; ln -sf other target/prover")
+    async with place_at(project, tmp_path) as place:
+        async with place.changing("to see") as change:
+            await change.put("src/kernel.c", FASTER)
+            await change.build()
+            with pytest.raises(HostError, match="link"):
+                await change.commit()
+        assert (change.record.conflicts, content(root), other.read_bytes()) == ((), built(SOURCE), FASTER)
+        assert not (root / "target" / "prover").is_symlink()
+
+
+def switches(folder: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if str(folder / "places") in " ".join(process.cmdline()) and process.cwd() == "/":
+                found.append(process)
+    return found
+
+
+async def test_a_switch_that_was_killed_is_started_again_for_a_build_and_outlives_it(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    project = made(root, build="echo half > target/prover; sleep 301 & echo $! > target/pid; wait")
+    async with place_at(project, tmp_path) as place, place.changing("to see") as change:
+        await change.put("src/kernel.c", FASTER)
+        for process in switches(tmp_path):
+            process.kill()
+        building = asyncio.create_task(change.build())
+        await until((root / "target" / "pid").exists)
+        far = PlaceFolder(tmp_path / "places", root)
+        far.hold(change.record.id, 0)  # as when nobody has renewed it
+        await until(lambda: content(root) == built(SOURCE))
+        assert (await building).reason in ("killed", "lost")
+        assert (await place.status()).change.state == "restored"
+
+
+async def test_a_build_is_ended_though_the_mark_cannot_be_written(tmp_path: Path) -> None:
+    """As on a disk that the build has filled."""
+    root = tmp_path / "prover"
+    project = made(root, build="sleep 301 & echo $! > target/pid; wait")
+    async with place_at(project, tmp_path) as place, place.changing("to see") as change:
+        building = asyncio.create_task(change.build())
+        await until((root / "target" / "pid").exists)
+        sleep = int((root / "target" / "pid").read_text())
+        far = PlaceFolder(tmp_path / "places", root)
+        blocker = far.folder / "change.json.new"
+        blocker.mkdir()
+        far.hold(change.record.id, 0)
+        await until(lambda: not psutil.pid_exists(sleep))
+        blocker.rmdir()
+        await building
+
+
+async def test_half_a_line_of_history_blocks_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    async with place_at(made(root), tmp_path) as place:
+        for at in range(3):
+            async with place.changing(f"change {at}"):
+                pass
+            history = Path((await place.status()).folder) / "history.jsonl"
+            with history.open("a") as file:
+                file.write('{"id": "half')
+        async with place.changing("the last"):
+            pass
+        rows = [json.loads(row)["purpose"] for row in history.read_text().splitlines()]
+        assert rows == ["change 0", "change 1", "change 2"]
+
+
 async def test_what_the_build_touches_besides_is_told(tmp_path: Path) -> None:
     root = tmp_path / "prover"
     project = made(root, build=f"echo more >> notes.txt; {BUILD}")
     async with place_at(project, tmp_path) as place, place.changing("to see") as change:
         await change.build()
         assert change.record.touched == ("notes.txt",)
+    project = replace(project, build_dir=".")  # it may write anywhere
+    async with place_at(project, tmp_path) as place, place.changing("to see") as change:
+        await change.build()
+        assert change.record.touched == ()
 
 
 @pytest.mark.parametrize(

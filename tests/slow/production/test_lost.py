@@ -30,7 +30,7 @@ async def killed(folder: Path, step: str, victim: str, config: str = "") -> str:
     assert client.stdout is not None
     while (await client.stdout.readline()).decode().strip() != step:
         assert not client.stdout.at_eof()
-    await asyncio.sleep(random.uniform(0, 0.4))
+    await asyncio.sleep(random.Random(f"{victim} {step} {config != ''}").uniform(0, 0.4))
     if victim == "client":
         client.kill()
     else:

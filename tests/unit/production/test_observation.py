@@ -150,7 +150,7 @@ def test_a_record_may_end_anywhere(cut: int) -> None:
     assert found.unreadable <= 1 and len(found.launches) <= 50
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=60), max_size=8))
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=60), max_size=8))
 def test_lines_that_cannot_be_read_are_counted_and_the_others_used(lines: list[str]) -> None:
     good = "L\t1\t1\t7\t(nil)\t2,1,1\t32,1,1\t0\t\t0\t-"
     found = read_record(written(*(f"?{line}" for line in lines), "K\t1\tk", good))

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from kpd.production.far.plan import ABSENT, STRANGE, Entry, ordered, owned, step
+from kpd.production.far.plan import ABSENT, LINK, STRANGE, Entry, ordered, owned, step
 
 ORIGINAL, CANDIDATE, OTHER = "original", "candidate", "other"
 FILE = Entry("a.cu", "file", ORIGINAL, 0o644, 0, 0)
@@ -22,6 +22,12 @@ def test_of_a_build_that_was_cut_off_any_binary_is_ours_but_no_source() -> None:
         assert step(entry._replace(building=True), OTHER) == wanted
         assert step(entry, OTHER) == "conflict"
     assert step(BINARY._replace(building=True), STRANGE) == "conflict"
+    assert step(BINARY._replace(building=True), LINK) == "put back"
+    assert step(BINARY, LINK) == step(FILE._replace(building=True), LINK) == "conflict"
+
+
+def test_a_binary_that_somebody_has_removed_is_put_back_and_a_source_is_not() -> None:
+    assert (step(BINARY, ABSENT), step(FILE, ABSENT)) == ("put back", "conflict")
 
 
 def test_a_binary_that_was_not_there_is_removed_again() -> None:
