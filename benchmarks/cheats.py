@@ -234,7 +234,7 @@ class Trial:
                 if result.left or not left or time.monotonic() >= self._until:
                     break
                 result = _blank(left[0])
-        while unseen and isinstance(fact := await self._next(run), e.RunFact) and not isinstance(fact, e.RunEnded):
+        while unseen and (fact := await self._next(run)) is not None and not isinstance(fact, e.RunEnded):
             if isinstance(fact, e.Sanitized):
                 _note_fault(unseen.pop(fact.iteration), fact)
         await self._stop(run)
@@ -243,13 +243,17 @@ class Trial:
     async def _roll_back(self, run: str) -> None:
         """Make the baseline the incumbent again, and skip the iteration that has begun against another one."""
         await self._daemon.command("rollback", iteration=f"{run}.0", force=True)
+        kept: list[e.Fact] = []  # for who called this
         while not isinstance(fact := await self._next(run), e.IterationEnded):
             if fact is None or isinstance(fact, e.RunPaused | e.RunEnded | e.QueueHeld):
-                if fact is not None:
-                    self._facts.put_nowait(fact)  # it is told of the next one
-                return
+                kept += [fact] if fact is not None else []
+                break
+            if isinstance(fact, e.Sanitized):
+                kept.append(fact)
             if isinstance(fact, e.IterationStarted):
                 await self._daemon.command("skip", run=run)
+        for fact in kept:
+            self._facts.put_nowait(fact)
 
     async def _next(self, run: str) -> e.Fact | None:
         """Return the next fact of the run, or of none; None when the daemon has ended."""
