@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from kpd.onboarding.launch_configs import SPREAD, TOP, LaunchConfig, representative
-from kpd.onboarding.observed import MOST_LAUNCHES, parse_table
+from kpd.onboarding.observed import MOST_LAUNCHES, ObservedError, parse_table
 from kpd.production.observe.decoding import DecodedParameter, ParameterKind, Value, decode
 from kpd.production.observe.launches import KernelTotal, SeenLaunch
 from kpd.production.observe.names import KernelName
 from kpd.source.kernels import Kernel
-from kpd.workspace.run_files import read_plain, write_atomic
+from kpd.workspace.run_files import MOST_BYTES, read_plain, write_atomic
 
 MOST_KERNELS = 50
 UNNAMED = "(anonymous namespace)::"
@@ -147,8 +147,11 @@ def _column(name: str) -> str:
 
 def write(path: Path, seen: Observation) -> None:
     """Write `observed.json`, which `kpd task new` can read. Raises ObservedError where it could not, OSError."""
-    text = json.dumps(as_json(seen), indent=1)
+    text = json.dumps(as_json(seen))
     parse_table(text.encode())
+    if len(text) >= MOST_BYTES:
+        what = f"{path}: the table of {len(seen.launches)} launches has {len(text) >> 20} MiB"
+        raise ObservedError(what, f"it may have {MOST_BYTES >> 20} MiB: observe a run with fewer launches")
     write_atomic(path, text + "\n")
 
 
@@ -157,9 +160,13 @@ def configs(seen: Observation, top: int = TOP, spread: float = SPREAD) -> tuple[
     return representative(parse_table(json.dumps(as_json(seen)).encode()), top=top, spread=spread)
 
 
-def key(run: str, signature: str, source: bytes) -> str:
-    """Hash what an observation depends on, as far as that is known: the command, the kernel's signature and source."""
-    parts = (run.encode(), " ".join(signature.split()).encode(), source)
+def key(run: str, signature: str, source: bytes, surroundings: Sequence[str | Mapping[str, str]] = ()) -> str:
+    """Hash what an observation depends on, as far as that is known: the command, the kernel's signature and source.
+
+    `surroundings` are the host, the folders and the variables with which the command runs.
+    """
+    around = json.dumps(list(surroundings), sort_keys=True).encode()
+    parts = (run.encode(), " ".join(signature.split()).encode(), source, around)
     return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
 
 

@@ -22,7 +22,8 @@ async def observe_project(
     project = place.project
     wanted = kernel or project.kernel
     source, text = await _source(place, wanted.partition("<")[0])
-    current = key(project.run, f"{wanted} {'' if source is None else source.signature}", text)
+    signature = f"{wanted} {'' if source is None else source.signature}"
+    current = key(project.run, signature, text, [project.host, project.root, project.cwd, project.env])
     if not again and is_current(path, current):
         return None
     cwd = f"{project.root}/{project.cwd}".rstrip("/")

@@ -216,7 +216,9 @@ def _short(name: str) -> str:
 _WARNINGS = {
     "full": "a record was full: later launches are counted alone",
     "conditional": "a graph decides while it runs which kernels run: these are counted alone",
+    "graph nodes": "of some kernels in graphs only the first nodes are recorded in full",
     "graph parameters": "a graph's parameters were changed in a way that is not recorded",
+    "dropped records": "CUPTI had no room for some durations",
     "flush": "the last durations are missing",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.onboarding.observed import parse_table, read_table
+from kpd.onboarding.observed import ObservedError, parse_table, read_table
 from kpd.production.observe.launches import JoinError, launches, timed, totals
 from kpd.production.observe.observation import as_json, configs, is_current, key, write
 from kpd.production.observe.record import HEADER, UnreadableRecord, read_record
@@ -105,6 +105,15 @@ def test_the_file_is_what_a_task_is_made_of(tmp_path: Path) -> None:
     assert len(configs(seen, top=1)) == 1
 
 
+def test_a_table_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "saxpy.observed.json"
+    seen = observed("all", "two_phases")
+    [one] = seen.launches[:1]
+    with pytest.raises(ObservedError, match="1 launches has 16 MiB"):
+        write(path, replace(seen, launches=(replace(one, flags=("x" * (16 << 20),)),), parameters=()))
+    assert not path.exists()
+
+
 def test_slow_and_fast_launches_of_one_geometry_are_apart_above_the_ratio_that_is_given() -> None:
     seen = observed("all", "saxpy", kernel("saxpy"))
     names = {one.name.partition("_")[2]: one.scalars["n"] for one in configs(seen, spread=2.5) if "_" in one.name}
@@ -129,6 +138,9 @@ def test_an_observation_is_current_while_command_signature_and_source_are_the_sa
     for other in (("./other", "void saxpy(int n)", b"source"), ("./prover", "void saxpy(long n)", b"source"),
                   ("./prover", "void saxpy(int n)", b"changed")):  # fmt: skip
         assert not is_current(path, key(*other))
+    words = ("./prover", "void saxpy(int n)", b"source")
+    of = [("gpu1", "~/prover", "", {"N": "1"}), ("gpu1", "~/prover", "", {"N": "2"}), ("gpu2", "~/prover", "", {})]
+    assert len({key(*words, surroundings=one) for one in of}) == len(of)
     path.write_text("[")
     assert not is_current(path, wanted)
 

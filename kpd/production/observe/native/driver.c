@@ -151,7 +151,7 @@ void say_node(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS 
     int kernel = kernel_of(symbol_of(&l));
     char text[256];
     uint64_t id = 0;
-    if (!is_wanted(kernel))
+    if (!node_in_full(kernel))
         return;
     cuptiGetGraphNodeId(node, &id);
     snprintf(text, sizeof text, "N\t%p\t%llu\t%d", (void *)exec, (unsigned long long)id, kernel);
@@ -177,7 +177,7 @@ void say_nodes(CUgraphExec exec, CUgraph graph)
         else if (type == CU_GRAPH_NODE_TYPE_GRAPH && node_child && !node_child(nodes[i], &child))
             say_nodes(exec, child);
         else if ((int)type == 13) /* CU_GRAPH_NODE_TYPE_CONDITIONAL, which older headers lack */
-            say("W\tconditional\n");
+            warn_of("conditional");
     }
     free(nodes);
 }

@@ -20,6 +20,7 @@ typedef CUpti_ActivityKernel9 ran_t;
 #endif
 static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
 static int ending;
+static pid_t owner; /* a child made by fork has our callbacks and handlers, and neither our threads nor our record */
 
 static void launched(const CUpti_CallbackData *data, const struct launch *l, CUstream stream, const char *flags)
 {
@@ -93,7 +94,7 @@ static void launch_call(CUpti_CallbackId id, const CUpti_CallbackData *data)
         graph_launched(data, p);
         return;
     default: /* launches of CUDA 3, whose parameters were set by calls before, and of several devices at once */
-        say("W\t%s\n", data->functionName);
+        warn_of(data->functionName);
     }
 }
 
@@ -120,7 +121,7 @@ static void graph_call(CUpti_CallbackId id, const void *p)
         return;
     }
     default:
-        say("W\tgraph parameters\n");
+        warn_of("graph parameters");
     }
 }
 
@@ -140,6 +141,8 @@ static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_Callb
 {
     int kept = errno;
     (void)user;
+    if (getpid() != owner)
+        return;
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API && ((const CUpti_CallbackData *)given)->callbackSite == CUPTI_API_EXIT) {
         const CUpti_CallbackData *data = given;
         int of_graph = 0;
@@ -183,7 +186,7 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
                 (unsigned long long)r->graphNodeId, r->gridX, r->gridY, r->gridZ, r->blockX, r->blockY, r->blockZ);
     }
     if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped)
-        say("W\tdropped %zu\n", dropped);
+        warn_of("dropped records");
     free(buffer);
 }
 
@@ -215,6 +218,8 @@ static void start_flushing(void)
 
 static void at_end(void)
 {
+    if (getpid() != owner)
+        return;
     pthread_mutex_lock(&flushing);
     ending = 1;
     pthread_mutex_unlock(&flushing);
@@ -230,6 +235,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
     CUpti_SubscriberHandle us;
     if (atomic_exchange(&begun, 1) || !folder || !make_record(folder))
         return 1;
+    owner = getpid();
     find_driver();
     CUptiResult rc = cuptiSubscribe(&us, called, NULL);
     for (int i = 0; !rc && i < MANY_LAUNCHES + MANY_GRAPHS; i++)

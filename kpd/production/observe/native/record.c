@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOTS = 16384, SPARE = 1 << 20 };
+enum { SLOTS = 16384, SPARE = 1 << 20, WARNINGS = 64 };
 
 struct head *head;
 static char *lines;
 static const char *wanted = "";
 static uint64_t most = 10000;
-static struct { const char *symbol; int wanted; _Atomic uint64_t launches, runs; } kernels[KERNELS];
+static struct { const char *symbol; int wanted; _Atomic uint64_t launches, runs, nodes; } kernels[KERNELS];
 static int slots[SLOTS], known = 1; /* kernel 0 stands for all that have no room in the table */
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t of_graphs, full;
@@ -84,6 +84,21 @@ void say(const char *format, ...)
         append(text, length);
 }
 
+/* Tell once what cannot be had: a program may do it in each of its rounds. `what` must stay where it is. */
+void warn_of(const char *what)
+{
+    static _Atomic(const char *) told[WARNINGS];
+    for (int i = 0; i < WARNINGS; i++) {
+        const char *other = NULL;
+        if (atomic_compare_exchange_strong(&told[i], &other, what)) {
+            say("W\t%s\n", what);
+            return;
+        }
+        if (!strcmp(other, what))
+            return;
+    }
+}
+
 /* Whether a symbol may be the wanted kernel: its name, or a C++ name with its length and name in it. */
 static int may_be_wanted(const char *symbol)
 {
@@ -124,9 +139,14 @@ int kernel_of(const char *symbol)
     return found;
 }
 
-int is_wanted(int kernel)
+int node_in_full(int kernel)
 {
-    return kernels[kernel].wanted;
+    if (!kernels[kernel].wanted)
+        return 0;
+    if (atomic_fetch_add(&kernels[kernel].nodes, 1) < most)
+        return 1;
+    warn_of("graph nodes");
+    return 0;
 }
 
 int launch_in_full(int kernel)

@@ -37,10 +37,11 @@ extern struct head *head;
 int make_record(const char *folder);
 void append(const char *text, size_t length);
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void warn_of(const char *what);
 int kernel_of(const char *symbol);
-int is_wanted(int kernel);
 int launch_in_full(int kernel);
 int run_in_full(int kernel);
+int node_in_full(int kernel);
 int graph_in_full(void);
 
 /* A launch, or a node of a graph. A function can be given as a CUfunction or as a CUkernel. */
