@@ -1,7 +1,8 @@
 """Conducts comparisons of built tools: keeps the files that all runs start from, and queues one run after the other."""
 
+import json
 import random
-import shutil
+from dataclasses import asdict
 
 from kpd.agents import catalogue
 from kpd.engine.edits import hashes, present
@@ -12,7 +13,7 @@ from kpd.model.comparison import ComparisonStop, ToolComparison
 from kpd.model.comparisons import next_run, runs_of
 from kpd.model.side import Side
 from kpd.model.state import State
-from kpd.workspace.config import Config
+from kpd.workspace.config import AgentConfig, Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest
 from kpd.workspace.task import Task, copy_task, load_task, task_files
@@ -28,15 +29,17 @@ def drawn(trials: int, seed: int) -> tuple[Side, ...]:
 def keep_start(workspace: Workspace, task: Task, comparison: str) -> dict[str, str]:
     """Copy the task's folder for all runs of a new comparison; return its files (path → sha256). Raises TaskError."""
     copy = workspace.start_folder(task.name, comparison)
-    shutil.rmtree(copy, ignore_errors=True)  # of a daemon that was killed before the comparison was recorded
     copy_task(task.folder, copy)
     kept = load_task(copy)
     return hashes(present(copy, tuple(task_files(copy, kept.records))))
 
 
 def settings_digest(config: Config, agent: str) -> str:
-    """Return a digest of what config.toml says of a coding agent: its program, model, limits and dollars."""
-    return digest(repr(config.agents.get(agent)).encode())
+    """Return a digest of what config.toml sets of a coding agent: its program, model, limits and dollars."""
+    given = asdict(config.agents.get(agent, AgentConfig()))
+    usual = asdict(AgentConfig())
+    changed = {name: value for name, value in given.items() if value != usual[name]}
+    return digest(json.dumps(changed, sort_keys=True).encode())
 
 
 def queue_next(workspace: Workspace, config: Config, journal: Journal) -> None:

@@ -38,8 +38,8 @@ class Order(msgspec.Struct, frozen=True):
 
     `reads` and `writes` are absolute paths of a sandbox; without `confined` there is none. With `ports` the command has
     a network of its own, and the starter gets a listener on each of these ports there; None: it shares the network.
-    `grace_s` is the time between SIGTERM and SIGKILL. `most_processes`, `most_bytes` (of one
-    file) and `most_memory` (bytes of all its processes) end or stop it.
+    `grace_s` is the time between SIGTERM and SIGKILL. `most_processes`, `most_bytes` (of one file) and `most_memory`
+    (bytes of all its processes) end or stop it.
     """
 
     argv: tuple[str, ...]

@@ -141,6 +141,6 @@ def _handed(line: socket.socket, count: int) -> tuple[socket.socket, ...]:
     line.settimeout(STUCK_S)
     said, handed, _, _ = socket.recv_fds(line, len(HANDED), count)
     line.settimeout(None)
-    if said != HANDED:
+    if said != HANDED or len(handed) != count:
         raise OSError("this system has not given the network that was ordered")
     return tuple(socket.socket(fileno=each) for each in handed)

@@ -67,9 +67,9 @@ class Run:
     the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
     had ended: it goes on only to measure what a person brought back. `confinement` is what confines its candidates.
     `own_files` is what its task says of the files that it began with. `sanitizes`: its winners are provisional until
-    compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is
-    its place in a comparison: it works on a copy, has the tools named there, and leaves nothing in memory.
-    `task_text` are the operator's words on the task, for agents that are prompted.
+    compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is its place in a
+    comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
+    operator's words on the task, for agents that are prompted.
     """
 
     id: str

@@ -40,9 +40,9 @@ class AgentSession:
     """A session in brief, as its iteration has it: how its last turn ended, and all seconds so far.
 
     `refused` counts the wishes that were refused, `asks` are those that wait for an operator. `cutting`: an operator
-    has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration;
-    `toolsmith`: that work has begun, and has not ended. `online`: it shares
-    this machine's network; else `unreached` are the addresses outside of its hosts that it wanted to reach.
+    has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration; `toolsmith`: that
+    work has begun, and has not ended. `online`: it shares this machine's network; else `unreached` are the addresses
+    outside of its hosts that it wanted to reach.
     """
 
     id: str

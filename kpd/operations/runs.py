@@ -142,6 +142,7 @@ class SkipIteration(OnRun):
     """Give up the current iteration and continue."""
 
     name = "skip"
+    biases = True
     keys = (Key("skip", "x", "skip", "Run", rank=8),)
     emits = ("iteration_ended",)
     done = "{run} goes on without the iteration that was under way"
@@ -157,11 +158,14 @@ class SkipIteration(OnRun):
 
 
 class StopRun(OnRun):
-    """End the run now and kill its jobs."""
+    """End the run now and kill its jobs.
+
+    The comparison of a compared run ends with it: without that run nothing can be concluded.
+    """
 
     name = "stop"
     keys = (Key("stop", "S", "stop", "Run", rank=10),)
-    emits = ("run_ended",)
+    emits = ("run_ended", "comparison_stopped")
     done = "{run} is stopped; what was accepted stays"
 
 

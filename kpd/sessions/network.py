@@ -24,12 +24,15 @@ MOST_TOLD = 20
 HEAD_S = 10.0
 DIAL_S = 20.0
 IDLE_S = 900.0
-"""Seconds for a request to come, for a host to answer, and without a byte: a model may think for minutes."""
+RETRY_S = 1.0
+"""Seconds for a request to come, for a host to answer, without a byte (a model may think for minutes), and until the
+next try after a connection could not be taken."""
 CHUNK = 64 << 10
 PROXY_PORT = 3128
 URL = re.compile(r"https?://[^\s\"'<>,;\\]+")
 log = logging.getLogger(__name__)
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Reach:
     @property
     def env(self) -> dict[str, str]:
         """The variables by which programs find the proxy."""
-        url, near = f"http://127.0.0.1:{self.proxy_port}", "localhost,127.0.0.1,::1"
+        url, near = f"http://127.0.0.1:{self.proxy_port}", "localhost,127.0.0.1"  # the network has no listener on ::1
         found = {"HTTPS_PROXY": url, "HTTP_PROXY": url, "ALL_PROXY": url, "NO_PROXY": near}
         return {**found, **{name.lower(): value for name, value in found.items()}}
 
@@ -82,38 +85,57 @@ class AgentNetwork:
         self._refused = refused
         self._told: set[Endpoint] = set()
         self._open: set[asyncio.Task[None]] = set()
-        self._servers: list[asyncio.Server] = []
+        self._room = asyncio.Event()
+        self._accepting: list[asyncio.Task[None]] = []
+        self._listeners: Sequence[socket.socket] = ()
 
-    async def open(self, listeners: Sequence[socket.socket]) -> None:
+    def open(self, listeners: Sequence[socket.socket]) -> None:
         """Serve the listeners of the agent's network, which are those of `Reach.ports`, in this order."""
+        self._listeners = listeners
         for port, listener in zip(self._reach.ports, listeners, strict=True):
             to = self._reach.here.get(port)
             serve = self._proxied if to is None else partial(self._forwarded, to)
-            self._servers.append(
-                await asyncio.start_server(partial(self._accept, serve), sock=listener, limit=MOST_HEAD)
-            )
+            listener.setblocking(False)
+            self._accepting.append(asyncio.create_task(self._accept(listener, serve), name="network of an agent"))
 
     async def close(self) -> None:
-        for server in self._servers:
-            server.close()
-        for task in self._open:
+        tasks = (*self._accepting, *self._open)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for listener in self._listeners:
+            listener.close()
 
-    async def _accept(
-        self, serve: Callable[..., Awaitable[None]], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    async def _accept(self, listener: socket.socket, serve: Serve) -> None:
+        """Take connections while there is room for them; others wait in the system's queue."""
+        loop = asyncio.get_running_loop()
+        while True:
+            while len(self._open) >= MOST_OPEN:
+                self._room.clear()
+                await self._room.wait()
+            try:
+                connection, _ = await loop.sock_accept(listener)
+            except OSError as err:
+                log.debug("no connection of an agent could be taken: %r", err)
+                await asyncio.sleep(RETRY_S)
+                continue
+            task = asyncio.create_task(self._served(connection, serve), name="connection of an agent")
+            self._open.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._open.discard(task)
+        self._room.set()
+
+    async def _served(self, connection: socket.socket, serve: Serve) -> None:
         try:
-            if len(self._open) < MOST_OPEN:
-                self._open.add(task)
+            reader, writer = await asyncio.open_connection(sock=connection, limit=MOST_HEAD)
+            try:
                 await serve(reader, writer)
+            finally:
+                writer.close()
         except (OSError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError) as err:  # `close` cancels
             log.debug("a connection of an agent ended: %r", err)
-        finally:
-            self._open.discard(task)
-            writer.close()
 
     async def _forwarded(self, to: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _joined((reader, writer), await _dialled(to))
@@ -153,12 +175,24 @@ async def _answered(writer: asyncio.StreamWriter, status: str, why: str) -> None
         await writer.drain()
 
 
+def leads_here(ip: str) -> bool:
+    """Return whether an IP leads to this machine or its link; what goes to an own address has it as its source."""
+    if is_inside(ip):
+        return True
+    with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect((ip, 9))  # which sends nothing
+        except OSError:  # no way leads there
+            return False
+        return bool(asking.getsockname()[0] == ip)
+
+
 async def _dialled(to: Endpoint) -> Streams:
     """Connect to an address. Raises OSError, also where a name leads to this machine itself."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(DIAL_S):
         found = [each[4][0] for each in await loop.getaddrinfo(to.host, to.port, type=socket.SOCK_STREAM)]
-        outside = found if to.here or is_ip(to.host) else [ip for ip in found if not is_inside(str(ip))]
+        outside = found if to.here or is_ip(to.host) else [ip for ip in found if not leads_here(str(ip))]
         trouble = OSError("its name leads to this machine")
         for ip in dict.fromkeys(outside):
             try:

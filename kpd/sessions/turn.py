@@ -104,7 +104,7 @@ async def started(order: Order, folder: Path, network: AgentNetwork | None) -> K
     try:
         process = await KeptProcess.start(order, folder)
         if network is not None:
-            await network.open(process.listeners)
+            network.open(process.listeners)
         return process
     except OSError as err:
         raise Unavailable(f"{order.argv[0]} cannot be started: {err}", "kpd resume tries again") from err

@@ -117,7 +117,9 @@ def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
 
 
 async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
-    """End the run now and kill what it is running; return once it has ended."""
+    """End the run now and kill what it is running; return once it has ended. With it ends its comparison."""
+    if (place := target.compared) is not None and not engine.journal.state.comparisons[place.of].stopped:
+        engine.journal.emit(e.ComparisonStopped(place.of, "operator", by))
     loop = engine.scheduler.loops.get(target.id)
     if loop is not None:
         loop.control.interrupt("stop", by)

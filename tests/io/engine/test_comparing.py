@@ -12,7 +12,7 @@ import pytest
 from kpd.daemon.commands import carry_out
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
-from kpd.engine.comparing import drawn, queue_next
+from kpd.engine.comparing import drawn, queue_next, settings_digest
 from kpd.engine.engine import Engine
 from kpd.model import events as e
 from kpd.model.causes import Flagged, IterationsUsed
@@ -151,7 +151,7 @@ async def test_no_comparison_passes_by_the_review_gate(engine: Engine) -> None:
     assert (engine.journal.state.comparisons["c1"].stopped, len(engine.journal.state.runs)) == ("settings", 0)
 
 
-@pytest.mark.parametrize("why", ["settings", "tools", "operator"])
+@pytest.mark.parametrize("why", ["settings", "tools", "operator", "run"])
 async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(engine: Engine, why: str) -> None:
     one = (await compare(engine))["comparison"]
     begin_next(engine)
@@ -159,8 +159,11 @@ async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(eng
         engine.config = replace(engine.config, agents={"mine": AgentConfig(exec=("other",))})
     elif why == "tools":
         engine.journal.emit(e.ToolQuarantined("lint", GOOD, "it hangs", "ada"))
-    else:
+    elif why == "operator":
         await carry_out(engine, "stop_comparison", {"comparison": one}, "ada")
+    else:
+        await carry_out(engine, "stop", {"run": "r1"}, "ada")
+        why = "operator"
     if why != "operator":
         end_run(engine, "r1")
     begin_next(engine)
@@ -174,7 +177,12 @@ async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(eng
 async def test_nobody_interferes_with_a_run_of_a_comparison(engine: Engine) -> None:
     await compare(engine)
     begin_next(engine)
-    for verb, args in (("steer", {"text": "x"}), ("budget", {"iterations": 3}), ("agent", {"agent": "sweep"})):
+    for verb, args in (
+        ("skip", {}),
+        ("steer", {"text": "x"}),
+        ("budget", {"iterations": 3}),
+        ("agent", {"agent": "sweep"}),
+    ):
         with pytest.raises(DaemonError, match="nobody interferes with trial 1 of c1") as refused:
             await carry_out(engine, verb, {"run": "r1", **args}, "ada")
         assert refused.value.remedy == "kpd compare stop c1 ends the comparison"
@@ -200,6 +208,14 @@ async def test_a_winner_that_is_held_is_a_persons_once_the_comparison_is_over(en
     assert not engine.journal.state.runs["r1"].held
     with pytest.raises(DaemonError, match="nobody interferes"):
         await carry_out(engine, "rollback", {"iteration": "r1.1"}, "ada")
+
+
+def test_the_digest_of_settings_is_that_of_what_is_set(engine: Engine) -> None:
+    config = engine.config
+    empty = replace(config, agents={"claude-code": AgentConfig()})
+    assert settings_digest(config, "claude-code") == settings_digest(empty, "claude-code"), "a preset as it is"
+    dearer = replace(config, agents={"claude-code": AgentConfig(usd=3.0)})
+    assert settings_digest(config, "claude-code") != settings_digest(dearer, "claude-code")
 
 
 def test_the_order_is_drawn_anew_for_each_seed_and_balanced() -> None:

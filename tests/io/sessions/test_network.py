@@ -19,6 +19,7 @@ from kpd.workspace.endpoints import Endpoint
 from tests.places import READS
 
 Say = Callable[[bytes], Awaitable[bytes]]
+CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 TRIES = """
 import json, os, socket, sys, urllib.request
@@ -96,16 +97,22 @@ async def test_an_agent_reaches_its_service_and_nothing_else(tmp_path: Path, ser
 
 
 @pytest.fixture
-async def say(service: int) -> AsyncIterator[Say]:
-    """Sends bytes to a proxy, and returns all that it answers."""
+async def proxy(service: int) -> AsyncIterator[tuple[str, int]]:
+    """A proxy, by which the service can be reached; yields its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     reach = Reach(frozenset({Endpoint("127.1", service), Endpoint("127.0.0.1", service)}))
     way = AgentNetwork(reach, lambda to: None)
-    await way.open((listener, socket.create_server(("127.0.0.1", 0))))
-    address = listener.getsockname()
+    way.open((listener, socket.create_server(("127.0.0.1", 0))))
+    yield listener.getsockname()
+    await way.close()
+
+
+@pytest.fixture
+def say(proxy: tuple[str, int]) -> Say:
+    """Sends bytes to a proxy, and returns all that it answers."""
 
     async def said(request: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection(*address)
+        reader, writer = await asyncio.open_connection(*proxy)
         writer.write(request)
         try:
             async with asyncio.timeout(10.0):
@@ -115,8 +122,7 @@ async def say(service: int) -> AsyncIterator[Say]:
         finally:
             writer.close()
 
-    yield said
-    await way.close()
+    return said
 
 
 async def test_a_connected_client_speaks_for_itself(say: Say, service: int) -> None:
@@ -132,18 +138,49 @@ async def test_a_name_that_leads_to_this_machine_is_no_service(say: Say, service
 
 
 async def test_garbage_a_long_head_and_silence_have_an_end(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "HEAD_S", 0.2)
     assert (await say(b"\x00\xff\r\n\r\n")).startswith(b"HTTP/1.1 400")
     assert await say(b"CONNECT " + bytes(network.MOST_HEAD + 1)) == b""
+    monkeypatch.setattr(network, "HEAD_S", 0.2)
     assert await say(b"CONNECT") == b""
 
 
-async def test_connections_are_limited_and_idle_ones_end(
-    say: Say, service: int, monkeypatch: pytest.MonkeyPatch
+async def test_an_idle_connection_ends(say: Say, service: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "IDLE_S", 0.2)
+    assert await say(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % service) == CONNECTED
+
+
+async def test_a_connection_waits_until_there_is_room(
+    proxy: tuple[str, int], service: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network, "IDLE_S", 0.5)
     monkeypatch.setattr(network, "MOST_OPEN", 2)
-    connect = b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % service
-    found = await asyncio.gather(*(say(connect) for _ in range(3)))
-    assert sorted(len(each) for each in found) == [0, 39, 39], "the third is not served, the others end"
-    assert (await say(connect))[:12] == b"HTTP/1.1 200", "there is room again"
+    found = []
+    for nth in range(4):
+        reader, writer = await asyncio.open_connection(*proxy)
+        writer.write(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % service)
+        found.append((reader, writer))
+        if nth < 2:
+            assert await reader.readexactly(len(CONNECTED)) == CONNECTED
+    waiting = [asyncio.create_task(reader.readexactly(len(CONNECTED))) for reader, _ in found[2:]]
+    done, _ = await asyncio.wait(waiting, timeout=0.3)
+    assert len(done) < 2, "one may have been taken while there was room"
+    for _, writer in found[:2]:
+        writer.close()
+    async with asyncio.timeout(10.0):
+        assert await asyncio.gather(*waiting) == [CONNECTED, CONNECTED]
+    for _, writer in found[2:]:
+        writer.close()
+
+
+def test_an_address_of_this_machine_leads_here_and_another_does_not() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(("192.0.2.1", 9))
+        except OSError:
+            pytest.skip("this machine has no address but those of its loopback")
+        own = asking.getsockname()[0]
+    assert not own.startswith("127.")
+    assert network.leads_here(own) and network.leads_here("::1") and not network.leads_here("192.0.2.1")
+
+
+def test_a_service_on_the_other_loopback_goes_by_the_proxy() -> None:
+    assert "::1" not in Reach(frozenset({Endpoint("::1", 8000)})).env["NO_PROXY"]
