@@ -121,7 +121,11 @@ def test_nobody_else_imports_the_inside_of_the_helper() -> None:
     }
     host = "kpd.measure.python.host"
     far = {f"kpd.production.far.{name}" for name in ("disk", "main", "restore", "switch")}
-    assert users == {"kpd.measure.command.runner", *(f"{host}.{name}" for name in ("calls", "main", "worker")), *far}
+    assert users == {
+        "kpd.measure.command.runner",
+        *(f"{host}.{name}" for name in ("ahead", "calls", "main", "spare", "worker")),
+        *far,
+    }
 
 
 def test_only_the_verbs_that_start_it_know_the_ui() -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+import signal
 import sys
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from kpd.hosts.helper.children import DIE_WITH_PARENT, prctl
 from kpd.measure.python.host.harness import HarnessError
 
 AHEAD = 8  # children at once
@@ -26,22 +28,35 @@ def alone() -> None:
         sys.modules["torch"].set_num_threads(1)
 
 
-def computed(functions: Iterable[Callable[[], Any]], forks: bool) -> Iterator[Any]:
+def computed(functions: Iterable[Callable[[], Any]], forks: bool) -> Generator[Any]:
     """Yield what the functions return, in their order; with `forks` the first ones begin at once, each in a child.
 
-    Raises what a function raises, and HarnessError. Without `forks` each is called when its result is wanted.
+    Raises what a function raises, and HarnessError. Without `forks` each is called when its result is wanted. Children
+    whose results nobody wants are killed when the generator is closed.
     """
     rest = iter(functions)
     if not forks:
         return (function() for function in rest)
-    return _collected(deque(map(_begun, islice(rest, AHEAD))), rest)
+    collected = _collected(rest)
+    next(collected)
+    return collected
 
 
-def _collected(begun: deque[tuple[int, int]], rest: Iterator[Callable[[], Any]]) -> Iterator[Any]:
-    while begun:
-        found = _result(*begun.popleft())
-        begun.extend(map(_begun, islice(rest, 1)))
-        yield found
+def _collected(rest: Iterator[Callable[[], Any]]) -> Generator[Any]:
+    """Begin the first ones; yield None, and then the results."""
+    begun: deque[tuple[int, int]] = deque()
+    try:
+        begun.extend(map(_begun, islice(rest, AHEAD)))
+        yield None
+        while begun:
+            found = _result(*begun.popleft())
+            begun.extend(map(_begun, islice(rest, 1)))
+            yield found
+    finally:
+        for pid, file in begun:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(file)
 
 
 def _begun(function: Callable[[], Any]) -> tuple[int, int]:
@@ -52,6 +67,7 @@ def _begun(function: Callable[[], Any]) -> tuple[int, int]:
         return pid, file
     try:
         try:
+            prctl(DIE_WITH_PARENT, signal.SIGKILL)
             if "torch" in sys.modules:
                 sys.modules["torch"].set_num_threads(max(1, len(os.sched_getaffinity(0)) // AHEAD))
             found = (True, function())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -31,13 +31,13 @@ class Judging:
         self.harness, self.rule, self.later = harness, rule, later
         self.waiting: list[CallResult] = []
 
-    def add(self, result: CallResult) -> Iterator[CallVerdict]:
+    def add(self, result: CallResult) -> Generator[CallVerdict]:
         """Take a result; yield the verdicts of all that have waited long enough. Raises HarnessError."""
         self.waiting.append(result)
         if not self.later or sum(one.size for one in self.waiting) > MOST_HELD:
             yield from self.verdicts()
 
-    def verdicts(self) -> Iterator[CallVerdict]:
+    def verdicts(self) -> Generator[CallVerdict]:
         """Yield the verdicts of all results that wait. Raises HarnessError."""
         results, self.waiting = self.waiting, []
         yield from computed((partial(judged, self.harness, self.rule, one) for one in results), self.later)

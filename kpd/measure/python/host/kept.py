@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ COMPILED = Path("compiled")
 KEPT = "out/compiled.zip"
 GIVEN = "KPD_COMPILED"  # the paths of such archives, with colons between
 MOST = 256 << 20  # bytes
+LEAST = 4096  # bytes that a file counts as, however small it is
 
 
 def folder(kernel: str) -> str:
@@ -30,12 +32,35 @@ def unpack() -> None:
 
 
 def pack(kernel: str) -> str:
-    """Keep what has been compiled for a kernel; return the archive's sha256, empty where there is nothing to keep."""
-    found = Path(folder(kernel), "triton_cache_dir")
-    files = [one for one in sorted(found.rglob("*")) if one.is_file() and not one.is_symlink()]
-    if not files or sum(one.stat().st_size for one in files) > MOST:
+    """Keep what has been compiled for a kernel; return the archive's sha256.
+
+    It is empty where there is nothing to keep, or a candidate has made of it what cannot be kept.
+    """
+    try:
+        found = _found(Path(folder(kernel), "triton_cache_dir"))
+        if not found:
+            return ""
+        with zipfile.ZipFile(KEPT, "w") as archive:
+            for name, content in sorted(found.items()):
+                archive.writestr(zipfile.ZipInfo(name), content)
+    except (OSError, ValueError, RecursionError):
         return ""
-    with zipfile.ZipFile(KEPT, "w") as archive:
-        for one in files:
-            archive.write(one, one.relative_to(COMPILED))
     return hashlib.sha256(Path(KEPT).read_bytes()).hexdigest()
+
+
+def _found(wanted: Path) -> dict[str, bytes]:
+    """Read the files below `wanted`, by their names in an archive. No link is followed. Raises OSError, ValueError."""
+    found, room = {}, MOST
+    for root, _, names, at in os.fwalk(COMPILED):  # a kernel could replace all below it, but not the folder itself
+        if wanted not in (Path(root), *Path(root).parents):
+            continue
+        for name in names:
+            if not stat.S_ISREG(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                continue
+            with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at), "rb") as file:
+                content = file.read(room + 1)
+            room -= max(len(content), LEAST)
+            if room < 0:
+                raise ValueError(f"{wanted} has more than {MOST >> 20} MiB")
+            found[str(Path(root, name).relative_to(COMPILED))] = content
+    return found

@@ -17,9 +17,12 @@ import contextlib
 import gc
 import json
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
@@ -29,11 +32,10 @@ from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import NotStarted
-from kpd.measure.python.host.session import RunnerCommand, line, on_gpu
-from kpd.measure.python.host.spare import Spare, fork
+from kpd.measure.python.host.session import ContestTurn, RunnerCommand, line, on_gpu
+from kpd.measure.python.host.spare import DUMPABLE, Spare, fork
 
-DUMPABLE = 4
-MOST_WORKERS = 2  # of one command
+WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others
 
 
 def say(report: dict[str, Any]) -> None:
@@ -53,26 +55,31 @@ def main(arguments: list[str]) -> int:
             for name in ("numpy", "torch", "triton"):
                 with contextlib.suppress(ImportError):  # told when harness.py or a kernel imports it
                     __import__(name)
-            kept.unpack()
             gc.collect()
             gc.freeze()  # no process that is forked from this one has to look at these objects again
     if verb == "roofline":
         say(roofline.measured())
         return 0
+    prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth will be in it
     if verb == "times":
         return times(settings, marks, *rest)
-    return command(settings, marks, [] if verb == "describe" else [fork() for _ in range(MOST_WORKERS)], verb, rest)
+    kept.unpack()
+    return command(settings, marks, [fork() for _ in range(WORKERS.get(verb, 1))], verb, rest)
 
 
 def command(
-    settings: dict[str, str], marks: Marks, spares: list[Spare], verb: str, rest: list[str], told: int = -1
+    settings: dict[str, str],
+    marks: Marks,
+    spares: list[Spare],
+    verb: str,
+    rest: list[str],
+    order: ContestTurn | None = None,
 ) -> int:
-    """Do what is asked for, and return the exit status. A byte to `told` tells that it has its turn to measure."""
-    prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth are in it
+    """Do what is asked for, in its order where it is a process of a contest. Return the exit status."""
     if on_gpu():
         alone()
     try:
-        session = RunnerCommand(settings, marks, spares, told)
+        session = RunnerCommand(settings, marks, spares, order)
         if verb == "describe":
             say(session.harness.described())
             return 0
@@ -96,14 +103,18 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
     before it reads its line.
     """
     before = 0
+    measuring, reporting = os.memfd_create("measuring"), os.memfd_create("reporting")
     for _ in range(int(processes)):
         ready, told = os.pipe()
         pid = os.fork()
         if pid == 0:
-            spares = [fork()]
-            settings["seed"], order, both = line().split()[:3]
-            sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
-            status = command(settings, marks, spares, "time", [*sides, order, quads, limit_ms], told)
+            with own_folder():
+                spares = [fork()]
+                settings["seed"], first, both = line().split()[:3]
+                sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
+                arguments = [*sides, first, quads, limit_ms]
+                order = ContestTurn(measuring, reporting, told)
+                status = command(settings, marks, spares, "alone" if both == "a" else "time", arguments, order)
             sys.stdout.flush()
             os._exit(status)
         marks.clear()
@@ -117,6 +128,19 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
     return ended(before)
 
 
+@contextlib.contextmanager
+def own_folder() -> Iterator[None]:
+    """Work in a folder where no other process of the job writes, with what earlier jobs have kept; remove it after."""
+    folder = tempfile.mkdtemp(prefix="process", dir=Path.cwd())
+    os.chdir(folder)
+    kept.unpack()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RecursionError):  # it may be as deep as a kernel likes
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def ended(pid: int) -> int:
     """Wait for a process, and return its exit status as a shell does."""
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -128,7 +152,7 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "bounds": checking.bounds,
     "repeat": checking.repeat,
     "time": timing.time_both,
-    "alone": timing.time_both,
+    "alone": timing.time_incumbent,
     "fresh": timing.fresh,
     "run": profiled.run,
 }

@@ -12,10 +12,11 @@ import sys
 import tempfile
 import zipfile
 from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
@@ -44,18 +45,39 @@ def line() -> str:
     return found.decode().strip()
 
 
-class RunnerCommand:
-    """A command's settings, harness and workers."""
+class ContestTurn(NamedTuple):
+    """What keeps the processes of a contest in order, as descriptors, which no worker has.
 
-    def __init__(self, settings: dict[str, str], marks: Marks, spares: list[Spare], told: int = -1) -> None:
+    A process has a lock of `measuring`, and then one of `reporting`; a byte to `told` tells that it has the first.
+    """
+
+    measuring: int
+    reporting: int
+    told: int
+
+
+def locked(file: int) -> int:
+    """Lock a file of memory that other processes have, too, and return the descriptor that has the lock."""
+    own = os.open(f"/proc/self/fd/{file}", os.O_RDWR)  # through an inherited one all would have one lock together
+    fcntl.flock(own, fcntl.LOCK_EX)
+    return own
+
+
+class RunnerCommand:
+    """A command's settings, harness and workers. With an `order` it is a process of a contest."""
+
+    def __init__(
+        self, settings: dict[str, str], marks: Marks, spares: list[Spare], order: ContestTurn | None = None
+    ) -> None:
         self.settings = settings
         self.spares = spares
-        self.told = told
+        self.order = order
         self.gpu = on_gpu()
+        self.ahead = self.gpu or order is not None
         self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = self._rule()
-        self.judging = Judging(self.harness, self.rule, later=self.gpu)
+        self.judging = Judging(self.harness, self.rule, later=self.ahead)
         self.marks = Marks(marks)
         self.workers: list[Worker] = []
         self.folders: list[str] = []
@@ -71,19 +93,20 @@ class RunnerCommand:
         """Return the secret seed, which is the first line of stdin where no setting tells it."""
         return int(self.settings.get("seed") or line() or "0", 16)
 
-    def drawing(self, calls: Iterable[tuple[str, str, int]], rng: random.Random) -> Iterator[CaseInputs]:
+    def drawing(self, calls: Iterable[tuple[str, str, int]], rng: random.Random) -> Generator[CaseInputs]:
         """Draw inputs that nobody has seen, for so many calls of a case with a kind of inputs. Raises HarnessError.
 
-        On a GPU other processes draw them, ahead of time.
+        On a GPU, and in a process of a contest that was forked, children draw them, ahead of time.
         """
         seeded = [(case, [rng.getrandbits(62) for _ in range(count)], kind) for case, kind, count in calls]
-        return self._waited(computed((partial(self.harness.drawn, *one) for one in seeded), self.gpu), len(seeded))
+        return self._waited(computed((partial(self.harness.drawn, *one) for one in seeded), self.ahead), len(seeded))
 
-    def _waited(self, drawn: Iterator[CaseInputs], count: int) -> Iterator[CaseInputs]:
-        for _ in range(count):
-            with self.marks.of("draw"):
-                found = next(drawn)
-            yield found
+    def _waited(self, drawn: Generator[CaseInputs], count: int) -> Generator[CaseInputs]:
+        with contextlib.closing(drawn):
+            for _ in range(count):
+                with self.marks.of("draw"):
+                    found = next(drawn)
+                yield found
 
     def worker(self, kernels: dict[str, str]) -> Worker:
         """Start a worker that has loaded these kernels, by side and in this order. Raises KernelProblem, NotStarted."""
@@ -125,17 +148,17 @@ class RunnerCommand:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Let only one process of the job run the block at a time, and report in this order, on a GPU."""
-        with Path("turn").open("w") as file:
-            if self.gpu:
-                with self.marks.of("turn"):
-                    fcntl.flock(file, fcntl.LOCK_EX)
-            if self.told >= 0:
-                os.write(self.told, b".")
+        """Let only one process of a contest run the block at a time, and report in this order."""
+        if self.order is None:
             yield
-            if self.gpu:
-                self.reporting = Path("reporting").open("w")  # noqa: SIM115 - until this process ends
-                fcntl.flock(self.reporting, fcntl.LOCK_EX)
+            return
+        with self.marks.of("turn"):
+            own = locked(self.order.measuring)
+        os.write(self.order.told, b".")
+        yield
+        locked(self.order.reporting)  # until this process ends
+        fcntl.flock(own, fcntl.LOCK_UN)  # children may have the descriptor, too
+        os.close(own)
 
     def spent(self) -> dict[str, float]:
         """Return where the time has gone, in seconds by part: its own parts, and the requests to workers."""

@@ -10,11 +10,11 @@ import contextlib
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kpd.measure.python.host.calling import CallSets, KernelProblem
+from kpd.measure.python.host.calling import SIDES, CallSets, KernelProblem
 from kpd.measure.python.host.judging import CallVerdict
 from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.session import RunnerCommand, WorkerCase
@@ -52,8 +52,28 @@ TICKS = "cpu "
 
 
 def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
-    """Time each case in both kernels. Returns the report of a process."""
-    return _timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", lambda work: _case(work, int(quads)))
+    """Time each case in both kernels. Returns the report of a process. Are they the same, it is the candidate."""
+    with _only("b" if Path(a).read_bytes() == Path(b).read_bytes() else ""):
+        return _timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", lambda work: _case(work, int(quads)))
+
+
+def time_incumbent(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
+    """Do the same where both are the incumbent, which was accepted before: its results are not looked at."""
+    with _only("a"):
+        return _timed(
+            session, {"a": a, "b": b}, order, float(limit_ms), "timed", lambda work: _case(work, int(quads), True)
+        )
+
+
+@contextlib.contextmanager
+def _only(side: str) -> Iterator[None]:
+    """Blame one side for each problem, as both have its kernel; none: as it is. Raises KernelProblem."""
+    try:
+        yield
+    except KernelProblem as err:
+        if side:
+            err.report["who"] = SIDES[side]
+        raise
 
 
 def _timed(
@@ -85,18 +105,20 @@ def _timed(
     return {"cases": cases, "problem": None, "spent": session.spent()}
 
 
-def refuse_wrong(verdicts: Iterator[CallVerdict], when: str = "timed") -> None:
+def refuse_wrong(verdicts: Generator[CallVerdict], when: str = "timed") -> None:
     """Raise KernelProblem for the first result that is wrong."""
-    for one in verdicts:
-        if one.problem is not None:
-            raise one.problem.at(one.case, one.kind, when)
+    with contextlib.closing(verdicts):
+        for one in verdicts:
+            if one.problem is not None:
+                raise one.problem.at(one.case, one.kind, when)
 
 
-def _case(work: WorkerCase, quads: int) -> dict[str, Any]:
+def _case(work: WorkerCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     with work.session.marks.of("ready"):
         calls, rounds = ready(work)
     count, how = len(calls.drawn), batching(work.worker.gpu)
-    first = [batch(work, calls, side, rounds, 1.0)[0] for side in "ab"]
+    compared = dict.fromkeys("ab", 0.0) if trusted else how.compared
+    first = [batch(work, calls, side, rounds, float(not trusted))[0] for side in "ab"]
     stolen = _stolen()
     times: dict[str, list[int]] = {"a": [], "b": []}
     lost = again = 0
@@ -105,9 +127,9 @@ def _case(work: WorkerCase, quads: int) -> dict[str, Any]:
     while len(times["a"]) < 2 * wanted:
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(times["a"]) // 2 % 2 else "abba":
-            spent, waited = batch(work, calls, side, rounds, how.compared[side])
+            spent, waited = batch(work, calls, side, rounds, compared[side])
             while waited > LOST_SHARE * spent and again < AGAIN * wanted:
-                spent, waited = batch(work, calls, side, rounds, how.compared[side])
+                spent, waited = batch(work, calls, side, rounds, compared[side])
                 again += 1
             times[side].append(spent)
             lost += waited
@@ -208,6 +230,7 @@ def _fresh(work: WorkerCase, share: float) -> dict[str, Any]:
             compared += looks
             spent += taken
             times[side].append(taken)
+    drawing.close()
     return {"reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"]}
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -10,7 +11,7 @@ from kpd.measure.python.host.ahead import AHEAD, computed
 from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
 from tests.support.measure.measured import local_host
-from tests.support.measure.python_tasks import built, ready, small_task
+from tests.support.measure.python_tasks import RIGHT, built, ready, small_task
 
 
 @pytest.mark.parametrize("forks", [False, True])
@@ -33,6 +34,16 @@ def test_a_child_that_is_killed_is_told_of() -> None:
         next(computed([lambda: os.kill(os.getpid(), signal.SIGKILL)], True))
 
 
+@pytest.mark.parametrize("taken", [0, 1])
+def test_children_whose_results_nobody_wants_are_killed(taken: int) -> None:
+    found = computed([lambda number=number: time.sleep(number and 600) for number in range(2 * AHEAD)], True)
+    for _ in range(taken):
+        next(found)
+    found.close()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
 @pytest.mark.asyncio
 async def test_processes_that_are_forked_from_one_time_as_others_do(tmp_path) -> None:
     async with local_host(tmp_path / "host") as host:
@@ -49,3 +60,36 @@ async def test_processes_that_are_forked_from_one_time_as_others_do(tmp_path) ->
         wrong = await built(bench, {"kernel.py": "def kernel(a, b):\n    return a + b"})
         with pytest.raises(CheckFailed, match=r"out.* should be"):
             _ = [one async for one in bench.time(own, wrong, "wrong", 0, 3, print)]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("forks", [False, True])
+async def test_with_one_kernel_on_both_sides_nobody_is_blamed_for_the_other(tmp_path, forks: bool) -> None:
+    """An incumbent alone is not looked at, as it was accepted before; a candidate alone is the candidate."""
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", forks)
+        own = await built(bench)
+        wrong = await built(bench, {"kernel.py": "def kernel(a, b):\n    return (a + b).astype(a.dtype)"})
+        found = await bench.audit(wrong, own, lambda what: f"audit-{what}", print)
+        assert len(found.alone) >= 4
+        with pytest.raises(CheckFailed) as caught:
+            _ = [one async for one in bench.time(wrong, wrong, "same", 0, 1, print)]
+        assert not caught.value.wrong.by_incumbent
+
+
+@pytest.mark.asyncio
+async def test_a_forked_worker_has_neither_locks_nor_the_folder_of_others(tmp_path) -> None:
+    looks = (
+        "import os, stat\n"
+        "for number in range(3, 1024):\n"
+        "    try: found = os.fstat(number)\n"
+        "    except OSError: continue\n"
+        "    assert found.st_size or not stat.S_ISREG(found.st_mode), number\n"
+        "assert all(name.startswith('kernel') for name in os.listdir('.')), os.listdir('.')\n"
+    )
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        own, curious = await built(bench), await built(bench, {"kernel.py": f"{looks}{RIGHT}"})
+        assert len([one async for one in bench.time(own, curious, "curious", 0, 3, print)]) == 3

@@ -1,5 +1,8 @@
 """Candidates that are no kernels: what each comes to, and that the next one is judged as if they had never been."""
 
+import contextlib
+from pathlib import Path
+
 import pytest
 
 from kpd.measure.bench import CheckFailed
@@ -56,12 +59,25 @@ UNREADABLE = {
 }
 
 
+def processes(folder: Path) -> list[bytes]:
+    """The command lines of all processes that name the folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            found.append(process.read_bytes())
+    return sorted(line for line in found if bytes(folder) in line)
+
+
 @pytest.fixture(scope="module", name="bench")
 async def _bench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bad")
     toml = TOML.replace("seeds = 1", "seeds = 1\nlimit_s = 10").replace('"normal", "large"', '"normal"')
     async with local_host(folder / "host") as host:
-        yield await ready(host, small_task(folder, toml=toml))
+        bench = await ready(host, small_task(folder, toml=toml))
+        assert (await bench.check(await built(bench), "check-first", print)).worst <= 1
+        before = processes(folder)
+        yield bench
+        assert processes(folder) == before
 
 
 @pytest.mark.parametrize("what", BAD)
