@@ -30,6 +30,8 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 
+Row = dict[str, object]
+
 
 class NoPlaces(dict[str, str]):
     """Stands for the folders that an attack would write to: there are none here."""
@@ -38,19 +40,19 @@ class NoPlaces(dict[str, str]):
         return f"/nonexistent/{place}"
 
 
-async def of_task(host: Host, name: str, kernels: list[Kernel], until: float) -> list[dict[str, object]]:
-    """Look at the kernels of one task, one after another; none is begun after `until`."""
+async def of_task(host: Host, name: str, kernels: list[Kernel], until: float, errors: Counter[str]) -> list[Row]:
+    """Look at the kernels of one task, one after another, and count errors by tool; none is begun after `until`."""
     task = load_task(shipped("tasks") / name)
     bench = await prepare(host, task, await found_device(host, task), silent)
     original = read_files(task.folder, task.editable)[task.editable[0]].decode()
     built = await asyncio.gather(
         *(_built(bench, kernel, task.editable, original) for kernel in kernels), return_exceptions=True
     )
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for kernel, job in zip(kernels, built, strict=True):
         if time.monotonic() > until:
             break
-        row: dict[str, object] = {"kernel": kernel.name, "class": kernel.kind, "task": name}
+        row: Row = {"kernel": kernel.name, "class": kernel.kind, "task": name}
         if isinstance(job, BuildError):
             row["failed"] = str(job)
         elif isinstance(job, BaseException):
@@ -59,6 +61,7 @@ async def of_task(host: Host, name: str, kernels: list[Kernel], until: float) ->
             for tool in TOOLS:
                 report = await bench.sanitize(job, tool, f"{tool}-{kernel.name}", MOST_S, silent)
                 row[tool] = asdict(report)
+                errors[tool] += bool(report.errors)
         rows.append(row)
         print(json.dumps(row), file=sys.stderr, flush=True)
     return rows
@@ -82,15 +85,15 @@ async def main() -> None:
         wanted = kernel.kind in (args.kinds or ["honest"]) and args.only in (None, kernel.name)
         if wanted and kernel.task in (args.tasks or [kernel.task]):
             tasks[kernel.task].append(kernel)
+    errors: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="kpd-sanitizers-") as folder:
         host = Host("local", PurePosixPath(folder), Local(), leases=f"{folder}/leases")
         await host.connect()
         try:
-            rows = [row for name, kernels in tasks.items() for row in await of_task(host, name, kernels, until)]
+            rows = [row for name, kernels in tasks.items() for row in await of_task(host, name, kernels, until, errors)]
             device = (await host.probe())["gpus"][0].name
         finally:
             await host.close()
-    errors = Counter(tool for row in rows for tool in TOOLS if tool in row and row[tool]["errors"])  # type: ignore[index]
     print(json.dumps({"device": device, "kernels": len(rows), "with_errors": errors, "rows": rows}, indent=1))
 
 

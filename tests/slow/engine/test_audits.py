@@ -34,7 +34,8 @@ def test_a_gain_is_audited_before_it_is_accepted(daemon: RealDaemon, workspace: 
     save(kernel(workspace), honest)
     daemon.until_event("iteration_ended", iteration=2, outcome="accepted")
     audited = daemon.query("show", iteration="r1.2")["detail"]["judged"]["audited"]
-    assert audited["fresh"]["low"] > 20
+    assert audited["fresh"]["low"] <= audited["fresh"]["pct"] <= audited["fresh"]["high"]
+    assert audited["fresh"]["high"] > 20, "half the work is left, however busy the machine is"
     assert "calls of each kernel on fresh inputs" in audited["text"]
     assert daemon.query("show", iteration="r1.2")["detail"]["judged"]["repeats"] >= 6
     assert (workspace.iteration_folder("scale", "r1", 2) / "repeats.json").is_file()

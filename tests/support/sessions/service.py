@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +13,7 @@ Step = str | tuple[str, dict[str, Any]]
 """A text to say, or a tool's name with its arguments."""
 
 
-class ScriptedService:
+class ScriptedService(ABC):
     """`steps` are the answers to the main questions, which are in `asked`; `keys` are those that came with questions.
 
     The answer to the question number `hold_at` waits for `go_on`.
@@ -32,9 +33,9 @@ class ScriptedService:
         """Whether a question is one of the conversation, and not for a title or a summary."""
         return bool(body.get("tools"))
 
+    @abstractmethod
     def answer(self, path: str, body: dict[str, Any]) -> tuple[str, bytes]:
         """The type and the content of the answer to a question."""
-        raise NotImplementedError
 
     def listed(self) -> dict[str, Any]:
         """What is answered where nothing is asked of a model."""
