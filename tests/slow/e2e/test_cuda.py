@@ -132,7 +132,7 @@ def test_a_winner_is_provisional_until_compute_sanitizer_has_seen_it(
     assert daemon.until_event("iteration_ended", iteration=2)["body"]["outcome"] == "accepted"
     told = daemon.until_event("sanitized", iteration=2)["body"]
     assert told["reports"][-1]["errors"] == 1
-    assert (told["fault"]["kind"], told["fault"]["wrong"]["tool"]) == ("incorrect", "racecheck")
+    assert (told["fault"]["kind"], told["fault"]["wrong"]["what"]["tool"]) == ("incorrect", "racecheck")
     gave_way = daemon.until_event("gave_way", unheld=2)["body"]
     assert (gave_way["iteration"], gave_way["why"]) == (1, "sanitizer")
     assert (tmp_path / "asked").read_text().split()[-2:] == ["racecheck", "racecheck"], "the baseline, too"
