@@ -31,6 +31,7 @@ from kpd.model.verdicts import Gain, Verdict
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
+from tests.support.patience import PATIENCE_S
 
 WIDE = CaseTime("wide", 10.0, 20.0, 50.0, low_pct=48.0, high_pct=52.0)
 FASTER = Verdict("faster", Gain(5.0, 4.0, 6.0), 5, True, "told", told="faster beyond doubt")
@@ -96,7 +97,7 @@ async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
 async def heard(process: asyncio.subprocess.Process, stream: str, text: str) -> None:
     """Wait until the command says `text`."""
     reader = getattr(process, stream)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while text not in (said := (await reader.readline()).decode()):
             assert said, f"it ended without saying {text!r}"
 
@@ -298,7 +299,7 @@ async def test_followed_events_catch_up_whole_and_in_order(served: Served) -> No
     for number in range(2, 3001):
         served.journal.emit(e.Noticed("info", Said(f"notice {number}")))
     found: list[int] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         assert following.stdout is not None
         while len(found) < 2999:
             found.append(json.loads(await following.stdout.readline())["seq"])

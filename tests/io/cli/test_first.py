@@ -6,6 +6,7 @@ import sys
 
 from tests.places import ROOT
 from tests.support.cli.shell import Shell, here, runtime
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["here", "runtime"]
 
@@ -54,7 +55,7 @@ def test_a_workspace_that_was_removed_under_its_daemon_is_made_anew(here: Shell)
 def test_two_first_runs_at_once_share_what_they_make(here: Shell) -> None:
     command = (sys.executable, "-m", "kpd.cli.main", "run", "transpose_cpu")
     both = [here.popen(*command) for _ in range(2)]
-    said = [process.communicate(timeout=60) for process in both]
+    said = [process.communicate(timeout=PATIENCE_S) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert sorted(out for out, _ in said) == ["r1\n", "r2\n"]
     assert [path.name for path in here.folder.iterdir()] == ["workspace"]

@@ -11,6 +11,7 @@ import pytest
 
 from kpd.cli.main import VERBS, main
 from tests.places import ROOT
+from tests.support.patience import PATIENCE_S
 
 Kpd = Callable[..., "subprocess.CompletedProcess[str]"]
 ALL = [verb.name for _, group in VERBS for verb in group]
@@ -27,7 +28,7 @@ def kpd(tmp_path: Path) -> Kpd:
     def run(*args: str, cwd: Path = here) -> "subprocess.CompletedProcess[str]":
         command = [sys.executable, "-m", "kpd.cli.main", *args]
         return subprocess.run(
-            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S
         )
 
     return run

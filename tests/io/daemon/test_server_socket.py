@@ -17,6 +17,7 @@ from kpd.daemon.server import Server
 from kpd.daemon.system import AlreadyRunning, hold_lock
 from kpd.subscription import Client
 from tests.support.daemon.served import Answers
+from tests.support.patience import PATIENCE_S
 
 
 async def answers_at(path: Path) -> bool:
@@ -95,7 +96,7 @@ def holder(path: Path) -> subprocess.Popen[str]:
 
 def end(child: subprocess.Popen[str], number: int) -> None:
     child.send_signal(number)
-    child.wait(10)
+    child.wait(PATIENCE_S)
     assert child.stdin is not None and child.stdout is not None
     child.stdin.close()
     child.stdout.close()

@@ -16,10 +16,10 @@ from kpd.client import ask
 from kpd.demo.recording import save
 from kpd.workspace.paths import Workspace
 from tests.support.demo.recordings import canned, short_tmp
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["short_tmp"]
 
-PATIENCE_S = 30.0
 KPD = (sys.executable, "-m", "kpd.cli.main")
 PARENT = """
 import sys, time
@@ -82,7 +82,7 @@ def left(folder: Path) -> list[str]:
 
 
 def kpd(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*KPD, *map(str, words)], capture_output=True, text=True, timeout=60)
+    return subprocess.run([*KPD, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 def test_it_ends_with_the_screen_that_it_plays_for(processes: Processes, recording: Path, short_tmp: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_player_that_cannot_begin_says_why(tmp_path: Path, short_tmp: Path) ->
         [sys.executable, "-m", "kpd.demo.process", str(tmp_path / "none")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         stdin=subprocess.DEVNULL,
     )
     assert child.returncode == 1

@@ -16,6 +16,7 @@ from kpd.hosts.errors import HostError
 from tests.support.hosts.leases import ALONE, held, on
 from tests.support.hosts.local import alive, linux_only, until
 from tests.support.hosts.remote_daemon import Far, Followed, far_end
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -234,7 +235,7 @@ lease.look()
 
 
 def test_a_loss_is_noted_once_with_what_was_written_before_the_last_good_look(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", LOOKS, str(tmp_path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", LOOKS, str(tmp_path)], check=True, timeout=PATIENCE_S)
     notes = [json.loads(line) for line in (tmp_path / "notes").read_text().splitlines()]
     words = "the lease on cpu was lost: its file says token 41, not 1"
     assert notes == [{"lease": "cpu", "token": 1}, {"lost": words, "from": 4}]

@@ -5,12 +5,13 @@ import subprocess
 from pathlib import Path
 
 from kpd.profile import counters
+from tests.support.patience import PATIENCE_S
 
 
 def test_the_script_runs_and_accounts_for_every_counter(tmp_path: Path) -> None:
     """Whatever this machine allows: each counter is a number or has a reason."""
     text = counters.script(lambda calls: f"sh -c 'i=0; while [ $i -lt {100 * calls} ]; do i=$((i+1)); done'")
-    ran = subprocess.run(["/bin/sh", "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(["/bin/sh", "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
     assert ran.returncode == 0, ran.stderr
     metrics, missing = counters.read(ran.stdout, ran.stderr)
     assert set(metrics) | set(missing) == {*counters.WAYS, "machine_vector_bits"}
@@ -33,7 +34,7 @@ def test_a_host_without_perf_and_a_program_that_fails(tmp_path: Path) -> None:
             env={"PATH": str(tmp_path / "bin")},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         assert ran.returncode == 0
         return counters.read(ran.stdout, ran.stderr)[1]

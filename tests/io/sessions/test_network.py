@@ -17,6 +17,7 @@ from kpd.sessions.exec_talk import ExecTalk
 from kpd.sessions.network import AgentNetwork, Reach
 from kpd.workspace.endpoints import Endpoint
 from tests.places import READS
+from tests.support.patience import PATIENCE_S
 
 Say = Callable[[bytes], Awaitable[bytes]]
 CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -115,7 +116,7 @@ def say(proxy: tuple[str, int]) -> Say:
         reader, writer = await asyncio.open_connection(*proxy)
         writer.write(request)
         try:
-            async with asyncio.timeout(10.0):
+            async with asyncio.timeout(PATIENCE_S):
                 return await reader.read()
         except ConnectionResetError:
             return b""
@@ -165,7 +166,7 @@ async def test_a_connection_waits_until_there_is_room(
     assert len(done) < 2, "one may have been taken while there was room"
     for _, writer in found[:2]:
         writer.close()
-    async with asyncio.timeout(10.0):
+    async with asyncio.timeout(PATIENCE_S):
         assert await asyncio.gather(*waiting) == [CONNECTED, CONNECTED]
     for _, writer in found[2:]:
         writer.close()

@@ -12,6 +12,7 @@ import pytest
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 from tests.support.cli.terminal import Place, Terminal, place
+from tests.support.patience import PATIENCE_S
 from tests.support.wire.welcome import WELCOME
 
 __all__ = ["place"]
@@ -64,7 +65,7 @@ def test_what_the_ui_asks_the_daemon_for(place: Place, options: tuple[str, ...],
         listener.listen()
         threading.Thread(target=said_to, args=(listener, lines, enough), daemon=True).start()
         terminal = Terminal(place, "attach", *options)
-        assert enough.wait(60)
+        assert enough.wait(PATIENCE_S)
         terminal.press("q")
         terminal.until("detached")
         assert terminal.code() == 0

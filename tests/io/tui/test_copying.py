@@ -8,12 +8,11 @@ import pytest
 from kpd.model import events as e
 from kpd.model.playback import Playback
 from kpd.subscription import DaemonError
+from tests.support.patience import PATIENCE_S
 from tests.support.tui import logs
 from tests.support.tui.feed import DIFF, KERNEL, CannedFeed, app_on, settled
 from tui.app import KpdApp
 from tui.copying import MOST_COPIED
-
-PATIENCE_S = 20.0
 
 
 def here(workspace: Path) -> logs.Log:

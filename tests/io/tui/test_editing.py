@@ -20,11 +20,11 @@ import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
 from kpd.subscription import DaemonError
+from tests.support.patience import PATIENCE_S
 from tests.support.tui import logs
 from tests.support.tui.feed import KERNEL, CannedFeed, app_on, settled
 from tui.app import KpdApp
 
-PATIENCE_S = 60.0
 FILES = {"kernel.c": KERNEL, "build.json": KERNEL}  # of every iteration
 CHANGES = "import sys; path = sys.argv[-1]; text = open(path).read(); open(path, 'w').write(text.replace('2', '3'))"
 

@@ -26,6 +26,7 @@ from kpd.model.state import State
 from kpd.subscription import Client
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon
 from tests.support.daemon.served import Answers, noticed
+from tests.support.patience import PATIENCE_S
 from tests.support.wire.welcome import WELCOME
 
 
@@ -223,7 +224,7 @@ async def test_closing_ends_the_messages(folder: Path, server: Server) -> None:
     reading = asyncio.create_task(read())
     await begun.wait()
     await client.close()
-    await asyncio.wait_for(reading, 10)
+    await asyncio.wait_for(reading, PATIENCE_S)
     assert seen == [State()]
 
 

@@ -14,6 +14,7 @@ from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.kernels import kernel, save
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["daemon", "workspace"]
 
@@ -31,7 +32,7 @@ def kpd(workspace: Workspace, tmp_path: Path) -> Iterator[Kpd]:
         env = {**os.environ, "VISUAL": f"{script} ", "EDITOR": "false", "KPD_OPERATOR": "ada"}
         command = [sys.executable, "-m", "kpd.cli.main", args[0], "-w", str(workspace.root), *args[1:]]
         return subprocess.run(
-            command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S
         )
 
     yield run

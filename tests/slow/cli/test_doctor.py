@@ -9,6 +9,7 @@ import pytest
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.cli.workspaces import ws
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["ws"]
 
@@ -35,7 +36,7 @@ def test_a_workspace_that_cannot_be_written_is_one_check_of_several(
         ws.make_private()
     done = subprocess.run(
         [*own, "bash", "-c", READ_ONLY, "doctor", str(ws.root), sys.executable],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (3 if served else 1, "")
     lines = done.stdout.splitlines()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.places import ROOT
 from tests.support.cli.shell import Shell, here, runtime
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["here", "runtime"]
 
@@ -83,7 +84,7 @@ def _demo(shell: Shell) -> None:
     where = Path(demo.stdout.readline().strip())
     assert where.is_dir()
     demo.terminate()
-    demo.communicate(timeout=60)
+    demo.communicate(timeout=PATIENCE_S)
     assert not where.exists()
 
 

@@ -25,7 +25,7 @@ def test_the_daemon_in_the_foreground_queues_and_ends_with_its_signal(place: Pla
     assert (bare.returncode, bare.stdout) == (0, "")
     assert bare.stderr == "a daemon runs already: there is nothing to start; kpd run TASK queues a run\n"
     daemon.send_signal(signal.SIGTERM)
-    _, err = daemon.communicate(timeout=60)
+    _, err = daemon.communicate(timeout=PATIENCE_S)
     assert daemon.returncode == 0
     assert "Traceback" not in err
     assert place.pid() is None
@@ -49,4 +49,4 @@ def test_a_real_run_from_the_command_line(place: Place) -> None:
     assert "kernel.c" in place.kpd("diff", "r1.1").stdout + place.kpd("show", "r1.1").stdout
     assert "✗" not in place.kpd("task", "check", "--static").stdout
     daemon.terminate()
-    assert daemon.wait(60) == 0
+    assert daemon.wait(PATIENCE_S) == 0

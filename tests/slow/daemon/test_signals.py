@@ -10,6 +10,7 @@ import pytest
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.daemon.signals import said, send
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["daemon", "workspace"]
 SLOW_TO_BEGIN = """
@@ -115,10 +116,10 @@ def test_the_shell_s_word_waits_for_the_step_or_cuts_it(asked: RealDaemon, works
     assert patient.stderr.readline() == told
     assert asked.command("shutdown")["finishes"] == ["the step propose of r1.0"], "to ask once more is no second signal"
     now = shutdown("--now")
-    _, words = now.communicate(timeout=60)
+    _, words = now.communicate(timeout=PATIENCE_S)
     assert (now.returncode, words) == (0, "the daemon has ended; what was under way waits for kpd resume\n")
-    assert patient.wait(60) == 0
+    assert patient.wait(PATIENCE_S) == 0
     assert asked.wait() == 0
     again = shutdown()
-    _, words = again.communicate(timeout=60)
+    _, words = again.communicate(timeout=PATIENCE_S)
     assert (again.returncode, words) == (0, f"no daemon runs for {workspace.root}\n")

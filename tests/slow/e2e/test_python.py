@@ -1,9 +1,6 @@
 """A whole run of a task in Python: a real daemon, kpd's own runner, real measurements."""
 
-import pytest
-
 from kpd.workspace.paths import Workspace
-from tests.support.daemon import real_daemon
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.measure.python_tasks import TOML, small_task
 
@@ -24,9 +21,8 @@ def kernel(a, b):
 
 
 def test_a_sweep_over_a_constant_of_a_module_is_judged_by_kpds_own_runner(
-    daemon: RealDaemon, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+    daemon: RealDaemon, workspace: Workspace
 ) -> None:
-    monkeypatch.setattr(real_daemon, "PATIENCE_S", 240.0)  # three contests of a machine that others use
     folder = small_task(workspace.tasks, SLOW, toml=TOML + "\n[budget]\niterations = 1\n")
     daemon.start()
     daemon.command("run", task="double")

@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.support.production.provers import BUILD, FASTER, SOURCE, FarSide, built, content, made
 
 TRIES = 50
 LEASE_S = 60.0
 PHASES = ("begin", "put", "building", "build", "built", "put the binary", "restore", "lease")
 WRITTEN = ("building", "build", "built", "put the binary")  # in these kpd's source is in place
-PATIENCE_S = 40.0
 
 
 class Try:

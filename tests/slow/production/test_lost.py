@@ -12,10 +12,10 @@ import pytest
 
 from tests.places import ROOT
 from tests.support.hosts.sshd import sshd
+from tests.support.patience import PATIENCE_S
 from tests.support.production.provers import BUILD, SOURCE, FarSide, built, content, made
 
 STEPS = ("begin", "put", "build", "hold", "restore")
-PATIENCE_S = 60.0
 CLIENT = "tests.support.production.client"
 
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 
 import pytest
 
-PATIENCE_S = 60.0
+from tests.support.patience import PATIENCE_S
+
 APP = """
 import sys
 from kpd.workspace.config import TuiConfig

@@ -20,11 +20,11 @@ from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.daemon.real_daemon import TASKS, leftovers, workspace
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["workspace"]
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux: apt-get install tmux")
-PATIENCE_S = 60.0
 
 
 class Tmux:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from kpd.workspace.paths import Workspace
 from tests.support.claude.anthropic_server import Script, Server, serving
+from tests.support.patience import PATIENCE_S
 
 KEY = "secret-that-must-not-leak"
 """What real_daemon gives its daemons as the key."""
@@ -27,7 +28,7 @@ def beside(workspace: Workspace, script: Script, settings: str = "") -> Iterator
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
     thread.start()
-    assert up.wait(20)
+    assert up.wait(PATIENCE_S)
     before = workspace.config.read_text()
     workspace.config.write_text(f'{before}\n[claude]\nbase_url = "{found[0].url}"\n{settings}')
     try:

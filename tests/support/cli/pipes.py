@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.places import ROOT
+from tests.support.patience import PATIENCE_S
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -24,7 +25,7 @@ def shell(tmp_path: Path) -> Shell:
     def run(line: str) -> "subprocess.CompletedProcess[str]":
         command = f"{sys.executable} -m kpd.cli.main {line}"
         return subprocess.run(
-            ["bash", "-c", command], cwd=tmp_path / "ws", env=env, capture_output=True, text=True, timeout=60
+            ["bash", "-c", command], cwd=tmp_path / "ws", env=env, capture_output=True, text=True, timeout=PATIENCE_S
         )
 
     return run

@@ -16,8 +16,7 @@ import pytest
 from kpd.cli.main import main
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
-
-PATIENCE_S = 60.0
+from tests.support.patience import PATIENCE_S
 
 
 class Place:
@@ -31,7 +30,12 @@ class Place:
 
     def kpd(self, *args: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [*self.command, *args], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            [*self.command, *args],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
         )
 
     def pid(self) -> int | None:

@@ -17,9 +17,9 @@ import pytest
 from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
 from tests.places import DATA
+from tests.support.patience import PATIENCE_S
 
 TASKS = DATA / "tasks"
-PATIENCE_S = 120.0
 
 
 class RealDaemon:
@@ -106,7 +106,7 @@ class RealDaemon:
             for number in (signal.SIGTERM, signal.SIGINT):  # the second one ends it without waiting for a step
                 self.process.send_signal(number)
             try:
-                self.process.wait(20)
+                self.process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.kill()
         for process in leftovers(self.workspace):

@@ -9,8 +9,7 @@ import pytest
 from kpd.daemon import watcher as watcher_module
 from kpd.daemon.watcher import Watcher
 from kpd.workspace.paths import Workspace
-
-PATIENCE_S = 20.0
+from tests.support.patience import PATIENCE_S
 
 
 class Watched:

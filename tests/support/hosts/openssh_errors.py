@@ -8,6 +8,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from tests.support.hosts.local import until
 from tests.support.hosts.openssh import Place, place_at
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ async def refused(place: Place, **more) -> HostError:
     """The error of a try, which may leave neither a process nor a socket."""
     transport = place.transport(**more)
     with pytest.raises(HostError) as caught:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             await transport.open()
     await until(lambda: place.processes() == [])
     assert list(place.folder.iterdir()) == []

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-PATIENCE_S = 10.0
+from tests.support.patience import PATIENCE_S
 
 
 class Sshd:

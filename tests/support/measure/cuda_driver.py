@@ -12,6 +12,7 @@ from typing import Any, Self
 from kpd.measure.driver.harness import SOURCES
 from tests.places import ROOT
 from tests.support import cuda_standin
+from tests.support.patience import PATIENCE_S
 
 NATIVE = ROOT / "kpd" / "measure" / "native"
 NVCC = str(cuda_standin.BIN / "nvcc")
@@ -203,7 +204,14 @@ class Driver:
     def bench(self, *arguments: object, seed: str = SEED, **env: str) -> subprocess.CompletedProcess[str]:
         command, env = ["./bench", *map(str, arguments)], {**os.environ, **env}
         return subprocess.run(
-            command, cwd=self.folder, input=seed, env=env, capture_output=True, text=True, timeout=60, check=False
+            command,
+            cwd=self.folder,
+            input=seed,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
 
     def report(self, *arguments: object, seed: str = SEED) -> dict[str, Any]:

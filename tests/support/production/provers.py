@@ -15,6 +15,7 @@ from kpd.production.place import ProjectPlace
 from kpd.production.program import sources
 from kpd.workspace.projects import ProjectConfig
 from tests.support.hosts.local import host_at
+from tests.support.patience import PATIENCE_S
 
 SOURCE = b"int twice(int x) { return 2 * x; }\n"
 FASTER = b"int twice(int x) { return x + x; }\n"
@@ -75,7 +76,7 @@ class FarSide:
 
     def ask(self, op: str, **given: Any) -> dict[str, Any]:
         process = self.popen(op, **given)
-        answer: dict[str, Any] = json.loads(process.communicate(timeout=60)[0])
+        answer: dict[str, Any] = json.loads(process.communicate(timeout=PATIENCE_S)[0])
         return answer
 
     def begin(self, id: str, lease_s: float) -> dict[str, Any]:

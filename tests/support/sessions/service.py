@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 
+from tests.support.patience import PATIENCE_S
+
 Step = str | tuple[str, dict[str, Any]]
 """A text to say, or a tool's name with its arguments."""
 
@@ -46,7 +48,7 @@ class ScriptedService(ABC):
             return "a title"
         self.asked.append(body)
         if len(self.asked) == self.hold_at:
-            self.go_on.wait(60)
+            self.go_on.wait(PATIENCE_S)
         return self.steps[len(self.asked) - 1] if len(self.asked) <= len(self.steps) else "nothing more to do"
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from kpd.hosts.bundle import BOOTSTRAP, bundle, command
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import GREETING
+from tests.support.patience import PATIENCE_S
 
 SHELLS = [shell for shell in ("dash", "bash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox") if shutil.which(shell)]
 
@@ -20,7 +21,7 @@ SHELLS = [shell for shell in ("dash", "bash", "zsh", "ksh", "csh", "tcsh", "fish
 def run(shell: str, python: str, home: Path | None = None) -> subprocess.CompletedProcess[bytes]:
     argv = [shell, "sh", "-c"] if shell == "busybox" else [shell, "-c"]
     env = {"PATH": os.environ["PATH"], "HOME": str(home or "/")}
-    return subprocess.run([*argv, command(python)], input=bundle(), capture_output=True, env=env, timeout=30)
+    return subprocess.run([*argv, command(python)], input=bundle(), capture_output=True, env=env, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("shell", ["sh", *SHELLS])

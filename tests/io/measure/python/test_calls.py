@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from kpd.measure.python.host.calls import EVERYWHERE, KNOWN
+from tests.support.patience import PATIENCE_S
 
 TRIES = """
 import ctypes, errno, os, resource, signal
@@ -26,7 +27,9 @@ print("held")
 
 
 def test_what_is_forbidden_is_refused_and_what_python_needs_is_not() -> None:
-    done = subprocess.run([sys.executable, "-c", TRIES], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", TRIES], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert (done.stdout, done.stderr) == ("held\n", "")
 
 

@@ -12,6 +12,7 @@ from kpd.hosts.job import JobResult
 from kpd.measure.bench import LaunchFilter
 from kpd.profile.ncu import collect
 from kpd.profile.ncu.metrics import asked
+from tests.support.patience import PATIENCE_S
 from tests.support.profile.ncu_reports import on_path, recorded, stand_in
 
 DENIED = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters"
@@ -26,7 +27,7 @@ def run(folder: Path, script: str, path: str | None = None, **env: str) -> JobRe
     """As a host runs a job: in a folder with an `out/`."""
     (folder / "out").mkdir(parents=True, exist_ok=True)
     ran = subprocess.run(
-        ["/bin/sh", "-c", script], cwd=folder, capture_output=True, timeout=30,
+        ["/bin/sh", "-c", script], cwd=folder, capture_output=True, timeout=PATIENCE_S,
         env={"PATH": path or os.environ["PATH"], "HOME": str(folder), **env},
     )  # fmt: skip
     return JobResult("job", ran.returncode, ran.stdout, ran.stderr, 1.0)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.places import ROOT, TESTS
+from tests.support.patience import PATIENCE_S
 
 TASKS = ROOT / "tasks"
 SHAPES = {"verify.py": "SHAPES = ((8, 96), (5, 30))\n", "benchmark.py": "SHAPES = ((1, 64, 96), (2, 5, 30))\n"}
@@ -42,7 +43,9 @@ def benchmark(folder: Path, kernel: str) -> tuple[list[str], Path, str]:
 def ran(command: list[str], home: Path) -> tuple[int, dict[str, Any]]:
     """The exit status, and what the last line of stdout says; on it there is nothing else."""
     env = {**os.environ, "PYTHONPATH": str(TESTS / "support" / "torch_standin")}
-    ended = subprocess.run([sys.executable, *command], cwd=home, capture_output=True, text=True, env=env, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, *command], cwd=home, capture_output=True, text=True, env=env, timeout=PATIENCE_S
+    )
     (line,) = ended.stdout.splitlines() or [ended.stderr]
     return ended.returncode, json.loads(line)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.measure.cuda_driver import SEED, Driver, build
+from tests.support.patience import PATIENCE_S
 
 ARGUMENTS = ("a", "4", "20000")
 PLENTY = str(2 << 30)
@@ -65,7 +66,7 @@ def waiting(driver: Driver, candidate: str) -> Iterator[subprocess.Popen[str]]:
                 assert (driver.folder / "report").read_text() == ""
                 yield process
                 fcntl.flock(turn, fcntl.LOCK_UN)
-                process.wait(30)
+                process.wait(PATIENCE_S)
             finally:
                 process.kill()
 
