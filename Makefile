@@ -10,7 +10,7 @@ MEASURES := tests/slow/measure tests/slow/profile
 # Tests start a thousand programs: without compiled modules beside the sources, each would compile kpd anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: start demo quick test lint slow again mutants snapshots clean
+.PHONY: start demo quick test lint slow again docs mutants snapshots clean
 
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
@@ -40,6 +40,10 @@ slow: $(VENV)/.installed-dev
 again: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 0 -x --last-failed --last-failed-no-failures none tests
 
+# The documentation as a static site in dist/docs; a link that leads nowhere fails it.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 # Which change of a number or a comparison no unit test notices; for a file: make mutants OF=kpd/measure/judge.py
 OF      ?= kpd/measure kpd/model
 MINUTES ?= 60
@@ -63,6 +67,11 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/pip
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/pip install --quiet --disable-pip-version-check --group dev
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet --disable-pip-version-check --group docs
 	@touch $@
 
 clean:
