@@ -38,6 +38,8 @@ SHORT_SHARE = 3
 """Where other work can be the cause, one in so many must: a gain that fewer show is never accepted."""
 BETWEEN_NS = 10_000
 """The most time that passes from one batch to the next, beside that share: counters are read there."""
+MOST_WAITED_NS = 10_000_000
+"""The most that others may have had the CPU between the batches of a process: some time slices of 3 to 4 ms."""
 _SIGMA = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 _MEDIAN = 1.2533
@@ -224,8 +226,8 @@ def refuse_clock(samples: Iterable[ProcessSample]) -> ClockForged | None:
 
     The kept batches of a case cannot take longer than its timing did. Nor can the timing of all cases, from when the
     process is awake, take longer than all batches that were taken, but for what is between them: a batch lasts as long
-    when other work has the CPU meanwhile. That work can get it between two batches, too, though seldom; so a third of
-    the processes must show it.
+    when other work has the CPU meanwhile. That work can get it between two batches, too, though seldom: so what the
+    process has waited for its CPU is allowed, up to some time slices, and a third of the processes must show more.
     """
     kept = [sample for sample in samples if not sample.taint and has_clock(sample)]
     longer = [clocks for clocks in map(_longest, kept) if clocks.beyond_ns > 0]
@@ -258,7 +260,7 @@ def _longest(sample: ProcessSample) -> _Clocks:
 
 def _shorter(sample: ProcessSample) -> _Clocks:
     """Compare the clocks of all cases together; on a GPU, whose own clock times the batches, nothing is."""
-    beyond, spent, wall = 0.0, 0.0, 0.0
+    beyond, spent, wall, waited = 0.0, 0.0, 0.0, 0
     for case in sample.cases.values():
         clock = case.clock
         if clock is None or not clock.spent_ns:
@@ -266,8 +268,8 @@ def _shorter(sample: ProcessSample) -> _Clocks:
         batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, clock.spent_ns / _summed(case))
         timed = max(clock.wall_ns - clock.late_ns, min(clock.busy_ns, clock.wall_ns))
         beyond += (1 - CLOCK_SHARE) * timed - clock.spent_ns - BETWEEN_NS * batches
-        spent, wall = spent + clock.spent_ns, wall + timed
-    return _Clocks(beyond, spent, wall)
+        spent, wall, waited = spent + clock.spent_ns, wall + timed, waited + clock.waited_ns
+    return _Clocks(beyond - min(waited, MOST_WAITED_NS), spent, wall)
 
 
 def _summed(case: CaseSample) -> float:

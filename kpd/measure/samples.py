@@ -46,13 +46,15 @@ class DriverClock:
 
     In at most `late_ns` of it the timed process had yet to wake up, or the driver to hear that it was done; other work
     can make that long. `busy_ns` is the CPU time of that process, 0 where the system does not tell. `spent_ns` is what
-    it says of all its batches, also of those that were taken again; 0 on a GPU, whose own clock times them.
+    it says of all its batches, also of those that were taken again; 0 on a GPU, whose own clock times them. In
+    `waited_ns` other work had its CPU, as the system says; older samples lack it.
     """
 
     wall_ns: int
     spent_ns: int
     late_ns: int = 0
     busy_ns: int = 0
+    waited_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

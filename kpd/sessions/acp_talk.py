@@ -23,12 +23,15 @@ from kpd.sessions.conversation import Conversation, usage_of
 from kpd.sessions.given import ToolServer
 from kpd.sessions.network import AgentNetwork
 from kpd.sessions.permissions import MOST_REQUESTS, AgentWish, Answer, wish_of
+from kpd.sessions.terms import SERVERS_MS
 from kpd.sessions.turn import TurnResult, Watch, failed, started
 from kpd.sessions.wire import AgentWire
 
-START_S = 60.0
+START_S = 150.0
 CANCEL_S = 3.0
-"""Seconds for an agent to start, and to settle a turn after it was told to end it."""
+"""Seconds for an agent to start, with its servers of tools, and to settle a turn after it was told to end it."""
+META = {"mcpStartupAwaitTimeoutMs": SERVERS_MS}
+"""What Codex is asked for with a session: to wait for its servers. It would begin the turn without their tools."""
 AUTHENTICATION = -32000
 TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
 log = logging.getLogger(__name__)
@@ -71,7 +74,7 @@ class AcpTalk:
         self._agent = acp.connect_to_agent(Permissions(self._answered), self._wire)  # type: ignore[arg-type]
         self._most_usd = float("inf")
         self.own = self.agent = ""
-        self.loads = False
+        self.loads = self._resumes = False
 
     @classmethod
     async def start(
@@ -173,7 +176,8 @@ class AcpTalk:
             )
         info, can = known.agent_info, known.agent_capabilities
         self.agent = f"{info.name} {info.version}" if info else program
-        self.loads = bool(can and can.load_session)
+        self._resumes = bool(can and can.session_capabilities and can.session_capabilities.resume)
+        self.loads = self._resumes or bool(can and can.load_session)
 
     async def _begin(self, order: Order, own: str, tools: Sequence[ToolServer]) -> None:
         """Begin a session with these tools, or go on with `own`."""
@@ -184,12 +188,13 @@ class AcpTalk:
             servers.append(schema.McpServerStdio(name=one.name, command=TOOLS[0], args=argv, env=socket))
         cwd = order.cwd
         if own and self.loads:
+            go_on = self._agent.resume_session if self._resumes else self._agent.load_session
             self._conversation.replayed = True
-            await self._agent.load_session(cwd=cwd, session_id=own, mcp_servers=servers)
+            await go_on(cwd=cwd, session_id=own, mcp_servers=servers, **META)
             self._conversation.replayed = False
             self.own = own
         else:
-            self.own = (await self._agent.new_session(cwd=cwd, mcp_servers=servers)).session_id
+            self.own = (await self._agent.new_session(cwd=cwd, mcp_servers=servers, **META)).session_id
 
     async def _choose(self, mode: str, model: str) -> None:
         if mode:

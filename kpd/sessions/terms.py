@@ -9,6 +9,8 @@ from kpd.workspace.config import AgentConfig, Config
 from kpd.workspace.endpoints import ANYWHERE
 
 LIMIT_S = 20 * 60.0
+SERVERS_MS = 90_000
+"""Milliseconds that an agent waits for its servers of tools, before it asks its model anything."""
 COMMANDS = (
     "awk", "basename", "c++filt", "cat", "cc", "cd", "clang", "clang++", "cmp", "cp", "cut", "diff", "dirname", "echo",
     "env", "false", "file", "find", "g++", "gcc", "git", "grep", "head", "kpd", "ls", "make", "mkdir", "mv", "nl", "nm",
@@ -45,6 +47,9 @@ PRESETS = {
         ("api.anthropic.com",),
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
         DISABLE_AUTOUPDATER="1",
+        MCP_CONNECTION_NONBLOCKING="0",  # else its first question may go out before it knows kpd's tools
+        MCP_CONNECT_TIMEOUT_MS=str(SERVERS_MS),
+        MCP_TIMEOUT=str(SERVERS_MS),
     ),
     "codex": _preset(
         "npm install -g @agentclientprotocol/codex-acp",

@@ -194,6 +194,7 @@ void worker_take(int number, int set);
 void worker_fresh(slot which, int number, int calls, int layout);
 int worker_process(void);
 uint64_t worker_busy(void);
+uint64_t worker_waited(void);
 typedef struct {
     uint64_t at;   /* the clock, once the driver had heard the last answer */
     uint64_t late; /* nanoseconds before that, at the most, in which it could have heard it, but others had its CPU */

@@ -64,11 +64,12 @@ typedef struct {
     uint64_t wall_ns; /* from letting it go to hearing from it */
     uint64_t late_ns; /* of that, before it had said that it is awake, or after it was done: at the most */
     uint64_t busy_ns; /* CPU time of the worker */
+    uint64_t waited_ns; /* in which it could have run, but others had its CPU; all where the system does not tell */
 } glimpse;
 
 /* Let the worker time batches until it says something; `look_in` nanoseconds later, unless 0, it is to show one. */
 static outcome go_on(glimpse *seen, uint64_t look_in) {
-    uint64_t busy = worker_busy(), from = now_ns();
+    uint64_t busy = worker_busy(), waited = worker_waited(), from = now_ns();
     worker_resume();
     outcome o = worker_wait(job.limit_ms, 0);
     if (o.how != AWAKE) return o.how == DONE || o.how == PAUSED ? (outcome){.how = BEGUN} : o; /* out of turn */
@@ -78,6 +79,7 @@ static outcome go_on(glimpse *seen, uint64_t look_in) {
     seen->wall_ns += worker_heard.at - from;
     seen->late_ns += awake - from + worker_heard.late;
     seen->busy_ns += worker_busy() - busy;
+    seen->waited_ns += waited == UINT64_MAX ? worker_heard.at - from : worker_waited() - waited;
     return o;
 }
 
@@ -91,7 +93,8 @@ static void print_case(const view *v, const glimpse *seen) {
     printf(",\"layouts\":%d,\"lost_ns\":%" PRIu64, m->layouts, m->lost_ns);
     printf(",\"steal_ticks\":%ld,\"threads\":%d", m->steal_ticks, m->threads);
     printf(",\"clock\":{\"wall_ns\":%" PRIu64 ",\"late_ns\":%" PRIu64, seen->wall_ns, seen->late_ns);
-    printf(",\"busy_ns\":%" PRIu64 ",\"spent_ns\":%" PRIu64 "}", seen->busy_ns, m->spent_ns);
+    printf(",\"busy_ns\":%" PRIu64 ",\"waited_ns\":%" PRIu64, seen->busy_ns, seen->waited_ns);
+    printf(",\"spent_ns\":%" PRIu64 "}", m->spent_ns);
     engine_report(m);
     printf("}");
 }

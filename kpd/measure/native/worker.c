@@ -87,14 +87,19 @@ void worker_look_at(volatile int *look, uint64_t moment) {
 
 hearing worker_heard;
 
-/* Nanoseconds in which the driver could have run, but others had its CPU; UINT64_MAX where the system does not tell. */
-static uint64_t waited(void) {
+/* Nanoseconds in which a process could have run, but others had its CPU; UINT64_MAX where the system does not tell. */
+static uint64_t waited_in(int file) {
     char text[96] = "";
     unsigned long long ran, waited;
-    static int file = -1;
-    if (file < 0) file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
     ssize_t got = pread(file, text, sizeof text - 1, 0);
     return got > 0 && sscanf(text, "%llu %llu", &ran, &waited) == 2 ? waited : UINT64_MAX;
+}
+
+/* That of the driver. */
+static uint64_t waited(void) {
+    static int file = -1;
+    if (file < 0) file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    return waited_in(file);
 }
 
 static uint64_t sooner(uint64_t one, uint64_t other) { return one < other ? one : other; }
@@ -208,6 +213,16 @@ uint64_t worker_busy(void) {
     if (clock_getcpuclockid(child, &of) || clock_gettime(of, &t)) return 0;
 #endif
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* That of the worker's first thread, which times. */
+uint64_t worker_waited(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    uint64_t ns = waited_in(file);
+    if (file >= 0) close(file);
+    return ns;
 }
 
 void worker_resume(void) { post(&(request){.what = RESUME}); }

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.measure.audits import (
+    MOST_WAITED_NS,
     AuditSamples,
     FreshCase,
     alone_gain,
@@ -38,14 +39,16 @@ def audited(high: float) -> AuditedGain:
     return AuditedGain(high - 2, high - 4, high)
 
 
-def process(number: int, wall_ns: int, spent_ns: int = 0, late_ns: int = 0, busy_ns: int = 0) -> ProcessSample:
+def process(
+    number: int, wall_ns: int, spent_ns: int = 0, late_ns: int = 0, busy_ns: int = 0, waited_ns: int = 0
+) -> ProcessSample:
     """A hundred kept batches of a millisecond each."""
-    clock = DriverClock(wall_ns, spent_ns, late_ns, busy_ns)
+    clock = DriverClock(wall_ns, spent_ns, late_ns, busy_ns, waited_ns)
     return ProcessSample(number, {"case": CaseSample(1, (1_000_000,) * 50, (1_000_000,) * 50, clock=clock)})
 
 
-def refused(wall_ns: int, spent_ns: int, late_ns: int = 0, busy_ns: int = 0) -> bool:
-    return refuse_clock([process(n, wall_ns, spent_ns, late_ns, busy_ns) for n in range(9)]) is not None
+def refused(wall_ns: int, spent_ns: int, late_ns: int = 0, busy_ns: int = 0, waited_ns: int = 0) -> bool:
+    return refuse_clock([process(n, wall_ns, spent_ns, late_ns, busy_ns, waited_ns) for n in range(9)]) is not None
 
 
 HALF = 20.0
@@ -256,6 +259,36 @@ def test_a_process_that_works_is_awake_whatever_it_says() -> None:
 
 def test_threads_on_several_cpus_work_longer_than_the_clock_runs() -> None:
     assert not refused(EDGE_NS, 100_000_000, busy_ns=400_000_000)
+
+
+def test_what_others_had_the_cpu_between_two_batches_is_not_the_clocks() -> None:
+    assert not refused(EDGE_NS + 8_000_000, 100_000_000, waited_ns=7_600_000)
+    assert refused(EDGE_NS + 8_000_000, 100_000_000, waited_ns=7_599_999)
+
+
+def test_waiting_explains_some_time_slices_and_no_more() -> None:
+    edge = round((101_000_000 + MOST_WAITED_NS) / 0.95 - 1)
+    assert not refused(edge, 100_000_000, waited_ns=100_000_000)
+    assert refused(edge + 2, 100_000_000, waited_ns=100_000_000)
+
+
+def short(wall_ns: int, waited_ns: int) -> ProcessSample:
+    """A process that a busy machine measured for 3.4 ms in all."""
+    clock = DriverClock(wall_ns, 3_400_000, 0, 3_500_000, waited_ns)
+    return ProcessSample(0, {"case": CaseSample(1, (850_000,) * 2, (850_000,) * 2, clock=clock)})
+
+
+def test_a_short_contest_beside_other_work_accuses_nobody() -> None:
+    assert refuse_clock([short(9_300_000, 5_800_000)] * 4 + [short(3_500_000, 0)] * 5) is None
+    assert refuse_clock([short(9_300_000, 0)] * 4 + [short(3_500_000, 0)] * 5) is not None, "nobody else had its CPU"
+
+
+@pytest.mark.parametrize("waited_ns", [0, 10**9], ids=["idle", "loaded"])
+def test_a_clock_at_half_speed_is_found_in_a_contest_of_one_case_at_any_load(waited_ns: int) -> None:
+    """Its 256 batches last 125 us by that clock, and so twice as long."""
+    clock = DriverClock(64_000_000, 32_000_000, 0, 0, waited_ns)
+    case = CaseSample(1, (125_000,) * 128, (125_000,) * 128, clock=clock)
+    assert refuse_clock([ProcessSample(n, {"case": case}) for n in range(9)]) is not None
 
 
 @given(
