@@ -30,7 +30,7 @@ from kpd.sessions.wire import AgentWire
 START_S = 150.0
 CANCEL_S = 3.0
 """Seconds for an agent to start, with its servers of tools, and to settle a turn after it was told to end it."""
-META = {"mcpStartupAwaitTimeoutMs": SERVERS_MS}
+META: dict[str, Any] = {"mcpStartupAwaitTimeoutMs": SERVERS_MS}
 """What Codex is asked for with a session: to wait for its servers. It would begin the turn without their tools."""
 AUTHENTICATION = -32000
 TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
