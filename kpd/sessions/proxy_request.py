@@ -24,10 +24,11 @@ class ProxyRequest:
 def read_request(head: bytes) -> ProxyRequest:
     """Read the head of a request: `CONNECT name:port`, or a method with a URL of `http`. Raises BadRequest.
 
+    The head ends at its first empty line; what comes after that is not sent on.
     A request with a URL becomes one to its host, which is told to close the connection after it: any other request on
     that connection would go to the same host.
     """
-    line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    line, *fields = head.partition(b"\r\n\r\n")[0].split(b"\r\n")
     try:
         method, target, version = line.decode("ascii").split(" ")
         if method == "CONNECT" and "//" not in target and target.rpartition(":")[2].isdecimal():

@@ -1,7 +1,7 @@
 """Requests that clients send to a proxy, and what is sent on."""
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from kpd.sessions.proxy_request import BadRequest, ProxyRequest, read_request
 from kpd.workspace.endpoints import Endpoint
@@ -44,6 +44,8 @@ def test_what_is_for_no_proxy_is_refused(line: bytes) -> None:
         read_request(line + END)
 
 
+@example(b"", b"GET http://a/ HTTP/1.1\r\n")
+@example(b"X: y" + END + b"GET / HTTP/1.1", b"GET http://a/ HTTP/1.1\r\n")
 @given(st.binary(max_size=60), st.sampled_from([b"", b"CONNECT ", b"GET http://a", b"GET http://a/ HTTP/1.1\r\n"]))
 def test_nothing_else_is_raised_and_what_is_sent_on_is_one_request(noise: bytes, first: bytes) -> None:
     try:
