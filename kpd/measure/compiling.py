@@ -104,7 +104,7 @@ def first_error(log: str) -> str:
     if tool := _TOOL.match(error):  # its input is a temporary file, whose name says nothing
         line = f" (line {tool['line']} of the PTX)" if tool["line"] else ""
         return f"{tool['tool']}{line}: {error[tool.end() :]}"[:300]
-    return re.sub(r"^\S*/(?=[^/\s:]+:)|(fatal )?error: ", "", error)[:300]
+    return re.sub(r"^\./|^/\S*/(?=[^/\s:]+:)|(fatal )?error: ", "", error)[:300]
 
 
 def kind_of(log: str) -> Kind:

@@ -13,6 +13,7 @@ from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.driver.linking import PROGRAM, Driver, link
+from kpd.measure.driver.units import units
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.objects import allowed
 from kpd.measure.objects.allowed import with_threads
@@ -96,7 +97,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
         own = build.candidate_flags(files[BUILD_FILE], task.check.fast_math) if BUILD_FILE in files else ()
         return await build.build(
             host, compiler, tree, program.symbol, (*own, *task.build.flags), task.build.limit_s, say, building,
-            build.units(protected, files, kernel),
+            units(protected, files, kernel, build.SUFFIXES[kernel]),
         )  # fmt: skip
 
     listings = (build.ASSEMBLY, build.REMARKS)

@@ -1,8 +1,6 @@
 """Compiles a staged tree to a loadable kernel: one job per build, its id a hash of the inputs."""
 
-import posixpath
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from kpd.hosts.errors import HostError
@@ -26,23 +24,10 @@ MEMORY_MIB = 4096
 """The most MiB of memory of a compiler's process: cc1 needs 100 for a kernel with many unrolled loops."""
 LINKING, LAYING = 3, 4
 """The exit statuses of a build script whose link failed, and of one whose link with the functions moved failed."""
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _NO_COMPILER = re.compile(
     r"^(gcc|clang|cc|g\+\+|clang\+\+|c\+\+): (fatal )?error: cannot execute|\b(g|clang|c)\+\+: (command )?not found",
     re.MULTILINE,
 )
-
-
-def units(protected: Mapping[str, bytes], files: Mapping[str, bytes], kernel: str = SOURCE) -> tuple[str, ...]:
-    """Return what is compiled of a candidate's `files`: the `kernel`, and each source that no other file includes."""
-    included = {
-        posixpath.normpath(posixpath.join(folder, name.decode(errors="replace")))
-        for path, data in {**protected, **files}.items()
-        for name in _INCLUDE.findall(data)
-        for folder in (posixpath.dirname(path), "")
-    }
-    others = (path for path in files if path.endswith(SUFFIXES[kernel]) and path not in included and path != kernel)
-    return (kernel, *sorted(others))
 
 
 async def build(
@@ -117,13 +102,14 @@ def script(
 def _compiled(tools: CToolchain, flags: tuple[str, ...], source: str, remarks: str, assembly: str, object: str) -> str:
     """Return shell that compiles one source; `assembly` and `object` are words of it."""
     compile_ = f"{tools.command} {jobs.words((*flags, *OWN, *layout.OWN))}"
+    own = jobs.words([source])
     if tools.family == "gcc":
         said = f": >$out/{remarks}\n"
-        compile_to = f'{compile_} -fopt-info-vec-all="$out/{remarks}" -S {source} -o {assembly} || exit 1\n'
+        compile_to = f'{compile_} -fopt-info-vec-all="$out/{remarks}" -S {own} -o {assembly} || exit 1\n'
     else:
         passes = " ".join(f"-Rpass{kind}=loop-vectorize" for kind in ("", "-missed", "-analysis"))
-        said = f'{compile_} {passes} -w -fno-caret-diagnostics -c {source} -o "$out/.o" 2>"$out/{remarks}"\n'
-        compile_to = f"{compile_} -S {source} -o {assembly} || exit 1\n"
+        said = f'{compile_} {passes} -w -fno-caret-diagnostics -c {own} -o "$out/.o" 2>"$out/{remarks}"\n'
+        compile_to = f"{compile_} -S {own} -o {assembly} || exit 1\n"
     return f"{said}{compile_to}{compile_} -w -c {assembly} -o {object} || exit 1\n"
 
 

@@ -9,7 +9,7 @@ from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.compiling import BuildError, first_error, readable
 from kpd.measure.cuda import build
 from kpd.measure.cuda.nvcc import CudaToolchain, choose, refuse_no_compiler
-from kpd.measure.cuda.sources import UNIT, layer, pristine
+from kpd.measure.cuda.sources import all_units, layer, pristine
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.driver.linking import PROGRAM, Driver, link
@@ -20,6 +20,7 @@ from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import Roofline, measured
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.model.hosts import Device
+from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 COMPILED_S = 300.0
@@ -38,8 +39,9 @@ async def harness(
     parts = [f"kpd/{name}" for name in (*ENGINE, *SOURCES)]
     compiled = jobs.words((tools.nvcc, *tools.flags(()), *own, "-lib", *parts))
     driver = Driver(sources, f'{compiled} -o "$driver"', "driver.a")
-    unit = jobs.words((tools.nvcc, *tools.flags(task.build.flags), *own, UNIT))
-    linked = f'{unit} {WHOLE} -lpthread -ldl -o "$out/{PROGRAM}"'
+    files, protected = (read_files(task.folder, names) for names in (task.editable, task.protected))
+    units = jobs.words((tools.nvcc, *tools.flags(task.build.flags), *own, *all_units(task, protected, files)))
+    linked = f'{units} {WHOLE} -lpthread -ldl -o "$out/{PROGRAM}"'
     result = await link(host, tools.identity, driver, pristine(task), linked, COMPILED_S, say, where or RunContext())
     log = readable(result.stderr)
     if result.rc != 0 and not jobs.crash(result):
@@ -84,12 +86,16 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     checking, measuring = RunContext(lease=LeaseRequest(device.id), env=env), timed_context(facts, device, env)
     building = untimed_context(facts, device)
     program = await harness(host, tools, task, say, building)
+    protected = read_files(task.folder, task.protected)
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()
 
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE], tools.arch, task.check.fast_math) if BUILD_FILE in files else ()
-        return await build.build(host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building)
+        return await build.build(
+            host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building,
+            all_units(task, protected, files),
+        )  # fmt: skip
 
     listings = ("", build.PTXAS)
     sanitizer = await present(host, tools.beside(SANITIZER)) if task.check.sanitizer else ""

@@ -21,13 +21,14 @@ MEMORY_MIB = 16384
 
 async def build(
     host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
-    where: RunContext | None = None,
+    where: RunContext | None = None, units: tuple[str, ...] = (UNIT,),
 ) -> BuiltObject:  # fmt: skip
-    """Compile the tree's translation unit with these flags. Raises BuildError, or HostError for the host's own trouble.
+    """Compile each of these `units` of the tree with these flags, and make one object of all.
 
-    The job's `out/` folder holds the object, and what ptxas prints about each kernel.
+    The job's `out/` folder holds the object, and what ptxas prints about each kernel. Raises BuildError, or HostError
+    for the host's own trouble.
     """
-    text = script(host, tools, tree, tools.flags(flags))
+    text = script(host, tools, tree, tools.flags(flags), units)
     id = jobs.key("build", tools.identity, text)
     result = await jobs.run(host, (where or RunContext()).spec(id, text, limit_s), say)
     log = readable(result.stderr)
@@ -54,7 +55,9 @@ def candidate_flags(raw: bytes, arch: str, fast_math: bool) -> tuple[str, ...]:
     return flags
 
 
-def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) -> str:
+def script(
+    host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...], units: tuple[str, ...] = (UNIT,)
+) -> str:
     """Return the shell script of a build. What ptxas prints goes to a file and to stderr: both share nvcc's stream.
 
     Without -fno-gnu-unique a static variable of an inline function or a template would be one variable for all objects
@@ -62,12 +65,17 @@ def script(host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...]) 
     """
     linking = ("-shared", "-Xlinker", "-z,defs")
     own = ("-DKPD_CANDIDATE", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.")
-    compile_ = jobs.words((tools.nvcc, *flags, *own, "-Xptxas", "-v", "-c", UNIT))
+    compile_ = jobs.words((tools.nvcc, *flags, *own, "-Xptxas", "-v", "-c"))
+    object = f'"$out/{OBJECT_FILE}"'
+    objects = [f'"$out/unit{nth}.o"' for nth in range(len(units))] if len(units) > 1 else [object]
+    steps = [f"{compile_} {jobs.words([unit])} -o {to}" for unit, to in zip(units, objects, strict=True)]
+    if len(units) > 1:
+        steps += [f"ld -r -o {object} {' '.join(objects)}", f"rm {' '.join(objects)}"]
     return (
         f"{limits(MEMORY_MIB)}"
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
-        f'{compile_} -o "$out/{OBJECT_FILE}" 2>"$out/{PTXAS}"\n'
+        f'{{ {" && ".join(steps)}; }} 2>"$out/{PTXAS}"\n'
         f'status=$?\ncat "$out/{PTXAS}" >&2\n[ $status -eq 0 ] || exit $status\n'
-        f'{jobs.words((tools.nvcc, *flags, *linking))} "$out/{OBJECT_FILE}" -o "$out/{OBJECT}" || exit $?\n'
+        f'{jobs.words((tools.nvcc, *flags, *linking))} {object} -o "$out/{OBJECT}" || exit $?\n'
         f"{seals.TAKE}"
     )

@@ -1,14 +1,16 @@
-"""Assembles the translation unit from kernel.cu and harness.cu."""
+"""Assembles the translation units: that of kernel.cu and harness.cu, and a candidate's others."""
 
 from collections.abc import Callable, Mapping
 
 from kpd.measure.driver.harness import native
+from kpd.measure.driver.units import units
 from kpd.workspace.run_files import read_files
 from kpd.workspace.sections import Sections, split
 from kpd.workspace.task import Task
 
 KERNEL, HARNESS = "kernel.cu", "harness.cu"
 UNIT = "kpd/cuda/task.cu"
+SUFFIXES = (".cu", ".cpp", ".cc", ".cxx")
 OWN = ("kpd_task.h", "cuda/task.cu")
 
 Lay = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
@@ -33,6 +35,14 @@ def layer(task: Task) -> Lay:
 def pristine(task: Task) -> dict[str, bytes]:
     """Return all files of the task, as `layer` arranges them."""
     return {**read_files(task.folder, task.protected), **layer(task)(read_files(task.folder, task.editable))}
+
+
+def all_units(task: Task, protected: Mapping[str, bytes], files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return what is compiled of a candidate's `files`: kpd's unit, which includes kernel and harness, and the others.
+
+    Each of the others is linked with it as it is: a kernel or a device function is known in its own unit alone.
+    """
+    return units(protected, layer(task)(files), UNIT, SUFFIXES)
 
 
 def _apart(name: str, whole: Sections) -> dict[str, bytes]:

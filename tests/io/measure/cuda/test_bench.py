@@ -174,3 +174,20 @@ async def test_a_gpu_that_is_not_there_is_the_hosts_trouble(bench: DriverBench, 
             await bench.check(right, "check-lost", quiet)
     finally:
         bench.harness = before
+
+
+async def test_a_candidate_of_several_sources_is_right_by_all_of_them(bench: DriverBench) -> None:
+    """The kernel's own source launches what a new one holds; to lack that one does not build."""
+    launch = RIGHT.replace("void blend(", "void launch(")
+    signature = RIGHT[RIGHT.index("void blend(") :].partition(" {")[0]
+    first = f"{signature.replace('blend', 'launch')};\n{signature} {{ launch(x, k, y, n, stream); }}\n".encode()
+
+    async def job(**parts: str) -> str:
+        files = {"kernel.cu": first, **{f"src/{name}.cu": text.encode() for name, text in parts.items()}}
+        return (await bench.build(await bench.stage(files), files, quiet)).job
+
+    assert (await bench.check(await job(part=launch), "check-units", quiet)).comparisons == 5 * 21_014
+    with pytest.raises(CheckFailed, match=r"y\[\d+\] is \S+, should be"):
+        await bench.check(await job(part=launch.replace("+ k[i]", "- k[i]")), "check-wrong-unit", quiet)
+    with pytest.raises(BuildError, match="undefined reference to `launch"):
+        await job()
