@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ MODULES = (
     "wire", "files", "store", "processes", "children", "sandbox", "lock", "smi", "gpu", "lease", "supervisor", "folder",
     "follow", "jobs", "clean", "tunnel", "runs", "holders", "serve",
 )  # fmt: skip
+PLAIN = re.compile(r"""[^'"`\\!$\x00-\x1f]+""")  # what every shell takes as it is, in single quotes
 PACKAGES = ("kpd", "kpd.hosts", "kpd.hosts.helper")
 
 # What a transport gives to `python3 -I -S -c`. It reads descriptor 0 itself: a buffered reader would swallow frames.
@@ -37,18 +39,26 @@ sys.modules["kpd.hosts.helper.serve"].main()
 """
 
 
-def command(python: str) -> str:
+def command(python: str, enter: Sequence[str] = ()) -> str:
     """Return BOOTSTRAP as one command line for a login shell: sh, bash, csh and fish read it alike.
 
-    `python` is a name on the host's PATH, or a path there, which may begin with `~/`. Raises HostError (config) for
-    anything that is neither.
+    `python` is a name on the host's PATH, or a path there, which may begin with `~/`; behind `enter`, the words of a
+    command that starts a program in a container, it is one in the container. Raises HostError (config) for a program
+    that is neither, and for a word that shells read in their own ways.
     """
-    home, rest = ("~/", python[2:]) if python.startswith("~/") else ("", python)
-    if not rest or not re.fullmatch(r"""[^'"`\\!$\x00-\x1f]+""", rest) or rest.startswith("-"):
+    home, rest = ("~/", python[2:]) if python.startswith("~/") and not enter else ("", python)
+    if not PLAIN.fullmatch(rest) or rest.startswith("-"):
         raise HostError("config", f"python = {python!r} is not a program's name or path")
-    word = home + (rest if re.fullmatch(r"[\w./+-]+", rest, re.ASCII) else f"'{rest}'")
+    if strange := [word for word in enter if not PLAIN.fullmatch(word)]:
+        remedy = "put the command into a script on the host, and name that"
+        raise HostError("config", f"enter has a word that shells read in their own ways: {strange[0]!r}", remedy)
+    words = " ".join(map(_quoted, (*enter, rest)))
     program = base64.b64encode(BOOTSTRAP.encode()).decode()
-    return f"exec {word} -I -S -c 'import base64,sys;exec(base64.b64decode(sys.argv[1]))' {program}"
+    return f"exec {home}{words} -I -S -c 'import base64,sys;exec(base64.b64decode(sys.argv[1]))' {program}"
+
+
+def _quoted(word: str) -> str:
+    return word if re.fullmatch(r"[\w./+-]+", word, re.ASCII) else f"'{word}'"
 
 
 @cache

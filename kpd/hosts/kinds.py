@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 def _local(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
     from kpd.hosts.local import Local
 
-    return Local()
+    return Local(host.python, enter=host.enter) if host.enter else Local()
 
 
 def _ssh(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
     from kpd.hosts.ssh.transport import Ssh
 
-    return Ssh(host.address, host.accept_new, host.python, host.compression)
+    return Ssh(host.address, host.accept_new, host.python, host.compression, enter=host.enter)
 
 
 def _controlmaster(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
@@ -28,7 +28,7 @@ def _controlmaster(name: str, host: "HostConfig", workspace: Workspace) -> "Tran
     folder = workspace.make_socket_folder().parent
     return ControlMaster(
         host.address, host.accept_new, host.python, host.control_path, host.compression, folder,
-        owner=f"{workspace.root}:{name}",
+        owner=f"{workspace.root}:{name}", enter=host.enter,
     )  # fmt: skip
 
 

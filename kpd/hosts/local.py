@@ -15,12 +15,13 @@ from kpd.hosts.errors import HostError, HostKey
 class Local:
     """A helper as a child process of kpd, under kpd's own Python or under `python`.
 
-    `programs` is a folder that its PATH begins with.
+    `programs` is a folder that its PATH begins with. `enter` starts the helper in a container, where `python` is.
     """
 
     kind: ClassVar[str] = "local"
     python: str = sys.executable
     programs: Path | None = None
+    enter: tuple[str, ...] = ()
 
     async def open(self) -> ChildChannel:
         """Start the helper. Raises HostError (no_python)."""
@@ -30,9 +31,9 @@ class Local:
             path = f"{self.programs}{os.pathsep}{path}"
         env = {"PATH": path, "HOME": str(Path.home()), "LANG": "C.UTF-8"}
         try:
-            return await ChildChannel.start(self.python, "-I", "-S", "-c", BOOTSTRAP, env=env)
+            return await ChildChannel.start(*self.enter, self.python, "-I", "-S", "-c", BOOTSTRAP, env=env)
         except OSError as err:
-            raise HostError("no_python", f"cannot start {self.python}: {err}") from err
+            raise HostError("no_python", f"cannot start {(*self.enter, self.python)[0]}: {err}") from err
 
     async def trust(self, key: HostKey) -> None:
         """Raise HostError (host_key): a child has no key."""

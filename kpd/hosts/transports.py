@@ -52,9 +52,9 @@ class UnusableTransport:
 
 
 def _root(name: str, config: HostConfig, workspace: Workspace) -> PurePosixPath:
-    if not config.root and config.transport == LOCAL:
+    if not config.root and not config.enter and config.transport == LOCAL:
         return PurePosixPath(workspace.host_root)
-    if not config.root and is_here(config.transport):
+    if not config.root and not config.enter and is_here(config.transport):
         return PurePosixPath(workspace.private / "hosts" / name)
     own = re.sub(r"[^A-Za-z0-9._-]", "_", workspace.root.name)[:24]
     return PurePosixPath(config.root or "~/.cache/kpd") / f"{own}-{workspace.identity()}"

@@ -36,7 +36,8 @@ class HostConfig:
     unknown host key is trusted at first sight. `control_path` is the socket of an OpenSSH master that the operator has
     opened. `python` is the host's interpreter; `local` uses kpd's own. `gpus` are the ones to use, by index or UUID
     (empty: all). `tolerate` names compute processes that may stay on a GPU while it measures. `leases` is the folder of
-    locks that all daemons on the host share. `reads` and `writes` are folders that sandboxed jobs may read
+    locks that all daemons on the host share. `enter` is a command that starts a program in a container there: all of
+    kpd's work, paths and `python` are then inside. `reads` and `writes` are folders that sandboxed jobs may read
     beside the system's, and write beside their own.
     """
 
@@ -46,6 +47,7 @@ class HostConfig:
     control_path: str = ""
     compression: bool = False
     python: Text = "python3"
+    enter: tuple[Text, ...] = ()
     root: str = ""
     leases: Text = "/tmp/kpd-leases"
     cuda_home: str = ""
@@ -330,7 +332,9 @@ def _check_host(document: Document, name: str, host: HostConfig) -> None:
         if path and not path.startswith(("/", "~")):
             message = f"'{key}' in [hosts.{name}] is no absolute path: {path!r}"
             raise document.error(message, "begin it with / or ~/", "hosts", name, key)
-        if path and (host.transport == LOCAL or is_here(host.transport)):  # users of another machine are not known here
+        if (
+            path and not host.enter and (host.transport == LOCAL or is_here(host.transport))
+        ):  # users of another machine are not known here
             try:
                 expanded(path)
             except WorkspaceError as err:

@@ -11,7 +11,7 @@ import os
 import shlex
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 from weakref import WeakSet, WeakValueDictionary
@@ -123,9 +123,10 @@ class ControlMaster:
         folder: Path,
         owner: str = "",
         config_file: Path | None = None,
+        enter: Sequence[str] = (),
     ) -> None:
         self._address = address
-        self._python = python
+        self._python, self._enter = python, enter
         self._control_path = control_path
         self._config = () if config_file is None else ("-F", str(config_file.absolute()))
         self._where = destination(address)
@@ -230,7 +231,7 @@ class ControlMaster:
         return await self._ride(socket)
 
     async def _ride(self, socket: str) -> MasterChannel:
-        argv = self._argv("-S", socket, *QUIET, *RIDING, line=WORD + command(self._python))
+        argv = self._argv("-S", socket, *QUIET, *RIDING, line=WORD + command(self._python, self._enter))
         channel = await ChildChannel.start(*argv, env=environment())
         try:
             spoken = await channel.reader.read(1)

@@ -118,7 +118,10 @@ def _leases(facts: HostFacts, config: HostConfig) -> tuple[Check, ...]:
     if wrong is None:
         return ()
     if not wrong:
-        return (Check("leases", "ok", config.leases),)
+        if not config.enter:
+            return (Check("leases", "ok", config.leases),)
+        found = f"{config.leases} is the container's: daemons outside see its leases only if it is mounted there"
+        return (Check("leases", "off", found, f"start the container with -v {config.leases}:{config.leases}"),)
     remedy = f"sudo install -d -m 1777 {shlex.quote(config.leases)}, or give another folder as leases in config.toml"
     if config.leases == str(SHARED):
         found = f"{config.leases} {wrong}: this user's own leases are used, which other users do not see"

@@ -42,11 +42,13 @@ class Ssh:
         config_files: Sequence[Path] | None = None,
         keepalive_s: float = KEEPALIVE_S,
         patience_s: float = HOP_S,
+        enter: Sequence[str] = (),
     ) -> None:
         self.address = address
         self._target = Address.parse(address)
         self.accept_new = accept_new
         self.python = python
+        self.enter = tuple(enter)
         self.compression = compression
         self.config_files = config_files
         self.patience_s = patience_s
@@ -61,7 +63,7 @@ class Ssh:
 
     async def open(self) -> SshChannel:
         """Connect, and start the helper in one session. Raises HostError (unreachable, auth, host_key, config)."""
-        line = command(self.python)
+        line = command(self.python, self.enter)
         async with contextlib.AsyncExitStack() as way:
             try:
                 async with asyncio.timeout(OPEN_S):

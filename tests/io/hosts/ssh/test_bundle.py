@@ -41,6 +41,22 @@ def test_every_shell_says_that_there_is_no_such_python(shell: str) -> None:
     assert b"python-that-is-not-there" in done.stderr
 
 
+@pytest.mark.parametrize("shell", ["sh", *SHELLS])
+def test_every_shell_enters_a_container_first(shell: str) -> None:
+    argv = [shell, "sh", "-c"] if shell == "busybox" else [shell, "-c"]
+    line = command("python3", ("env", "A=b c;d&*", "nice", "-n", "1"))
+    env = {"PATH": os.environ["PATH"], "HOME": "/"}
+    done = subprocess.run([*argv, line], input=bundle(), capture_output=True, env=env, timeout=PATIENCE_S)
+    assert (done.stdout, done.stderr, done.returncode) == (GREETING, b"", 0)
+
+
+@pytest.mark.parametrize("word", ["", "a'b", "$HOME", "a!", "a\\b", "a\nb"])
+def test_a_word_that_shells_read_in_their_own_ways_is_refused(word: str) -> None:
+    with pytest.raises(HostError, match="shells read in their own ways") as caught:
+        command("python3", ("docker", word))
+    assert caught.value.kind == "config"
+
+
 def test_the_command_has_nothing_that_a_shell_reads_in_its_own_way() -> None:
     line = command("python3")
     assert line.startswith("exec python3 -I -S -c '") and line.count("'") == 2
