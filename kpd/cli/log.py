@@ -9,7 +9,8 @@ from typing import Any
 from kpd.cli import labels
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK, CliError
-from kpd.cli.parser import add_json, nearest
+from kpd.cli.halts import halt, now, waiting_at_most
+from kpd.cli.parser import add_json, add_timeout, nearest
 from kpd.cli.terminal_text import columns, cut, line, narrate, out, out_json, pad
 from kpd.model import codec
 from kpd.model.events import Event, IterationEnded, RunEnded
@@ -30,10 +31,13 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id (default: the newest run)")
     parser.add_argument("-f", "--follow", action="store_true", help="print iterations as they end, until the run ends")
     parser.add_argument("--near-misses", action="store_true", help="only gains beyond doubt, but below min_gain_pct")
+    add_timeout(parser)
     add_json(parser)
 
 
 def execute(args: Namespace) -> int:
+    if args.timeout is not None and not args.follow:
+        raise CliError("--timeout limits the waiting of --follow", "add --follow")
     ws = workspace(args)
     status = query(ws, "status")
     runs = list(status["runs"])
@@ -54,7 +58,11 @@ def execute(args: Namespace) -> int:
     if args.follow:
         _tell(run, [it.number for it in wanted if it.outcome is not None], args.json, head)
         if not run.over:
-            asyncio.run(_follow(ws, state, run_id, args.json, args.near_misses))
+            if reason := status["held"]:
+                narrate(f"the queue is held: {line(reason)}; kpd resume releases it")
+            if said := now(run):
+                narrate(said)
+            asyncio.run(_follow(ws, state, run_id, args))
     elif args.json:
         out_json({"run": run_id, "iterations": [json_views.iteration(it) for it in wanted]})
     else:
@@ -65,9 +73,17 @@ def execute(args: Namespace) -> int:
     return OK
 
 
-async def _follow(ws: Workspace, state: State, run_id: str, as_json: bool, near: bool) -> None:
+async def _follow(ws: Workspace, state: State, run_id: str, args: Namespace) -> None:
+    """Tell of the run's iterations, and of why it does not go on, until it ends. Raises DaemonError, CliError."""
+    async with waiting_at_most(args.timeout, run_id):
+        await _tell_until_its_end(ws, state, run_id, args.json, args.near_misses)
+
+
+async def _tell_until_its_end(ws: Workspace, state: State, run_id: str, as_json: bool, near: bool) -> None:
     async for event in follow(ws, state.seq):
         state = fold(state, event)
+        if said := halt(event.fact, run_id):
+            narrate(said)
         match event.fact:
             case IterationEnded(run=run, iteration=number) if run == run_id:
                 ended = state.runs[run_id].iteration(number)

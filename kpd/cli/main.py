@@ -186,7 +186,8 @@ def _top_parser() -> Parser:
         prog="kpd",
         usage="kpd [-w DIR] VERB …",
         description="Optimise compute kernels, with verdicts that hold up.\n\n" + "\n\n".join(groups),
-        epilog="kpd VERB --help says more. Exit codes: 0 ok, 1 failed, 2 no gain, 3 infrastructure, 64 usage.",
+        epilog="kpd VERB --help says more. "
+        "Exit codes: 0 ok, 1 failed, 2 no gain, 3 infrastructure, 4 not over, 64 usage.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

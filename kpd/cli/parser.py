@@ -5,6 +5,7 @@ import math
 from typing import Any, NoReturn
 
 from kpd.cli.exit_codes import CliError
+from kpd.workspace.durations import duration
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,6 +33,23 @@ def add_workspace_below(verbs: "argparse._SubParsersAction[Any]") -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_timeout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--timeout",
+        metavar="DURATION",
+        type=limit,
+        help="wait no longer than this (90s, 20m, 1.5h), and exit with 4 if the run is not over: it goes on",
+    )
+
+
+def limit(text: str) -> float:
+    """Parse a duration, and return its seconds. Raises ArgumentTypeError."""
+    try:
+        return duration(text)
+    except ValueError as err:
+        raise argparse.ArgumentTypeError(f"must be a duration like 90s, 20m or 1.5h, not {text!r}") from err
 
 
 def nearest(word: str, known: list[str]) -> str:

@@ -8,7 +8,7 @@ from kpd.cli.daemon import ensure_daemon
 from kpd.cli.exit_codes import INFRA, INTERRUPTED, OK, CliError
 from kpd.cli.init import make_first
 from kpd.cli.operate import add_arguments, given
-from kpd.cli.parser import nearest
+from kpd.cli.parser import add_timeout, nearest
 from kpd.cli.terminal_text import line, narrate, out
 from kpd.operations.runs import QueueRun
 from kpd.workspace.paths import Workspace
@@ -69,9 +69,12 @@ def arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="wait for the end; exit with 0 improved, 1 failed, 2 no gain, 3 infrastructure",
     )
+    add_timeout(parser)
 
 
 def execute(args: Namespace) -> int:
+    if args.timeout is not None and not args.wait:
+        raise CliError("--timeout limits the waiting of --wait", "add --wait")
     ws = planned_workspace(args)
     task = task_name(ws, args.task)
     make_first(ws)
@@ -89,10 +92,16 @@ def execute(args: Namespace) -> int:
         return OK
     import asyncio
 
-    from kpd.cli.waiting import wait_for
-
     try:
-        return asyncio.run(wait_for(ws, run))
+        return asyncio.run(_waited(ws, run, args.timeout))
     except KeyboardInterrupt:
         narrate(f"no longer waiting: {run} goes on. kpd attach watches it, kpd stop {run} ends it.")
         return INTERRUPTED
+
+
+async def _waited(ws: Workspace, run: str, seconds: float | None) -> int:
+    from kpd.cli.halts import waiting_at_most
+    from kpd.cli.waiting import wait_for
+
+    async with waiting_at_most(seconds, run):
+        return await wait_for(ws, run)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, CliError
+from kpd.cli.halts import halt
 from kpd.cli.log import follow, recorded
 from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
@@ -23,11 +24,12 @@ from kpd.model.notices import (
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
+from kpd.model.waits import ForDevice
 from kpd.text.endings import iteration_ended, of_run
 from kpd.text.headlines import headline as told_headline
 from kpd.text.notices import told as notice
 from kpd.text.signs import OUTCOMES, RUN_OUTCOMES, of_iteration
-from kpd.text.waits import hold, pause, wait
+from kpd.text.waits import wait
 from kpd.workspace.paths import Workspace
 
 CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED, "infra": INFRA}
@@ -36,19 +38,22 @@ CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED
 async def wait_for(ws: Workspace, run_id: str) -> int:
     """Wait for the end of the run, and return its exit code.
 
-    Raises DaemonError where the daemon goes away, and CliError where trouble pauses the run.
+    Raises DaemonError where the daemon goes away, and CliError where trouble pauses the run, or no host can take it.
     """
     state = State()
     rolled_back = False
     async for event in _from_its_beginning(ws, run_id):
         state = fold(state, event)
         run = state.runs[run_id]
-        _narrate(event.fact, run)
         rolled_back = _rolled_back(event.fact, run_id, rolled_back)
         if isinstance(run.status, Ended):
             return _verdict(run, run.status.outcome, rolled_back)
+        if isinstance(run.waiting, ForDevice) and run.waiting.in_vain:
+            remedy = f"kpd hosts shows them; {run_id} stays queued: kpd stop {run_id} withdraws it"
+            raise CliError(f"no host can take {run_id}: {line(wait(run.waiting))}", remedy, INFRA)
         if isinstance(run.status, Paused) and run.status.infra:
             raise CliError(f"{run_id} is paused: {of_run(run)}", f"mend it, then kpd resume {run_id}", INFRA)
+        _narrate(event.fact, run)
     raise CliError("the connection to the daemon was closed", "kpd status shows whether it still runs", INFRA)
 
 
@@ -84,17 +89,9 @@ def _verdict(run: Run, outcome: RunOutcome, rolled_back: bool) -> int:
 
 def _narrate(fact: e.Fact, of: Run) -> None:
     """Print what an event means to the run, which includes it."""
+    if said := halt(fact, of.id):
+        narrate(said)
     match fact:
-        case e.QueueHeld(hold=cause):
-            narrate(f"the queue is held: {line(hold(cause))}; kpd resume releases it")
-        case e.RunStarted(run=run, device=device) if run == of.id:
-            narrate(f"{run} started on {line(device)}")
-        case e.RunWaits(run=run, wait=waits) if run == of.id and waits is not None:
-            narrate(f"{run} waits: {line(wait(waits))}")
-        case e.RunPaused(run=run, cause=why) if run == of.id:
-            narrate(f"{run} paused: {line(pause(why))}")
-        case e.RunResumed(run=run) if run == of.id:
-            narrate(f"{run} goes on")
         case e.IterationEnded(run=run, iteration=number, cause=ended) if run == of.id:
             found = of.iteration(number)
             sign = of_iteration(found, of) if found is not None else OUTCOMES[fact.outcome]

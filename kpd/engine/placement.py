@@ -115,7 +115,7 @@ def _on(
     if card is None:
         return AtHost(name, "gone")
     if card.link == "down":
-        return AtHost(name, "down", card.error)
+        return AtHost(name, "down", card.error, stuck=card.stuck)
     if run.started is not None:
         return _again(card, run)
     fitting = [device for device in card.devices if device.kind == kind and _fits(device, need)]

@@ -50,13 +50,15 @@ class ForTurn(Kind, frozen=True):
 class AtHost(msgspec.Struct, frozen=True):
     """Why a run cannot begin on a host. `said` is the error on the host's card, or the device that is wanted.
 
-    `moved`: the device that the run began on is `said`, and those there now are `devices`.
+    `moved`: the device that the run began on is `said`, and those there now are `devices`. `stuck`: the host is down,
+    and time alone will hardly mend it.
     """
 
     host: str
     why: Literal["gone", "down", "unfit", "taken", "moved"]
     said: str = ""
     devices: tuple[str, ...] = ()
+    stuck: bool = False
 
 
 class ForDevice(Kind, frozen=True):
@@ -64,6 +66,11 @@ class ForDevice(Kind, frozen=True):
 
     run: str
     hosts: tuple[AtHost, ...] = ()
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether no host will ever take the run, unless a person changes something."""
+        return all(one.stuck or one.why in ("gone", "unfit", "moved") for one in self.hosts)
 
 
 class ForTask(Kind, frozen=True):

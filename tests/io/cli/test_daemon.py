@@ -7,8 +7,6 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,108 +14,21 @@ import pytest
 
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
-from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
-from kpd.daemon.views import answer
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.profiles import CaseTime
-from kpd.model.run import Budget
 from kpd.model.status import Running
 from kpd.model.verdicts import Gain, Verdict
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
+from tests.support.cli.served import Served, ended, heard, served
 from tests.support.patience import PATIENCE_S
 
-WIDE = CaseTime("wide", 10.0, 20.0, 50.0, low_pct=48.0, high_pct=52.0)
-FASTER = Verdict("faster", Gain(5.0, 4.0, 6.0), 5, True, "told", told="faster beyond doubt")
-
-
-@dataclass
-class Served:
-    """A workspace whose log the test writes, behind the daemon's own server; commands are recorded."""
-
-    ws: Workspace
-    journal: EventJournal
-    commands: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    refusal: DaemonError | None = None
-    looks: list[Any] = field(default_factory=list)
-
-    async def query(self, what: str, args: dict[str, Any]) -> Any:
-        return self.looks if what == "glance" else answer(what, args, Sources(self.journal.state, self.ws))
-
-    async def command(self, verb: str, args: dict[str, Any], by: str) -> Any:
-        if self.refusal is not None:
-            raise self.refusal
-        self.commands.append((verb, args))
-        if verb == "run":
-            self.queue("r1")
-            return {"run": "r1"}
-        return {"run": "r1", "note": 4, "iteration": 1}
-
-    def queue(self, run: str) -> None:
-        self.journal.emit(e.RunQueued(run, "scale", "sweep", "local", Budget()))
-
-    def iterate(
-        self, run: str, number: int, agent: str, outcome: Any, memo: str = "", verdict: Verdict | None = None
-    ) -> None:
-        """One iteration from its start to its end."""
-        own = (run, number, 0.1, 0.01)
-        self.journal.emit(e.IterationStarted(run, number, agent, 0))
-        self.journal.emit(e.Proposed(*own, {"kernel.c": "ab"}, memo))
-        self.journal.emit(e.Timed(*own, 20.0 - number, 5, (WIDE,)))
-        self.journal.emit(e.Judged(*own, verdict or FASTER))
-        if outcome in ("accepted", "baseline"):
-            self.journal.emit(e.Accepted(run, number, {"kernel.c": "ab"}))
-        self.journal.emit(e.IterationEnded(run, number, outcome, Told("because")))
-
-    async def start(self, *args: str) -> asyncio.subprocess.Process:
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "kpd.cli.main", "-w", str(self.ws.root), *args, env=env,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-
-    async def kpd(self, *args: str) -> tuple[int, str, str]:
-        """Exit code, stdout and stderr of a command that ends by itself."""
-        return await ended(await self.start(*args))
-
-
-async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
-    out, err = await asyncio.wait_for(process.communicate(), 30)
-    assert process.returncode is not None
-    assert "Traceback" not in err.decode()
-    return process.returncode, out.decode(), err.decode()
-
-
-async def heard(process: asyncio.subprocess.Process, stream: str, text: str) -> None:
-    """Wait until the command says `text`."""
-    reader = getattr(process, stream)
-    async with asyncio.timeout(PATIENCE_S):
-        while text not in (said := (await reader.readline()).decode()):
-            assert said, f"it ended without saying {text!r}"
-
-
-@pytest.fixture
-async def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
-    root = tmp_path / "ws"
-    (root / "tasks" / "scale").mkdir(parents=True)
-    (root / "tasks" / "scale" / "task.toml").touch()
-    (root / "config.toml").touch()
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="kpd") as runtime:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        ws = Workspace.find(root)
-        ws.make_private()
-        journal = EventJournal(EventStore(ws.store))
-        journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(ws.root)))
-        made = Served(ws, journal)
-        async with Server(ws.make_socket_folder(), journal, made.query, made.command):
-            yield made
-        journal.close()
+__all__ = ["served"]
 
 
 async def test_questions_as_text_and_as_json(served: Served) -> None:
