@@ -30,8 +30,15 @@ from kpd.sessions.wire import AgentWire
 START_S = 150.0
 CANCEL_S = 3.0
 """Seconds for an agent to start, with its servers of tools, and to settle a turn after it was told to end it."""
-META: dict[str, Any] = {"mcpStartupAwaitTimeoutMs": SERVERS_MS}
-"""What Codex is asked for with a session: to wait for its servers. It would begin the turn without their tools."""
+RETRIES = {"type": "system", "subtype": "api_retry"}
+META: dict[str, Any] = {
+    "mcpStartupAwaitTimeoutMs": SERVERS_MS,
+    "claudeCode": {"emitRawSDKMessages": [RETRIES]},
+}
+"""What agents are asked for with a session. Codex would begin its turn before it knows the tools of its servers, and
+Claude Code would try a wrong key again for minutes, and tell nobody."""
+REFUSED_KEY = (401, 403)
+"""Statuses of a model's service that does not take the key."""
 AUTHENTICATION = -32000
 TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
 log = logging.getLogger(__name__)
@@ -73,6 +80,7 @@ class AcpTalk:
         self._wire = AgentWire(process, self._hear, flooded, conversation.cleaner)
         self._agent = acp.connect_to_agent(Permissions(self._answered), self._wire)  # type: ignore[arg-type]
         self._most_usd = float("inf")
+        self._refused_key = ""
         self.own = self.agent = ""
         self.loads = self._resumes = False
 
@@ -101,6 +109,7 @@ class AcpTalk:
         return talk
 
     async def ask(self, prompt: str, limit_s: float, most_usd: float) -> TurnResult:
+        """Raise Unavailable where the agent's service does not take its key; else as the protocol `Talk` says."""
         self._most_usd = most_usd
         asking = asyncio.create_task(self._agent.prompt(session_id=self.own, prompt=[acp.text_block(prompt)]))
         try:
@@ -110,6 +119,8 @@ class AcpTalk:
             try:
                 answer = asking.result() if asking.done() else None
             except RequestError as err:
+                if err.code == AUTHENTICATION and end == "done":
+                    self._refused_key = self._refusal(err)
                 end, said = (end, said) if end != "done" else ("crash", self._refusal(err))
             except (ValidationError, ConnectionError) as err:
                 if end == "done":
@@ -118,6 +129,8 @@ class AcpTalk:
                 if answer is not None:
                     usage = usage_of(answer.usage)
                     end = "refused" if end == "done" and answer.stop_reason == "refusal" else end
+            if self._refused_key:
+                raise not_logged_in(self.agent, self._refused_key)
             return TurnResult(end, said or self._conversation.message, usage)
         finally:
             asking.cancel()
@@ -158,6 +171,9 @@ class AcpTalk:
         return await self._ask(wish)
 
     def _hear(self, params: Any) -> None:
+        if (status := retried_after(params)) in REFUSED_KEY:
+            self._refused_key = f"its service answers {status}"
+            self._watch.end("crash", self._refused_key)
         self._conversation.hear(params)
         if (self._conversation.usd or 0.0) >= self._most_usd:
             self._watch.end("money", f"it has cost ${self._conversation.usd:.2f}")
@@ -210,8 +226,7 @@ class AcpTalk:
             return Unavailable(f"{program} floods: {self._watch.over.result()[1]}", "replace it by one that does not")
         match err:
             case RequestError(code=code) if code == AUTHENTICATION:
-                remedy = "name its key's variable in keys = [...] of its table, and restart the daemon with it set"
-                return Unavailable(f"{program} is not logged in: {err}", remedy)
+                return not_logged_in(program, str(err))
             case RequestError():
                 return Unavailable(f"{program}: {self._refusal(err)}", "correct its table in config.toml; kpd resume")
             case TimeoutError():
@@ -223,3 +238,17 @@ class AcpTalk:
     def _refusal(self, err: RequestError) -> str:
         details = err.data.get("details") or err.data.get("message") if isinstance(err.data, dict) else err.data
         return f"{err}: {details}" if details else str(err)
+
+
+def not_logged_in(program: str, why: str) -> Unavailable:
+    remedy = "set its key in the daemon's environment, with its variable in keys = [...] of its table; kpd resume"
+    return Unavailable(f"{program} is not logged in: {why}", remedy)
+
+
+def retried_after(params: Any) -> int | None:
+    """Return the status after which Claude Code is about to ask its service again; None in any other message."""
+    message = params.get("message") if isinstance(params, dict) else None
+    if not isinstance(message, dict) or any(message.get(key) != value for key, value in RETRIES.items()):
+        return None
+    status = message.get("error_status")
+    return status if isinstance(status, int) else None

@@ -13,6 +13,8 @@ MOST_BYTES = 512 << 20
 MOST_MESSAGES = 500_000
 """Bytes of one message and of all messages of a turn, and their number."""
 CHUNK = 1 << 20
+HEARD = ("session/update", "_claude/sdkMessage")
+"""Notifications that are not the library's: the protocol's, and what Claude Code says beside it."""
 INTERNAL = -32603
 """The code of an error that has none."""
 LONGEST_ERROR = 300
@@ -25,7 +27,7 @@ class Flood(Exception):
 class AgentWire:
     """A transport of the library `acp`: one JSON object a line.
 
-    `hear` gets the params of each `session/update`, in order; all other messages are the library's. `flooded` is called
+    `hear` gets the params of each notification of `HEARD`, in order; all other messages are the library's. `flooded` is called
     once when a limit is passed, and nothing is read any more. Lines that are no JSON objects are passed over; the first
     of them is kept.
     """
@@ -54,7 +56,7 @@ class AgentWire:
             while (line := await self._line()) is not None:
                 if (message := self._parsed(line)) is None:
                     continue
-                if message.get("method") == "session/update" and "id" not in message:
+                if message.get("method") in HEARD and "id" not in message:
                     self._hear(message.get("params"))
                 elif "method" in message or is_response(message):
                     return message

@@ -126,6 +126,24 @@ async def test_each_bad_turn_has_its_end_and_leaves_nothing(
     assert found.cut
 
 
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_key_that_the_service_refuses_is_not_tried_for_minutes(start: Start, status: int) -> None:
+    with pytest.raises(Unavailable, match=f"is not logged in: its service answers {status}") as found:
+        await turned(start, ["retry", 529], ["retry", status], ["sleep", 60], limit_s=240.0)
+    assert "in the daemon's environment" in found.value.remedy
+
+
+async def test_a_prompt_that_needs_a_key_pauses_the_run(start: Start) -> None:
+    wanted = '{"id": 2, "error": {"code": -32000, "message": "Authentication required"}}'
+    with pytest.raises(Unavailable, match="is not logged in: Authentication required"):
+        await turned(start, ["raw", wanted], ["sleep", 60], limit_s=240.0)
+
+
+async def test_an_agent_that_is_overloaded_goes_on(start: Start) -> None:
+    found = await turned(start, ["retry", 529], ["retry", None], ["say", "at last"])
+    assert (found.end, found.said) == ("done", "at last")
+
+
 async def test_an_agent_leaves_the_daemon_some_of_the_disk(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn, "LEAST_FREE", 1 << 60)
     monkeypatch.setattr(turn, "LOOK_S", 0.1)

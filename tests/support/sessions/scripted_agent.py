@@ -125,6 +125,9 @@ def step(what: str, *args: Any) -> None:
             eaten = b"x" * (args[0] << 20)
             time.sleep(args[1])
             del eaten
+        case "retry":
+            message = {"type": "system", "subtype": "api_retry", "error_status": args[0]}
+            send({"method": "_claude/sdkMessage", "params": {"sessionId": SESSION, "message": message}})
         case "exit":
             os._exit(args[0])
 

@@ -18,7 +18,7 @@ Step = str | tuple[str, dict[str, Any]]
 class ScriptedService(ABC):
     """`steps` are the answers to the main questions, which are in `asked`; `keys` are those that came with questions.
 
-    The answer to the question number `hold_at` waits for `go_on`.
+    The answer to the question number `hold_at` waits for `go_on`. With a `status` that is not 200 it refuses all.
     """
 
     key_header = "authorization"
@@ -28,6 +28,7 @@ class ScriptedService(ABC):
         self.asked: list[dict[str, Any]] = []
         self.keys: set[str] = set()
         self.hold_at = 0
+        self.status = 200
         self.go_on = threading.Event()
         self.url = ""
 
@@ -65,7 +66,11 @@ def served(service: S) -> Iterator[S]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}")
             service.keys.add(str(self.headers.get(service.key_header)).removeprefix("Bearer "))
-            self._send(*service.answer(self.path, body))
+            if service.status == 200:
+                self._send(*service.answer(self.path, body))
+            else:
+                told = {"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}
+                self._send("application/json", json.dumps(told).encode())
 
         def do_GET(self) -> None:
             self._send("application/json", json.dumps(service.listed()).encode())
@@ -75,7 +80,7 @@ def served(service: S) -> Iterator[S]:
 
         def _send(self, kind: str, data: bytes) -> None:
             with contextlib.suppress(ConnectionError):  # the agent was killed meanwhile
-                self.send_response(200)
+                self.send_response(service.status)
                 self.send_header("content-type", kind)
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
