@@ -19,7 +19,7 @@ from kpd.model.trials import TrialBudget
 from kpd.sessions import brief, program
 from kpd.sessions.asking import Asking
 from kpd.sessions.cleaning import TextCleaner
-from kpd.sessions.conversation import Conversation, transcript
+from kpd.sessions.conversation import Conversation, told_usd, transcript
 from kpd.sessions.exec_talk import ExecTalk
 from kpd.sessions.folder import SessionFolder
 from kpd.sessions.given import ToolServer, give, servers
@@ -78,7 +78,8 @@ class SessionAttempt:
         said, end = "", before.known_end
         paid = self.left_usd(before) > 0
         if not paid and not before.asked(self.answers):
-            told = f"its session has cost {dollars(before.usd)} of {dollars(self.settings.usd)}"
+            cost = self.settings.usd - self.left_usd(before)
+            told = f"its session has cost {dollars(cost)} of {dollars(self.settings.usd)}"
             raise Exhausted(f"{self.name} is not asked again: {told}")
         if paid and before.needs_turn(self.answers):
             result = await self._turn(before, goes_on=before.asked(self.answers))
@@ -279,8 +280,8 @@ class SessionAttempt:
             return (self.cleaner.text(str(err)),)
 
     def left_usd(self, before: Past) -> float:
-        """Return what is left of the session's dollars; what a turn has cost whose end nobody saw is not counted."""
-        return self.settings.usd - before.usd
+        """Return what is left of the session's dollars; of a turn whose end nobody saw, what the agent had said counts."""
+        return self.settings.usd - max(before.usd, told_usd(self.folder.log))
 
     def most_usd(self, before: Past) -> float:
         """Return the dollars that the next turn may cost: what is left of the session's, and of the run's."""

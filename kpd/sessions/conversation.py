@@ -5,7 +5,7 @@ All of it was written by the agent: whatever has another form than the protocol'
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import time
 from typing import Any
@@ -22,6 +22,8 @@ MOST_SAID = 64 << 10
 MOST_LOG = 16 << 20
 """Characters of a line on a tool, of the last words that are kept, and bytes of the log of one session."""
 ENDS = {"completed": TOOL_DONE, "failed": TOOL_FAILED}
+COST = "cost"
+"""Who a line of the log is by that says how many dollars more the agent has cost."""
 MOST_USD = 1e6
 TELL_USD = 0.1
 """Dollars from which on it is said what a turn has cost so far."""
@@ -133,6 +135,8 @@ class Conversation:
         if not self.replayed:
             grown = amount - self._counter if amount >= self._counter else amount  # or it has begun to count anew
             self.usd = (self.usd or 0.0) + grown
+            if grown:
+                self._keep(COST, repr(grown))
             if self.usd - self._told_usd >= TELL_USD:
                 self._told_usd = self.usd
                 self._line(KPD, f"{dollars(self.usd)} so far")
@@ -158,18 +162,31 @@ class _Entry(msgspec.Struct):
 
 
 def transcript(log: Path) -> str:
-    """Return the log of a session as text; what is no whole line is passed over. Raises OSError."""
+    """Return the log of a session as text. Raises OSError."""
     told, last = [], ""
-    for line in log.read_bytes().splitlines():
-        try:
-            entry = msgspec.json.decode(line, type=_Entry)
-        except msgspec.MsgspecError:
+    for entry in _entries(log):
+        if entry.who == COST:
             continue
         if entry.who != last or entry.who not in (AGENT, THOUGHT):
             told.append(f"\n## {entry.who}\n\n" if entry.who != last else "\n")
         told.append(entry.text)
         last = entry.who
     return "".join(told).lstrip() + "\n"
+
+
+def told_usd(log: Path) -> float:
+    """Return what the agent has said that the session has cost, also in a turn that a kill has cut off."""
+    try:
+        return sum(float(entry.text) for entry in _entries(log) if entry.who == COST)
+    except FileNotFoundError:
+        return 0.0
+
+
+def _entries(log: Path) -> Iterator[_Entry]:
+    """Read a log; what is no whole line is passed over. Raises OSError."""
+    for line in log.read_bytes().splitlines():
+        with contextlib.suppress(msgspec.MsgspecError):
+            yield msgspec.json.decode(line, type=_Entry)
 
 
 def usage_of(found: Any) -> Usage:

@@ -10,6 +10,7 @@ from kpd.model import events as e
 from kpd.model.run import TaskState
 from kpd.model.spending import Usage
 from kpd.sessions.attempt import SessionAttempt
+from kpd.sessions.conversation import Conversation
 from kpd.sessions.past import past
 from kpd.workspace.config import AgentConfig
 from tests.support.agents.asked import asked, task_of
@@ -63,3 +64,13 @@ def test_what_a_turn_has_cost_that_nobody_saw_the_end_of_ends_no_session(tmp_pat
     before = past(made.context.events())
     assert before is not None
     assert made.left_usd(before) == 1.5
+
+
+def test_what_the_agent_had_said_before_a_kill_counts(tmp_path: Path) -> None:
+    made = attempt(tmp_path, None, bill(0.5), bill(2.0, unseen=True))
+    before = past(made.context.events())
+    assert before is not None
+    conversation = Conversation(lambda channel, text: None, made.folder.log)
+    for amount in (0.5, 1.25):
+        conversation.hear({"update": {"sessionUpdate": "usage_update", "cost": {"amount": amount, "currency": "USD"}}})
+    assert made.left_usd(before) == 0.75

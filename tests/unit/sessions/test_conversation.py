@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kpd.sessions.brief import claimed_us, notes_of
 from kpd.sessions.cleaning import TextCleaner
-from kpd.sessions.conversation import Conversation, transcript
+from kpd.sessions.conversation import Conversation, told_usd, transcript
 from kpd.sessions.edited import MOST_COMPARED, MOST_LINES, MOST_TEXT, edited
 from tests.support.sessions.json_values import JSON
 
@@ -44,6 +44,17 @@ def test_costs_add_up_also_when_an_agent_counts_anew(tmp_path: Path) -> None:
         assert conversation.usd == total
     told(conversation, "usage_update", cost={"amount": 9, "currency": "EUR"})
     assert conversation.usd == 2.0
+
+
+def test_what_the_agent_says_it_has_cost_outlives_a_kill(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert told_usd(log) == 0.0
+    for amounts in ((0.5, 1.5), (0.25,)):  # two processes, either of which was killed
+        conversation = Conversation(lambda channel, text: None, log)
+        for amount in amounts:
+            told(conversation, "usage_update", cost={"amount": amount, "currency": "USD"})
+    assert told_usd(log) == 1.75
+    assert "cost" not in transcript(log)
 
 
 def test_what_a_replayed_session_has_cost_is_not_paid_again(tmp_path: Path) -> None:
