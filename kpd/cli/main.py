@@ -63,6 +63,8 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("cases", "show the speed-up of the incumbent and of the best candidate in each case", "cases"),
             Verb("diff", "show what an iteration changed", "show"),
             Verb("report", "make a page of a run that you can send: one HTML file", "run_report"),
+            Verb("bundle", "pack a run as evidence: candidates, samples, events, hashes; signed, scrubbed", "bundle"),
+            Verb("verify", "derive all verdicts of such a bundle again, without GPU and workspace", "bundle"),
             Verb("cost", "show the cost of models: tokens and dollars by run, iteration and purpose", "cost"),
             Verb("tools", "show which tools agents called in their sessions, and their trials", "tools"),
             Verb("compare", "compare tools that agents have built with none, in interleaved runs", "compare"),

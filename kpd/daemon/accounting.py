@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from kpd.daemon.store import EventStore
 from kpd.engine.plan import without_gain
-from kpd.measure.judge import FINAL, BadSamples, HeldOutResult, held_out, judge
+from kpd.measure.judge import FINAL, BadSamples, HeldOutResult
+from kpd.measure.rederive import rederive
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued
@@ -61,18 +61,15 @@ def rederived(log: EventStore | None, folder: IterationFolder, run: Run, number:
     iteration = run.iteration(number)
     recorded = iteration.verdict if iteration is not None else None
     try:
-        terms = (recorded.worst_case, recorded.fewest) if recorded is not None else ()
-        verdict = judge(samples_from_json(folder.read("timing.json")), least, *terms)
-        if recorded is not None and recorded.spread_pct is None:  # by an older kpd, which did not note it
-            verdict = replace(verdict, spread_pct=None)
+        samples = samples_from_json(folder.read("timing.json"))
+        final = None
         with suppress(FileNotFoundError):
             final = codec.decode(folder.read(FINAL), HeldOutResult)
-            verdict = held_out(verdict, final, least)
+        return rederive(samples, least, recorded, final)
     except FileNotFoundError as err:
         raise _no_samples(folder, run, number) from err
     except (OSError, codec.CodecError, BadSamples) as err:
         raise DaemonError("infra", f"timing.json of {run.id}.{number} gives no verdict: {err}") from err
-    return verdict
 
 
 def _no_samples(folder: IterationFolder, run: Run, number: int) -> DaemonError:

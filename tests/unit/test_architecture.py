@@ -33,8 +33,9 @@ MAY: dict[str, str] = {
     "production": "model text source workspace hosts measure onboarding",
     "mcp": "",
     "report": "model text profile",
+    "evidence": "model text workspace measure",
     "cli": "model text workspace operations hosts measure profile claude agents tools daemon demo onboarding imports"
-    " production mcp report",
+    " production mcp report evidence",
 }
 """What each room imports of kpd besides itself, and so may: docs/architecture.md has the same table."""
 ROOMS = tuple(MAY)

@@ -5,30 +5,9 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
-from kpd.daemon.store import EventStore
-from kpd.demo.recording import load
-from kpd.model.events import IterationEnded
-from kpd.workspace.paths import Workspace, inside
-from kpd.workspace.run_files import write_atomic
-from tests.places import ROOT
+from tests.support.cli.recorded_run import workspace_of
 
 Printed = pytest.CaptureFixture[str]
-
-
-def workspace_of(root: Path, before_baseline: bool = False) -> Workspace:
-    """A workspace with the recorded run, whole or only up to the end of its first iteration."""
-    recording = load(ROOT / "kpd" / "demo" / "h100.tar.xz")
-    (root / "tasks").mkdir(parents=True)
-    (root / ".kpd").mkdir(mode=0o700)
-    found = Workspace(root)
-    with EventStore(found.store) as store:
-        for event in recording.events:
-            if before_baseline and isinstance(event.fact, IterationEnded):
-                break
-            store.append(event.fact, event.at)
-    for name, data in recording.files.items():
-        write_atomic(inside(root, name), data)
-    return found
 
 
 def test_it_lies_in_the_runs_folder_unless_told_otherwise(tmp_path: Path, capsys: Printed) -> None:

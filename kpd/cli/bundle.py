@@ -1,0 +1,157 @@
+"""kpd bundle, verify: a run as one archive of evidence, and the derivation of its verdicts from that alone."""
+
+import getpass
+import os
+import re
+import socket
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kpd.cli.ask import query, workspace
+from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
+from kpd.cli.log import recorded
+from kpd.cli.parser import add_json, nearest
+from kpd.cli.terminal_text import colours, narrate, out, out_json, paint
+from kpd.model import codec
+from kpd.model.hosts import HostCard
+from kpd.model.state import TaskCard
+from kpd.workspace.paths import Workspace
+from kpd.workspace.run_files import write_atomic
+
+if TYPE_CHECKING:
+    from kpd.evidence.contents import RunSource
+    from kpd.evidence.scrub import Scrub
+
+UNREADABLE = 2
+_SECRET = re.compile(r"(?:_|^)(?:KEY|TOKEN|SECRET|PASSWORD|WEBHOOK)(?:_|$)")
+"""Names of environment variables that hold a key."""
+
+
+def bundle_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run's id (default: the newest run)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="where to write it (default: TASK-RUN.kpd.tgz)"
+    )
+    parser.add_argument(
+        "--scrub", action="store_true", help="replace names of people and hosts, and home paths, by placeholders"
+    )
+    parser.add_argument("--sign", metavar="KEY", type=Path, help="sign it with this SSH key (ssh-keygen -Y sign)")
+    add_json(parser)
+
+
+def bundle(args: Namespace) -> int:
+    from kpd.evidence.archive import Bundle, pack
+    from kpd.evidence.contents import gather
+    from kpd.evidence.scrub import StillNamed
+    from kpd.evidence.signature import CannotSign, sign
+    from kpd.evidence.verify import verify as verified
+
+    ws = workspace(args)
+    source = _source(ws, args.run)
+    path = args.output or Path(f"{source.task}-{source.run}.kpd.tgz")
+    if not path.absolute().parent.is_dir():
+        raise CliError(f"there is no folder {path.parent}", "make it first, or name a file in another one")
+    try:
+        made = gather(source, _scrub(ws, source, args.scrub))
+        if args.sign is not None:
+            made = Bundle(made.manifest, made.files, made.signed, sign(made.signed, args.sign.expanduser()))
+    except StillNamed as err:
+        raise CliError(f"the bundle could not be cleaned: {err}", "nothing was written", FAILED) from err
+    except CannotSign as err:
+        raise CliError(f"the bundle could not be signed: {err}", "--sign wants a private SSH key", INFRA) from err
+    packed = pack(made)
+    write_atomic(path, packed)
+    wrong = [line for line in verified(made) if not line.holds]
+    if args.json:
+        said = {"run": source.run, "path": str(path), "bytes": len(packed), "holds": not wrong}
+        out_json({**said, "scrubbed": args.scrub, "redacted": made.manifest.redacted, "signed": args.sign is not None})
+    else:
+        out(str(path))
+        narrate(f"{len(packed) / 1000:.0f} kB; kpd verify {path} derives its verdicts again")
+    if made.manifest.redacted:
+        narrate(f"replaced {made.manifest.redacted} keys that were in it")
+    if not args.scrub:
+        narrate("it names people, hosts and paths: --scrub replaces them")
+    for line in wrong:
+        narrate(f"{line.about} {line.text}")
+    return FAILED if wrong else OK
+
+
+def verify_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("bundle", metavar="BUNDLE", type=Path, help="a file that kpd bundle made")
+    parser.add_argument(
+        "--signers", metavar="FILE", type=Path, help="require a signature by one of these (ssh-keygen(1))"
+    )
+    add_json(parser)
+
+
+def verify(args: Namespace) -> int:
+    from kpd.evidence.archive import BadBundle, read
+    from kpd.evidence.signature import CannotSign, check
+    from kpd.evidence.verify import verify as verified
+
+    if args.signers is not None and not args.signers.is_file():
+        raise CliError(
+            f"there is no file {args.signers}", "a line of it: ada@example.org ssh-ed25519 AAAA…", UNREADABLE
+        )
+    try:
+        found = read(args.bundle)
+        lines = [check(found, args.signers), *verified(found)]
+    except BadBundle as err:
+        raise CliError(f"{args.bundle}: {err}", "kpd bundle RUN makes one", UNREADABLE) from err
+    except CannotSign as err:
+        raise CliError(str(err), "install the OpenSSH client", INFRA) from err
+    holds = all(line.holds for line in lines)
+    if args.json:
+        out_json({"holds": holds, "manifest": codec.jsonable(found.manifest), "lines": codec.jsonable(lines)})
+        return OK if holds else FAILED
+    wide = max(len(line.about) for line in lines)
+    colour = colours()
+    for line in lines:
+        mark = paint("✓", "green", colour) if line.holds else paint("✗", "red", colour)
+        out(f"{mark} {line.about:<{min(wide, 24)}}  {line.text}")
+    wrong = sum(not line.holds for line in lines)
+    narrate("everything holds" if holds else f"{wrong} of {len(lines)} lines do not hold")
+    narrate("as recorded, not derived: that the samples were measured, results of checks, counters, rooflines")
+    return OK if holds else FAILED
+
+
+def _source(ws: Workspace, name: str | None) -> "RunSource":
+    from kpd.evidence.contents import RunSource
+
+    status = query(ws, "status")
+    runs = status["runs"]
+    if name is not None and name not in runs:
+        raise CliError(f"no run {name!r}", nearest(name, list(runs)[-10:]) or "kpd run TASK queues one")
+    run_id = name or next(reversed(runs), None)
+    if run_id is None:
+        raise CliError("no run yet", "kpd run TASK queues one")
+    host, card = status["hosts"].get(runs[run_id]["host"]), status["tasks"].get(runs[run_id]["task"])
+    return RunSource(
+        ws,
+        run_id,
+        tuple(recorded(ws, run_id)),
+        None if host is None else codec.decode(codec.encode(host), HostCard),
+        None if card is None else codec.decode(codec.encode(card), TaskCard),
+    )
+
+
+def _scrub(ws: Workspace, source: "RunSource", names: bool) -> "Scrub":
+    """Return what must go: keys of this environment, and with `names` those of people, machines and places."""
+    from kpd.evidence.scrub import SHORTEST_KEY, Scrub, placeholders
+
+    held = (value for name, value in os.environ.items() if _SECRET.search(name.upper()))
+    keys = tuple(sorted((value for value in held if len(value) >= SHORTEST_KEY), key=len, reverse=True))
+    if not names:
+        return Scrub(keys)
+    status: Any = query(ws, "status")
+    hosts = {socket.gethostname(), socket.gethostname().partition(".")[0], source.host.name if source.host else ""}
+    people = {getpass.getuser(), *source.people}
+    for card in status["hosts"].values():
+        user, _, address = card["address"].rpartition("@")
+        hosts |= {card["name"], address, address.rpartition(":")[0]}
+        people.add(user)
+    home = Path.home()
+    paths = {str(ws.root): "/workspace"} | ({} if str(home) in ("/", "/root") else {str(home): "/home/user0"})
+    return Scrub(keys, placeholders(people - hosts, hosts, paths))

@@ -1,0 +1,102 @@
+"""No key is in a bundle; on demand no name of a person or a host, and no home path. It still verifies."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kpd.evidence.archive import CANDIDATES, Bundle
+from kpd.evidence.contents import RunSource, gather
+from kpd.evidence.scrub import REDACTED, Scrub, StillNamed, placeholders, refuse_named
+from kpd.evidence.verify import verify
+from kpd.model import events as e
+from kpd.model.hosts import HostCard
+from kpd.workspace.run_files import digest
+from tests.support.evidence.bundles import source, wrong
+
+KEYS = (
+    "sk-ant-api03-" + "a1B2" * 12,
+    "ghp_" + "Zz09" * 9,
+    "AKIA" + "ABCD1234EFGH5678",
+    "xoxb-1234567890-abcdefghij",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----",
+)
+OF_ENVIRONMENT = "correct-horse-battery"
+NAMES = placeholders({"ada", "operator"}, {"babbage", "babbage.example.org", "local"}, {"/srv/ada/work": "/workspace"})
+TELLING = "ada@babbage:/srv/ada/work/x and /home/grace/.ssh, ada-lovelace, grace@example.org, 10.1.2.3"
+
+
+def planted(root: Path, text: str) -> RunSource:
+    """A run with this text in a candidate, in a memo, in a note and in a build log."""
+    kernel = f"// {text}\nvoid transpose();\n".encode()
+    sha256 = digest(kernel)
+
+    def change(fact: e.Fact) -> e.Fact:
+        if isinstance(fact, e.RunQueued):
+            return replace(fact, by="ada@babbage:pts/3")
+        if isinstance(fact, e.Proposed) and fact.iteration == 1:
+            return replace(fact, files={"kernel.cu": sha256}, memo=text)
+        return replace(fact, files={"kernel.cu": sha256}) if isinstance(fact, e.Accepted) and fact.iteration else fact
+
+    found = source(root, last=1, change=change)
+    folder = found.workspace.iteration_folder("transpose_cuda", "r1", 1)
+    (folder / "candidate" / "kernel.cu").write_bytes(kernel)
+    (folder / "build.log").write_text(text)
+    return replace(found, host=HostCard("babbage", "ssh", address="ada@babbage.example.org:22", system="Linux"))
+
+
+def whole(bundle: Bundle) -> str:
+    return "\n".join([*bundle.files, *(data.decode() for data in bundle.files.values()), bundle.signed.decode()])
+
+
+def test_no_key_is_in_a_bundle_and_it_verifies(tmp_path: Path) -> None:
+    text = f"use {' and '.join(KEYS)} with {OF_ENVIRONMENT}"
+    made = gather(planted(tmp_path, text), Scrub((OF_ENVIRONMENT,)))
+    for key in (*KEYS, OF_ENVIRONMENT):
+        assert key not in whole(made) and json.dumps(key)[1:-1] not in whole(made)
+    assert made.manifest.redacted == 3 * (len(KEYS) + 1) and REDACTED in whole(made)
+    assert wrong(made) == []
+
+
+def test_names_are_placeholders_everywhere_and_it_verifies(tmp_path: Path) -> None:
+    made = gather(planted(tmp_path, TELLING), Scrub((), NAMES))
+    for word in ("ada", "babbage", "grace", "example.org", "/srv", "10.1.2.3"):
+        assert word not in whole(made), word
+    assert "user1@host1:/workspace/x and /home/user" in whole(made) and "user1-lovelace" in whole(made)
+    assert made.manifest.scrubbed and wrong(made) == []
+    assert all(digest(data) == name.removeprefix(CANDIDATES) for name, data in made.files.items() if CANDIDATES in name)
+
+
+def test_unscrubbed_it_says_who_and_where(tmp_path: Path) -> None:
+    made = gather(planted(tmp_path, TELLING), Scrub())
+    assert "ada@babbage:pts/3" in whole(made) and not made.manifest.scrubbed
+    assert all(line.holds for line in verify(made))
+
+
+def test_the_same_run_is_scrubbed_the_same_way(tmp_path: Path) -> None:
+    one, other = (gather(planted(tmp_path / name, TELLING), Scrub((), NAMES)) for name in ("a", "b"))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("build.log", b"made by ada", "'ada'"),
+        ("events.jsonl", b'{"memo": "on babbage"}\n', "'babbage'"),
+        ("task/ada.h", b"", "'ada'"),
+        ("build.log", b"in /home/grace/x", "'/home/grace'"),
+        ("build.log", KEYS[0].encode(), "a key"),
+        ("build.log", OF_ENVIRONMENT.encode(), "a key"),
+    ],
+)
+def test_what_is_left_is_refused(name: str, data: bytes, said: str) -> None:
+    with pytest.raises(StillNamed, match=f"still holds {said}"):
+        refuse_named({name: data}, Scrub((OF_ENVIRONMENT,), NAMES))
+
+
+def test_names_of_fields_are_no_names_of_people() -> None:
+    scrub = Scrub((), placeholders({"run"}, set(), {}))
+    assert json.loads(scrub.file("a.json", b'{"run": "run r1", "kind": "run", "run/x": 1}')) == {
+        "run": "user1 r1", "kind": "run", "user1/x": 1,
+    }  # fmt: skip
