@@ -5,6 +5,7 @@ from kpd.engine.attempt import Attempt
 from kpd.engine.confirm import confirm
 from kpd.engine.held import doubted
 from kpd.knowledge import memory
+from kpd.knowledge.entries import changes
 from kpd.model import events as e
 from kpd.model.causes import AgainstItself, ByVerdict, Flagged, IterationCause, Noise, Superseded
 from kpd.model.codec import encode
@@ -48,9 +49,15 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
             incumbent_metrics(found, attempt.detail_of(attempt.parent)),
             found.profiled.metrics if found.profiled else {},
             attempt.bench.device.arch,
+            changed_files(attempt.detail_of(attempt.parent), found),
         )
     write_report(attempt.workspace, attempt.run)
     return e.IterationEnded(attempt.run_id, attempt.number, outcome, cause)
+
+
+def changed_files(parent: Detail, own: Detail) -> tuple[str, ...]:
+    """Name the files in which an iteration's candidate differs from that of its parent; none without a candidate."""
+    return changes(parent.proposed.files, own.proposed.files) if parent.proposed and own.proposed else ()
 
 
 def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:

@@ -1,6 +1,6 @@
 """Writes the entries of a memory file. Text from others is escaped and put on one line."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kpd.knowledge.efficacy import aimed_at
@@ -13,6 +13,9 @@ from kpd.text.endings import iteration_ended, override
 from kpd.text.foreign import escaped
 from kpd.text.gains import brief, gain as gain_of
 from kpd.text.verdicts import UNCHECKED
+
+MOST_NAMED = 8
+"""The most files that an entry names."""
 
 
 def heading(run: Run, arch: str = "") -> str:
@@ -41,9 +44,15 @@ def measured(
     cause: IterationCause,
     before: Mapping[str, float],
     after: Mapping[str, float],
+    files: Sequence[str] = (),
 ) -> Iterable[str]:
-    """Yield the lines of an ended iteration; `before` and `after` are the metrics of its parent and its own."""
+    """Yield the lines of an ended iteration; `before` and `after` are the metrics of its parent and its own.
+
+    `files` are what `changes` returns.
+    """
     yield f"- memo: {escaped(iteration.memo) or '(none)'}"
+    if files:
+        yield f"- files: {escaped(', '.join(files))}"
     marked = f"{outcome} by hand: {escaped(override(iteration.override))}" if iteration.override else outcome
     reason = "" if iteration.override else escaped(iteration_ended(cause))
     yield f"- outcome: {marked}" + (f": {reason}" if reason else "")
@@ -58,6 +67,21 @@ def measured(
         yield f"- expected: {_expected(iteration.expected)}; measured: {_became(iteration, before, after)}"
     if iteration.rules:
         yield f"- findings: {', '.join(iteration.rules)}"
+
+
+def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+    """Name the files in which a candidate differs from its parent, sorted; both are hashes by path.
+
+    Where each has only one file, and it is the same, there is nothing to name. At most MOST_NAMED, and how many more.
+    """
+    if before.keys() == after.keys() and len(after) == 1:
+        return ()
+    changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    told = [
+        f"{path}{' (new)' if path not in before else ' (removed)' if path not in after else ''}" for path in changed
+    ]
+    more = len(told) - MOST_NAMED
+    return (*told[:MOST_NAMED], *([f"and {more} more"] if more > 0 else []))
 
 
 def lineage(run: Run, number: int | None) -> set[int]:

@@ -5,7 +5,7 @@ kpd only ever appends. What people wrote, moved or struck out stays as they left
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +38,7 @@ def append(
     before: Mapping[str, float] = _NOTHING,
     after: Mapping[str, float] = _NOTHING,
     arch: str = "",
+    files: Sequence[str] = (),
 ) -> None:
     """Append an iteration's entry to its run's section; doing it again adds nothing. Raises OSError.
 
@@ -45,10 +46,11 @@ def append(
 
     `before` and `after` are the metrics of the iteration it was measured against and its own: with them the entry says
     what happened to the metric that was expected to move. `arch` is the device's architecture, such as "sm_90".
+    `files` are the names of the changed files, see `entries.changes`.
     """
     if run.compared is not None:
         return
-    lines = entries.measured(run, iteration, outcome, cause, before, after)
+    lines = entries.measured(run, iteration, outcome, cause, before, after, files)
     _add(workspace, run.task, entries.heading(run, arch), entries.title(run, iteration), lines)
 
 

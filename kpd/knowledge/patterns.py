@@ -19,7 +19,7 @@ MARK = "<!-- Written by kpd from the memories of all tasks, again and again: edi
 MOST = 6
 """The most lines in a section: of accepted candidates those with the largest gains, of the others the newest."""
 MATCHING = 4
-LONGEST_MEMO = 160
+LONGEST_MEMO, LONGEST_FILES = 160, 80
 KEPT = ("accepted", "accepted by hand")
 _WORDS = (*KEPT, "near miss", "rolled back", "no gain", "failed")
 UNDECIDED = ("undecided", "inconclusive")
@@ -32,6 +32,7 @@ class TriedIteration:
     """One iteration that aimed at something. `word` is one of `_WORDS`.
 
     `gain` is in percent of time saved, None where nothing was measured. `at` is when it began, as text that sorts.
+    `files` names what it changed, empty where its task has one file.
     """
 
     name: str
@@ -41,10 +42,12 @@ class TriedIteration:
     arch: str
     rules: tuple[str, ...]
     at: str
+    files: str = ""
 
     def line(self) -> str:
         gain = "" if self.gain is None else f", {brief(self.gain)}"
-        return f"- {self.word}{gain}: {escaped(self.memo, LONGEST_MEMO)} ({escaped(self.name)})"
+        where = f"; in {escaped(self.files, LONGEST_FILES)}" if self.files else ""
+        return f"- {self.word}{gain}: {escaped(self.memo, LONGEST_MEMO)}{where} ({escaped(self.name)})"
 
 
 def regenerate(workspace: Workspace) -> bool:
@@ -90,7 +93,8 @@ def tried(workspace: Workspace, task: str) -> Iterator[TriedIteration]:
         word = _word(entry, decided.get((entry.run, entry.number, entry.began), ""))
         if not entry.decided and rules and word:
             name = f"{task} {entry.run}.{entry.number}"
-            yield TriedIteration(name, word, entry.gain, entry.line("memo"), _arch(entry.heading), rules, entry.began)
+            arch, files = _arch(entry.heading), entry.line("files")
+            yield TriedIteration(name, word, entry.gain, entry.line("memo"), arch, rules, entry.began, files)
 
 
 def _word(entry: MemoryEntry, decided: str) -> str:

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from kpd.engine import edits
 from kpd.engine.engine import Engine
+from kpd.engine.record import changed_files
 from kpd.knowledge import memory
 from kpd.model import events as e
+from kpd.model.detail import detail
 from kpd.model.iteration import Iteration, Override
 from kpd.model.run import Run
 from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, is_outdated, was_accepted
@@ -36,7 +38,9 @@ def accept(engine: Engine, op: AcceptIteration, target: RunIteration, by: str) -
     if it.outcome == "held" and it.cause is not None:  # nothing was remembered of it before
         device = engine.pool.device_of(run)
         held = replace(it, override=override)
-        memory.append(engine.workspace, run, held, "accepted", it.cause, arch=device.arch if device else "")
+        parent, own = (detail(engine.journal.events(run.id, number)) for number in (it.parent, it.number))
+        names, arch = changed_files(parent, own), device.arch if device else ""
+        memory.append(engine.workspace, run, held, "accepted", it.cause, arch=arch, files=names)
     _remember(engine, run, it, told(override))
     return {"again": False}
 

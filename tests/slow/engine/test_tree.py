@@ -47,6 +47,9 @@ def test_a_tree_is_accepted_and_rolled_back(daemon: RealDaemon, workspace: Works
     assert ended["outcome"] == "accepted", ended
     daemon.until_event("run_ended")
     assert sources(workspace) == {**NEW, "src/unit.c": UNIT}
+    remembered = (workspace.memory / "scale.md").read_text()
+    named = ("src/fast/new.h (new)", "src/impl.h", "src/repeat.h (removed)", "src/unit.c (new)")
+    assert f"\n- files: {', '.join(named)}\n" in remembered
     best = workspace.run_folder("scale", "r1") / "best"
     assert sorted(path.name for path in best.rglob("*.*")) == ["build.json", "impl.h", "new.h", "unit.c"]
     text = daemon.query("diff", iteration="r1.1")["text"]

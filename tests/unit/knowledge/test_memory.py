@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.knowledge import memory
+from kpd.knowledge.entries import MOST_NAMED, changes
 from kpd.knowledge.patterns import tried
 from kpd.model.iteration import Expectation, Iteration, Override
 from kpd.model.kinds import Told
@@ -65,6 +66,25 @@ def test_a_section_a_run_and_an_entry_an_iteration(workspace: Workspace) -> None
         "- memo: prefetch\n"
         "- outcome: failed: does not build: no ;\n"
     )
+
+
+def test_the_files_of_a_tree_are_named_with_what_was_done_to_them(workspace: Workspace) -> None:
+    before = {"kernel.c": "1", "src/a.h": "1", "src/b.h": "1"}
+    files = changes(before, {"kernel.c": "2", "src/a.h": "1", "src/new.c": "1"})
+    assert files == ("kernel.c", "src/b.h (removed)", "src/new.c (new)")
+    memory.append(workspace, run_with(PARENT, ITERATION), ITERATION, "accepted", Told("faster"), files=files)
+    written = (workspace.memory / "norm.md").read_text()
+    assert "- memo: eight lanes\n- files: kernel.c, src/b.h (removed), src/new.c (new)\n- outcome" in written
+    (entry,) = memory.notebook(workspace, "norm").entries
+    assert entry.line("files") == "kernel.c, src/b.h (removed), src/new.c (new)"
+
+
+def test_one_file_need_not_be_named_and_many_are_counted() -> None:
+    assert changes({"kernel.c": "1"}, {"kernel.c": "2"}) == ()
+    assert changes({"kernel.c": "1", "a.h": "1"}, {"kernel.c": "2", "a.h": "1"}) == ("kernel.c",)
+    assert changes({"kernel.c": "1"}, {"kernel.c": "1", "a.h": "1"}) == ("a.h (new)",)
+    many = changes({}, {f"{number}.h": "1" for number in range(MOST_NAMED + 2)})
+    assert many[MOST_NAMED - 1 :] == (f"{MOST_NAMED - 1}.h (new)", "and 2 more")
 
 
 def test_the_same_iteration_is_remembered_once(workspace: Workspace) -> None:

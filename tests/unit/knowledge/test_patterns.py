@@ -29,6 +29,7 @@ def workspace(tmp_path: Path) -> Workspace:
 def remember(
     workspace: Workspace, number: int, outcome: Outcome, gain: float | None, *aims: str,
     task: str = "transpose", arch: str = "sm_90", memo: str = "", unchecked: bool = False,
+    files: tuple[str, ...] = (),
 ) -> Run:  # fmt: skip
     verdict = (
         None
@@ -41,7 +42,7 @@ def remember(
     )  # fmt: skip
     run = Run("r3", task, "claude", "box", Budget(), NOON, device="NVIDIA H100 80GB HBM3", started=NOON)
     run = replace(run, iterations=(PARENT, iteration), incumbent=number, unchecked=unchecked)
-    memory.append(workspace, run, iteration, outcome, Told("a reason"), arch=arch)
+    memory.append(workspace, run, iteration, outcome, Told("a reason"), arch=arch, files=files)
     return run
 
 
@@ -53,6 +54,14 @@ def test_a_success_whose_results_nothing_checks_is_no_pattern(workspace: Workspa
     remember(workspace, 1, "accepted", 20.0, "poor_coalescing", unchecked=True)
     remember(workspace, 2, "failed", None, "poor_coalescing", unchecked=True)
     assert [one.word for one in tried(workspace, "transpose")] == ["failed"]
+
+
+def test_the_files_of_a_tree_are_named_and_its_line_is_found_again(workspace: Workspace) -> None:
+    remember(workspace, 1, "accepted", 20.0, "poor_coalescing", files=("kernel.cu", "src/tile.cuh (new)"))
+    regenerate(workspace)
+    line = "idea 1; in kernel.cu, src/tile.cuh (new) (transpose r3.1)"
+    assert line in written(workspace)
+    assert line in matching(workspace, ["poor_coalescing"], "sm_90", 1000)
 
 
 def test_by_rule_and_architecture_with_what_became_of_it(workspace: Workspace) -> None:
