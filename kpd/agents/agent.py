@@ -19,7 +19,7 @@ from kpd.model.toolbox import ToolVersion
 from kpd.model.trials import TrialBudget
 from kpd.model.waits import Wait
 from kpd.text.waits import exhausted
-from kpd.workspace.config import Config
+from kpd.workspace.config import AgentConfig, Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
 
@@ -196,7 +196,7 @@ class AgentKind:
     it. `models`: it asks a model, so a run may choose which, and pays for it. An agent that `explores` has no turns of
     its own beside others: it searches the parameters that they left open. An agent that `waits` proposes nothing: its
     run measures a person's edits. One with an `own_key` asks its model by itself, and [claude] says nothing of it. One
-    that `reflects` is a `ReflectingAgent`.
+    that `reflects` is a `ReflectingAgent`. `preset` are settings of it that hold where config.toml says nothing.
     """
 
     make: Callable[[Config, str], Agent]
@@ -208,6 +208,7 @@ class AgentKind:
     waits: bool = False
     own_key: bool = False
     reflects: bool = False
+    preset: AgentConfig = AgentConfig()
     refuse: Callable[[Workspace, str], str] = lambda workspace, of: ""
 
     @property

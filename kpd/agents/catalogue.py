@@ -3,7 +3,7 @@
 from kpd.agents.agent import Agent, AgentKind
 from kpd.agents.operator import OperatorEdit, RemeasureAgent
 from kpd.model.agents import AGAIN, BASELINE, AgentTraits
-from kpd.workspace.config import Config
+from kpd.workspace.config import AgentConfig, Config
 from kpd.workspace.entry_points import SESSION, EntryPointGroup, PlugInError
 from kpd.workspace.paths import Workspace
 
@@ -51,6 +51,11 @@ def reflects(names: str, config: Config) -> bool:
 def traits(names: str, config: Config) -> dict[str, AgentTraits]:
     """Return the traits of the agents in `names`, separated by commas; agents that are not installed are left out."""
     return {name: found.traits for name in names.split(",") if (found := _known(_whole(name, config))) is not None}
+
+
+def preset(name: str, config: Config) -> AgentConfig:
+    """Return the settings that an agent brings with it; an agent that is not installed has none."""
+    return found.preset if (found := _known(_whole(name, config))) is not None else AgentConfig()
 
 
 def choices() -> str:

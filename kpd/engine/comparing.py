@@ -35,10 +35,10 @@ def keep_start(workspace: Workspace, task: Task, comparison: str) -> dict[str, s
 
 
 def settings_digest(config: Config, agent: str) -> str:
-    """Return a digest of what config.toml sets of a coding agent: its program, model, limits and dollars."""
-    given = asdict(config.agents.get(agent, AgentConfig()))
+    """Return a digest of a coding agent's settings, config.toml's and its preset's: program, model, limits, dollars."""
     usual = asdict(AgentConfig())
-    changed = {name: value for name, value in given.items() if value != usual[name]}
+    both = (config.agents.get(agent, AgentConfig()), catalogue.preset(agent, config))
+    changed = [{name: value for name, value in asdict(one).items() if value != usual[name]} for one in both]
     return digest(json.dumps(changed, sort_keys=True).encode())
 
 
@@ -60,5 +60,13 @@ def queue_next(workspace: Workspace, config: Config, journal: Journal) -> None:
 def _unequal(state: State, config: Config, comparison: ToolComparison) -> ComparisonStop | None:
     if config.run.approve or settings_digest(config, comparison.agent) != comparison.settings:
         return "settings"
+    if len(_programs(state, comparison)) > 1:
+        return "agent"
     qualified = (ref in state.tools and state.tools[ref].state == "qualified" for ref in comparison.tools)
     return None if all(qualified) else "tools"
+
+
+def _programs(state: State, comparison: ToolComparison) -> set[str]:
+    """Return the names and versions that the agent has given of itself in the comparison's sessions."""
+    sessions = (it.session for run in runs_of(state, comparison.id) for it in run.iterations)
+    return {session.agent for session in sessions if session is not None and session.agent}

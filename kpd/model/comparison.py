@@ -6,9 +6,9 @@ from typing import Literal
 from kpd.model.run import Budget
 from kpd.model.side import Side
 
-ComparisonStop = Literal["operator", "settings", "tools"]
-"""Why a comparison ended early: a person; settings of the agent, or of the review gate, were changed; a tool may
-not be given any more."""
+ComparisonStop = Literal["operator", "settings", "agent", "tools"]
+"""Why a comparison ended early: a person; settings of the agent, or of the review gate, were changed; the agent's
+program is another version; a tool may not be given any more."""
 
 
 @dataclass(frozen=True, slots=True)

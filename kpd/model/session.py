@@ -13,6 +13,8 @@ unseen (`lost`): the daemon ended meanwhile."""
 AGENT, THOUGHT, TOOL, TOOL_DONE, TOOL_FAILED, EDIT = "agent", "thinks", "tool", "✓", "✗", "edit"
 KPD, OPERATOR = "kpd", "you"
 """The channels of a session's conversation: who speaks, or what a line is about."""
+COST = "cost"
+"""Stands in the log in place of a channel, where an entry says how many dollars more the agent has cost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,7 +280,7 @@ class SessionAttempt:
             return (self.cleaner.text(str(err)),)
 
     def left_usd(self, before: Past) -> float:
-        """Return what is left of the session's dollars; of a turn whose end nobody saw, what the agent had said counts."""
+        """Return what is left of the session's dollars; of a turn that nobody saw the end of, what the agent said."""
         return self.settings.usd - max(before.usd, told_usd(self.folder.log))
 
     def most_usd(self, before: Past) -> float:

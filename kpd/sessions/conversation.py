@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from kpd.model.session import AGENT, EDIT, KPD, THOUGHT, TOOL, TOOL_DONE, TOOL_FAILED
+from kpd.model.session import AGENT, COST, EDIT, KPD, THOUGHT, TOOL, TOOL_DONE, TOOL_FAILED
 from kpd.model.spending import Usage, dollars
 from kpd.sessions.cleaning import CleanedStream, TextCleaner
 from kpd.sessions.edited import edits
@@ -22,8 +22,6 @@ MOST_SAID = 64 << 10
 MOST_LOG = 16 << 20
 """Characters of a line on a tool, of the last words that are kept, and bytes of the log of one session."""
 ENDS = {"completed": TOOL_DONE, "failed": TOOL_FAILED}
-COST = "cost"
-"""Who a line of the log is by that says how many dollars more the agent has cost."""
 MOST_USD = 1e6
 TELL_USD = 0.1
 """Dollars from which on it is said what a turn has cost so far."""

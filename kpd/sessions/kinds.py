@@ -2,7 +2,7 @@
 
 from kpd.agents.agent import AgentKind
 from kpd.sessions.agent import SessionAgent
-from kpd.sessions.terms import why_not
+from kpd.sessions.terms import PRESETS, why_not
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
 
@@ -17,7 +17,7 @@ def _refused(workspace: Workspace, name: str) -> str:
 def _preset(name: str) -> AgentKind:
     return AgentKind(
         lambda config, of: SessionAgent(name, config), models=True, own_key=True, reflects=True,
-        refuse=lambda workspace, of: _refused(workspace, name),
+        preset=PRESETS[name].settings, refuse=lambda workspace, of: _refused(workspace, name),
     )  # fmt: skip
 
 

@@ -27,9 +27,9 @@ class Flood(Exception):
 class AgentWire:
     """A transport of the library `acp`: one JSON object a line.
 
-    `hear` gets the params of each notification of `HEARD`, in order; all other messages are the library's. `flooded` is called
-    once when a limit is passed, and nothing is read any more. Lines that are no JSON objects are passed over; the first
-    of them is kept.
+    `hear` gets the params of each notification of `HEARD`, in order; all other messages are the library's. `flooded`
+    is called once when a limit is passed, and nothing is read any more. Lines that are no JSON objects are passed over;
+    the first of them is kept.
     """
 
     def __init__(

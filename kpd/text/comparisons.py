@@ -14,7 +14,8 @@ _INVALID = {
 }
 _STOPPED = {
     "operator": "it was stopped",
-    "settings": "settings in config.toml were changed: those of its agent, or [run] approve",
+    "settings": "settings were changed: those of its agent, in config.toml or in kpd's preset, or [run] approve",
+    "agent": "its agent's program was replaced by another version; kpd compare begins anew with that",
     "tools": "one of its tools may not be given any more",
 }
 

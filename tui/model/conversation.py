@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kpd.model.session import AGENT, KPD, THOUGHT
+from kpd.model.session import AGENT, COST, KPD, THOUGHT
 
 SESSION_LOG = "session/log.jsonl"
 """The file of an iteration with the conversation of its agent."""
@@ -37,6 +37,8 @@ def spoken(log: str) -> tuple[SpokenLine, ...]:
 def _lines(log: str) -> Iterator[SpokenLine]:
     last: SpokenLine | None = None
     for entry in _entries(log):
+        if entry.who == COST:
+            continue
         if last is not None and (entry.who != last.channel or entry.who not in (AGENT, THOUGHT)):
             yield last
             last = None

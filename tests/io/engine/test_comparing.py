@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kpd.agents import catalogue
 from kpd.daemon.commands import carry_out
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
@@ -20,6 +21,7 @@ from kpd.model.comparisons import is_over, runs_of
 from kpd.model.flags import Calls
 from kpd.model.toolbox import OF_EVERY, ToolCheck
 from kpd.model.verdicts import Gain, Verdict
+from kpd.sessions.kinds import CLAUDE_CODE
 from kpd.wire import DaemonError
 from kpd.workspace.config import AgentConfig, RunConfig, load_config
 from kpd.workspace.paths import Workspace
@@ -151,12 +153,24 @@ async def test_no_comparison_passes_by_the_review_gate(engine: Engine) -> None:
     assert (engine.journal.state.comparisons["c1"].stopped, len(engine.journal.state.runs)) == ("settings", 0)
 
 
-@pytest.mark.parametrize("why", ["settings", "tools", "operator", "run"])
+@pytest.mark.parametrize("why", ["settings", "agent", "tools", "operator", "run"])
 async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(engine: Engine, why: str) -> None:
     one = (await compare(engine))["comparison"]
     begin_next(engine)
     if why == "settings":
         engine.config = replace(engine.config, agents={"mine": AgentConfig(exec=("other",))})
+    elif why == "agent":
+        engine.journal.emit(e.IterationStarted("r1", 1, "mine", 0))
+        engine.journal.emit(e.SessionOpened("r1", 1, "r1.1", ("mine",), 60.0))
+        engine.journal.emit(e.SessionKnown("r1", 1, "r1.1", "s", "mine 1.0", True, False))
+        begin_next(engine)
+        engine.journal.emit(e.SessionKnown("r1", 1, "r1.1", "s", "mine 1.0", True, False))
+        assert not engine.journal.state.comparisons[one].stopped, "the same version again"
+        end_run(engine, "r1")
+        begin_next(engine)
+        engine.journal.emit(e.IterationStarted("r2", 1, "mine", 0))
+        engine.journal.emit(e.SessionOpened("r2", 1, "r2.1", ("mine",), 60.0))
+        engine.journal.emit(e.SessionKnown("r2", 1, "r2.1", "s", "mine 1.1", True, False))
     elif why == "tools":
         engine.journal.emit(e.ToolQuarantined("lint", GOOD, "it hangs", "ada"))
     elif why == "operator":
@@ -164,11 +178,12 @@ async def test_a_comparison_stops_where_its_runs_would_not_be_equal_any_more(eng
     else:
         await carry_out(engine, "stop", {"run": "r1"}, "ada")
         why = "operator"
+    count = len(runs_of(engine.journal.state, one))
     if why != "operator":
-        end_run(engine, "r1")
+        end_run(engine, f"r{count}")
     begin_next(engine)
     found = engine.journal.state.comparisons[one]
-    assert (found.stopped, len(runs_of(engine.journal.state, one))) == (why, 1)
+    assert (found.stopped, len(runs_of(engine.journal.state, one))) == (why, count)
     assert is_over(engine.journal.state, found)
     with pytest.raises(DaemonError, match="c1 is over"):
         await carry_out(engine, "stop_comparison", {"comparison": one}, "ada")
@@ -216,6 +231,13 @@ def test_the_digest_of_settings_is_that_of_what_is_set(engine: Engine) -> None:
     assert settings_digest(config, "claude-code") == settings_digest(empty, "claude-code"), "a preset as it is"
     dearer = replace(config, agents={"claude-code": AgentConfig(usd=3.0)})
     assert settings_digest(config, "claude-code") != settings_digest(dearer, "claude-code")
+
+
+def test_another_preset_has_another_digest(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = settings_digest(engine.config, "claude-code")
+    newer = replace(CLAUDE_CODE, preset=replace(CLAUDE_CODE.preset, mode="plan"))
+    monkeypatch.setitem(catalogue.UNNAMED, "claude-code", newer)
+    assert settings_digest(engine.config, "claude-code") != before
 
 
 def test_the_order_is_drawn_anew_for_each_seed_and_balanced() -> None:
