@@ -90,11 +90,17 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     return [
         ("iterations", str(most["iterations"]), str(found["counted"]), left(most["iterations"], found["counted"])),
         ("patience", str(most["patience"]), str(found["in_vain"]), left(most["patience"], found["in_vain"])),
+        ("hours", f"{most['hours']:g}" if most["hours"] else "", f"{found['hours']:.1f}", _hours_left(found)),
         ("dollars", usd[0], dollars(found["usd"]), usd[1]),
         ("stop score", numbers.number(most["stop_score"]), numbers.number(found["score"]), ""),
         ("least gain, %", f"{most['min_gain_pct']:g}", "", ""),
         ("fix attempts", str(most["fix_attempts"]), "", ""),
     ]
+
+
+def _hours_left(found: dict[str, Any]) -> str:
+    most = found["budget"]["hours"]
+    return f"{max(most - found['hours'], 0.0):.1f}" if most else ""
 
 
 def _left(most: int, used: int) -> str:

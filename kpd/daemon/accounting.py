@@ -1,5 +1,6 @@
 """Computes the costs and the remaining budget of a run, and its verdicts again from their samples."""
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -16,6 +17,7 @@ from kpd.model.headline import paired_score
 from kpd.model.run import Run
 from kpd.model.scores import Direction
 from kpd.model.spending import Spend
+from kpd.model.status import Ended
 from kpd.model.verdicts import Verdict
 from kpd.wire import DaemonError
 from kpd.workspace.run_files import IterationFolder
@@ -51,8 +53,16 @@ def terms(run: Run, direction: Direction) -> dict[str, Any]:
         "counted": len(run.counted),
         "in_vain": without_gain(run),
         "usd": run.spend.usd,
+        "hours": _hours(run),
         "score": paired_score(run, direction),
     }
+
+
+def _hours(run: Run) -> float:
+    """Return how many hours of its budget a run has used."""
+    if run.clock is None:
+        return 0.0
+    return ((run.status.at if isinstance(run.status, Ended) else time.time()) - run.clock) / 3600
 
 
 def rederived(log: EventStore | None, folder: IterationFolder, run: Run, number: int) -> Verdict:

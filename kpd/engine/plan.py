@@ -8,6 +8,7 @@ from kpd.model.agents import AGAIN, BASELINE, EDIT
 from kpd.model.causes import (
     AgentsDone,
     BaselineFaulty,
+    HoursUsed,
     IterationsUsed,
     NothingLeft,
     PatienceUsed,
@@ -87,6 +88,8 @@ def next_action(run: Run, direction: Direction = "lower") -> Iterate | Reflect |
     if (building := on_a_tool(run)) is not None:
         return Reflect(building.number, building.agent)
     number = run.iterations[-1].number + 1 if run.iterations else 0
+    if run.late and run.incumbent is None and run.reopened is None:
+        return End(result(run), HoursUsed(run.budget.hours))
     if run.incumbent is None and (first := _first(run, number)) is not None:
         return first
     if run.pending_edit and run.reopened is None:
@@ -228,6 +231,8 @@ def _spent(run: Run, direction: Direction) -> RunCause | None:
     score, stop = paired_score(run, direction), budget.stop_score
     if score is not None and stop is not None and scores.reached(score, stop, direction):
         return StopScoreReached(stop, score)
+    if run.late:
+        return HoursUsed(budget.hours)
     if len(run.counted) >= budget.iterations:
         return IterationsUsed(budget.iterations)
     without = without_gain(run)

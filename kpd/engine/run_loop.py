@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,7 @@ from kpd.engine.control import Control, Interrupted
 from kpd.engine.host_pool import HostPool
 from kpd.engine.host_trouble import RunRestart, handle_trouble, note_peaks
 from kpd.engine.iteration import iterate
-from kpd.engine.journal import Journal, run_of
+from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.placement import Placement
 from kpd.engine.proposing import context_of
 from kpd.engine.record import write_report
@@ -65,6 +66,7 @@ class RunLoop:
         self.over = asyncio.Event()
         self._agents: dict[str, Agent] = {}
         self._named = ""
+        self._hours: asyncio.TimerHandle | None = None
 
     @property
     def run(self) -> Run:
@@ -79,6 +81,7 @@ class RunLoop:
         """Execute the run until it ends, has to be restarted, or is left to the next daemon. Raises JournalError."""
         job_seconds.set([])
         device_claim.set(self._claim)
+        self.mind_hours()
         try:
             task, bench = await self._ready()
             if bench.sanitizes != self.run.sanitizes:
@@ -101,7 +104,28 @@ class RunLoop:
             try:
                 await self._let_go()
             finally:
+                self._forget_hours()
                 self.over.set()
+
+    def mind_hours(self) -> None:
+        """Set the timer for the moment when the hours of the run's budget are used; they may have changed."""
+        self._forget_hours()
+        if (at := self.run.deadline) is not None:
+            self._hours = asyncio.get_running_loop().call_later(max(at - time.time(), 0.0), self._hours_used)
+
+    def _forget_hours(self) -> None:
+        if self._hours is not None:
+            self._hours.cancel()
+
+    def _hours_used(self) -> None:
+        """Give up what an agent is at; what is the operator's, or a contest that a result needs, is finished."""
+        with holding(self.journal):
+            self.journal.emit(e.DeadlinePassed(self.run_id))
+        current = self.run.current
+        agents = current is not None and not self.run.trait(current.agent).operators
+        if agents or plan.on_a_tool(self.run) is not None:
+            self.control.interrupt("skip", "the budget's hours")
+        self.control.wake()
 
     async def _ready(self) -> tuple[Task, Bench]:
         """Copy the task, build its harness and measure the roofline; trouble pauses the run until `resume`."""

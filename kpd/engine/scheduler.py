@@ -60,6 +60,7 @@ class Scheduler:
         self._work.set()
         for loop in self.loops.values():
             loop.control.wake()
+            loop.mind_hours()
         self.turns.look()
 
     def _heard(self, message: object) -> None:

@@ -36,7 +36,7 @@ class ReviewSet(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class BudgetChanged(RunFact):
-    """A new budget, in force from now on."""
+    """A new budget, in force from now on. A run that its hours had ended is queued again, and has the new ones."""
 
     budget: Budget
     by: str = ""
@@ -200,6 +200,11 @@ def _answered(state: State, fact: IterationFact, answer: PersonsAnswer) -> State
 
 @reduces(BudgetChanged)
 def _budget_changed(state: State, at: float, fact: BudgetChanged) -> State:
+    run = state.runs.get(fact.run)
+    if run is not None and run.out_of_hours:
+        return on_run(state, fact.run, budget=fact.budget, status=Queued(), clock=None, late=False)
+    if run is not None and run.budget.hours != fact.budget.hours:
+        return on_run(state, fact.run, budget=fact.budget, late=False)
     return on_run(state, fact.run, budget=fact.budget)
 
 

@@ -21,6 +21,10 @@ class PatienceUsed(Kind, frozen=True):
     patience: int
 
 
+class HoursUsed(Kind, frozen=True):
+    hours: float
+
+
 class StopScoreReached(Kind, frozen=True):
     stop: float
     score: float
@@ -57,6 +61,7 @@ class Stopped(Kind, frozen=True):
 RunCause = (
     IterationsUsed
     | PatienceUsed
+    | HoursUsed
     | StopScoreReached
     | AgentsDone
     | BaselineFaulty

@@ -191,6 +191,11 @@ class RunResumed(RunFact):
 
 
 @dataclass(frozen=True, slots=True)
+class DeadlinePassed(RunFact):
+    """The hours of the run's budget are used: nothing further is proposed."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded(RunFact):
     outcome: RunOutcome
     cause: RunCause

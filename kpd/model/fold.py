@@ -136,9 +136,14 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
     started = at if run.started is None else run.started
-    return on_run(
-        state, fact.run, status=Running(), started=started, confinement=run.confinement or fact.confinement, **place
-    )
+    clock = at if run.clock is None else run.clock
+    confinement = run.confinement or fact.confinement
+    return on_run(state, fact.run, status=Running(), started=started, clock=clock, confinement=confinement, **place)
+
+
+@reduces(e.DeadlinePassed)
+def _deadline_passed(state: State, at: float, fact: e.DeadlinePassed) -> State:
+    return on_run(state, fact.run, late=True)
 
 
 @reduces(e.RunWaits)

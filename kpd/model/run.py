@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import Literal
 
 from kpd.model.agents import BASELINE, KNOWN, NONE, AgentTraits
+from kpd.model.causes import HoursUsed
 from kpd.model.hosts import Confinement, DeviceRef
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
@@ -29,7 +30,7 @@ TaskState = Literal["continue", "reset"]
 class Budget:
     """What a run may spend. `patience` counts iterations in a row without an accepted one.
 
-    `usd` is dollars for calls to models; 0 is no limit.
+    `usd` is dollars for calls to models, `hours` the time since the run began, also while it waits; 0 is no limit.
     """
 
     iterations: int = 6
@@ -38,6 +39,7 @@ class Budget:
     stop_score: float | None = None
     fix_attempts: int = 8
     usd: float = 0.0
+    hours: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Run:
     `own_files` is what its task says of the files that it began with. `sanitizes`: its winners are provisional until
     compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is its place in a
     comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
-    operator's words on the task, for agents that are prompted.
+    operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
+    and `late` means that they are used.
     """
 
     id: str
@@ -110,11 +113,24 @@ class Run:
     compared: ComparedRun | None = None
     task_state: TaskState = "continue"
     task_text: str = ""
+    clock: float | None = None
+    late: bool = False
 
     @property
     def begun(self) -> bool:
         """Whether it is bound to a device now: running or paused."""
         return isinstance(self.status, Running | Paused)
+
+    @property
+    def deadline(self) -> float | None:
+        """The Unix time at which the hours of its budget are used, unless that has come, or nothing counts them."""
+        counts = self.clock is not None and self.budget.hours and self.begun and self.reopened is None
+        return self.clock + 3600 * self.budget.hours if counts and self.clock is not None and not self.late else None
+
+    @property
+    def out_of_hours(self) -> bool:
+        """Whether the hours of its budget have ended it: with more of them it goes on."""
+        return isinstance(self.status, Ended) and isinstance(self.status.cause, HoursUsed)
 
     @property
     def paused(self) -> bool:

@@ -18,6 +18,7 @@ WHO = "who proposes: {agents}; claude,sweep take turns, script:FOLDER has its ca
 STARTS = "coding agents begin with the incumbent (continue), or with the task's own files (reset)"
 ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
 PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
+HOURS = Arg("H", "end so many hours after the beginning, also while it waits", "--hours")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
 
 
@@ -46,6 +47,7 @@ class QueueRun(OnDaemon):
     min_gain_pct: Annotated[Percent | None, MIN_GAIN] = None
     stop_score: Annotated[Positive | None, Arg("X", "end once the score is this good", "--stop-score")] = None
     usd: Annotated[Positive | None, Arg("DOLLARS", "spend no more than this on models", "--usd")] = None
+    hours: Annotated[Positive | None, HOURS] = None
 
 
 class PauseRun(OnRun):
@@ -172,7 +174,8 @@ class StopRun(OnRun):
 class ChangeBudget(OnRun):
     """Show or change the budget of a run.
 
-    What is None stays as it is. No limit in dollars, and no score to stop at, is 0.
+    What is None stays as it is. No limit in dollars or hours, and no score to stop at, is 0. A run that its hours have
+    ended goes on with new ones.
     """
 
     name = "budget"
@@ -188,9 +191,18 @@ class ChangeBudget(OnRun):
         None
     )
     usd: Annotated[NotNegative | None, Arg("D", "spend no more than this on models; 0: no limit", "--usd")] = None
+    hours: Annotated[NotNegative | None, HOURS._replace(help=f"{HOURS.help}; 0: no limit")] = None
     fix_attempts: Annotated[Count | None, Arg("N", "how often an agent may repair a candidate", "--fix-attempts")] = (
         None
     )
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        if not target.out_of_hours:
+            return ended(target)
+        since = [one for one in state.runs.values() if one.task == target.task and one.queued > target.queued]
+        if since:
+            return ended(target)
+        return None if self.hours is not None else ended(target, f"kpd budget {target.id} --hours H gives it H more")
 
 
 class ChangeAgent(OnRun):

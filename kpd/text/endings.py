@@ -65,6 +65,8 @@ def run_ended(cause: c.RunCause) -> str:
             return f"budget of {cause.iterations} iterations used"
         case c.PatienceUsed():
             return f"{cause.without} iterations without a gain (patience {cause.patience})"
+        case c.HoursUsed():
+            return f"budget of {cause.hours:g} hours used"
         case c.StopScoreReached():
             return f"stop score {cause.stop:g} reached: {cause.score:g}"
         case c.AgentsDone():

@@ -66,6 +66,7 @@ class RunConfig:
     host: Text = ANY
     iterations: Count = 6
     patience: Count = 4
+    hours: NotNegative = 0.0
     min_gain_pct: Percent = 1.0
     fix_attempts: Count = 8
     profile: Literal["checked", "accepted", "never"] = "checked"
@@ -215,6 +216,7 @@ class Config:
             min_gain_pct=self.run.min_gain_pct,
             fix_attempts=self.run.fix_attempts,
             usd=self.claude.max_usd_per_run,
+            hours=self.run.hours,
         )
 
 

@@ -167,6 +167,7 @@ class BudgetSpec:
     min_gain_pct: Percent | None = None
     stop_score: Positive | None = None
     usd: Positive | None = None
+    hours: Positive | None = None
 
     def over(self, budget: Budget) -> Budget:
         given = {field.name: getattr(self, field.name) for field in fields(BudgetSpec)}

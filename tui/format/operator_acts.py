@@ -141,4 +141,5 @@ def _budget(budget: Budget) -> str:
     ]
     parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
     parts += [f"{dollars(budget.usd)} at most"] if budget.usd else []
+    parts += [f"{budget.hours:g} hours at most"] if budget.hours else []
     return ", ".join(parts)

@@ -33,7 +33,7 @@ def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
         raise Refused("no part of the budget is given", "kpd budget --iterations 20, for example")
     changes: dict[str, Any] = {name: value or None if name == "stop_score" else value for name, value in given.items()}
     now = replace(target.budget, **changes)
-    if now != target.budget:
+    if now != target.budget or target.over:
         engine.journal.emit(e.BudgetChanged(target.id, now, by))
         engine.wake()
 

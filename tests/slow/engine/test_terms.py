@@ -85,3 +85,16 @@ def test_a_change_holds_from_the_next_iteration_on(
     daemon.until_event("iteration_ended", iteration=2)
     kpd("budget", "--stop-score", "1e9")
     assert daemon.until_event("run_ended")["body"]["reason"].startswith("stop score 1e+09 reached"), "it waits no more"
+
+
+def test_hours_that_are_used_end_a_run_that_waits_and_more_of_them_continue_it(
+    daemon: RealDaemon, workspace: Workspace
+) -> None:
+    daemon.start()
+    daemon.command("run", task="scale", agent="mailbox")
+    daemon.until((workspace.iteration_folder("scale", "r1", 1) / "prompt.md").exists, "the first prompt")
+    daemon.command("budget", run="r1", hours=1e-6)
+    ended = daemon.until_event("run_ended", run="r1")["body"]
+    assert (ended["outcome"], ended["cause"]) == ("no_gain", {"kind": "hours_used", "hours": 1e-6})
+    daemon.command("budget", run="r1", hours=2)
+    daemon.until((workspace.iteration_folder("scale", "r1", 2) / "prompt.md").exists, "the next prompt")

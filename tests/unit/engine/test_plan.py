@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from kpd.engine.plan import End, Iterate, Reflect, Wait, next_action, result
 from kpd.model.agents import AgentTraits
-from kpd.model.causes import AgentsDone, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
+from kpd.model.causes import AgentsDone, HoursUsed, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
 from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Iteration, Override
@@ -212,3 +212,13 @@ def test_what_agents_are_goes_by_what_their_run_was_told_of_them() -> None:
     assert next_action(replace(run, agent="mine")) == Iterate(2, "mine"), "alone it has turns as any other"
     both = {**traits, "asked": AgentTraits(explores=True)}
     assert next_action(replace(run, traits=both)) == Iterate(2, "mine"), "and so have those that all explore"
+
+
+def test_a_run_whose_hours_are_used_proposes_no_more_and_still_measures_its_result() -> None:
+    run = replace(run_of(it(0, "baseline", 40.0), gained(1, 10.0)), budget=Budget(hours=2.0), late=True)
+    end = next_action(run)
+    assert isinstance(end, Iterate) and end.confirming == "end"
+    assert next_action(confirmed(run)) == End("improved", HoursUsed(2.0))
+    assert next_action(replace(run_of(it(0, "baseline", 40.0)), late=True)) == End("no_gain", HoursUsed(0.0))
+    assert next_action(replace(run_of(), late=True)) == End("failed", HoursUsed(0.0))
+    assert next_action(replace(run, pending_edit={"k.c": "1"})) == Iterate(2, "operator"), "a person's edit is measured"

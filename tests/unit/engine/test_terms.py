@@ -21,9 +21,10 @@ from kpd.engine.engine import Engine
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
-from kpd.model.causes import IterationsUsed, Stopped
+from kpd.model.causes import HoursUsed, IterationsUsed, Stopped
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
+from kpd.model.run import Budget, Run
+from kpd.model.status import Queued
 from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
@@ -123,6 +124,34 @@ async def test_a_verdict_is_derived_again_with_the_gain_that_was_asked_for_then(
     journal.emit(e.Judged("r1", 2, 0.1, 0.1, verdict))
     run = journal.state.runs["r1"]
     assert [least_gain(journal.store, run, number) for number in (1, 2)] == [1.0, 50.0]
+
+
+async def test_a_run_that_its_hours_have_ended_goes_on_with_new_ones(engine: Engine) -> None:
+    def run() -> Run:
+        return engine.journal.state.runs["r1"]
+
+    await told(engine, "budget", hours=2)
+    began = run().clock
+    assert began is not None and run().deadline == began + 7200
+    engine.journal.emit(e.DeadlinePassed("r1"))
+    assert run().late and run().deadline is None, "it is told once"
+    await told(engine, "budget", hours=3)
+    assert not run().late and run().deadline == began + 3 * 3600, "counted from the same beginning"
+    engine.journal.emit(e.DeadlinePassed("r1"))
+    engine.journal.emit(e.RunEnded("r1", "no_gain", HoursUsed(3.0)))
+    with pytest.raises(DaemonError, match="r1 has ended: budget of 3 hours used"):
+        await told(engine, "budget", iterations=9)
+    await told(engine, "budget", hours=3)
+    assert isinstance(run().status, Queued) and not run().late and run().deadline is None
+    engine.journal.emit(e.RunStarted("r1", "cpu"))
+    assert run().clock is not None and run().started == began, "the new hours count from now on"
+
+
+async def test_a_run_is_not_continued_after_another_of_its_task(engine: Engine) -> None:
+    engine.journal.emit(e.RunEnded("r1", "no_gain", HoursUsed(3.0)))
+    engine.journal.emit(e.RunQueued("r2", engine.journal.state.runs["r1"].task, "sweep", "local", BUDGET))
+    with pytest.raises(DaemonError, match="r1 has ended: budget of 3 hours used"):
+        await told(engine, "budget", run="r1", hours=3)
 
 
 # ── agents ────────────────────────────────────────────────────────────────────────────────────────────────────────

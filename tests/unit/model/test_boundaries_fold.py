@@ -190,7 +190,7 @@ def test_a_run_begins_on_its_device(host: str) -> None:
     queued = replace(RUN, status=Queued(Told("a device")))
     state = replace(STATE, runs={"r0": OTHER, "r1": queued})
     assert changed(e.RunStarted("r1", "H100", host, "GPU-1"), state) == {
-        "status": Running(), "started": AT, "device": "H100", "device_id": "GPU-1",
+        "status": Running(), "started": AT, "clock": AT, "device": "H100", "device_id": "GPU-1",
     } | ({"host": "box"} if host else {})  # fmt: skip
 
 
