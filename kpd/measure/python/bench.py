@@ -72,7 +72,7 @@ def _refuse(task: Task) -> None:
     spec = task.check
     compare = spec.compare if spec.compare != "scaled" else "elementwise"
     for key, value, can in (
-        ("truth", spec.truth, "oracle"), ("sizes", spec.sizes, "listed"), ("compare", spec.compare, compare),
+        ("truth", spec.truth, "oracle"), ("compare", spec.compare, compare),
     ):  # fmt: skip
         if value != can:
             message = f"{key} = {value!r} in [check], which kpd's runner for Python does not have"

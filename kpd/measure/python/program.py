@@ -9,7 +9,7 @@ PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/
 HELPERS = ("children", "processes", "sandbox")
 HOST = (
     "ahead", "arrays", "calling", "calls", "checking", "compare", "draw", "gpu", "harness", "judging", "kept", "main",
-    "marks", "process", "profiled", "roofline", "session", "spare", "timing", "worker",
+    "marks", "process", "profiled", "roofline", "session", "sizes", "spare", "timing", "worker",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

@@ -9,26 +9,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kpd.measure.python.host import kept
-from kpd.measure.python.host.calling import CallResult, KernelProblem
-from kpd.measure.python.host.compare import errors
+from kpd.measure.python.host import kept, sizes
+from kpd.measure.python.host.calling import KernelProblem
+from kpd.measure.python.host.compare import Errors, errors, widest
 from kpd.measure.python.host.judging import CallVerdict, compared, wrong
-from kpd.measure.python.host.session import RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import AT_ONCE, COMPILE_MS, GOES_ON, RunnerCommand, WorkerCase
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
-AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
 ROUNDS = 4  # of calls that tell the error of the task's own kernel
 SEED = 0x6B706462  # what is found by it holds for other inputs of the same kind
-LIMIT_MS = 60_000.0
 
 
 def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
     """Check a kernel in every case. Returns the report; raises KernelProblem, which says what failed besides."""
     rng = random.Random(session.seed())
     asked = [(case, kind) for case in session.harness.cases for kind in session.kinds for _ in range(int(seeds))]
+    report = {**NOTHING, "problem": None}
+    if "baseline" in session.settings:
+        others = sizes.drawn(session.harness.cases, session.harness.limits, rng, sizes.DRAWS * int(seeds))
+        known = sizes.right(session, others, rng, float(limit_ms))
+        asked += known
+        report |= {"drawn": len(others), "unchecked": len(others) - len(known)}
     drawing = session.drawing(((*one, AT_ONCE) for one in asked), rng)
     worker = session.worker({"b": kernel})
-    report = {**NOTHING, "problem": None}
     problems: dict[str, KernelProblem] = {}
 
     def judge(verdicts: Iterator[CallVerdict]) -> None:
@@ -45,10 +48,10 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
             continue
         work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
         try:
-            for result in called(work):
+            for result in work.results():
                 judge(session.judging.add(result))
         except KernelProblem as err:
-            if work.told(err).report["kind"] not in ("wrong", "raised", "input"):
+            if work.told(err).report["kind"] not in GOES_ON:
                 raise
             problems[f"{case}/{kind}"] = err
     with session.marks.of("judge"):
@@ -62,32 +65,18 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     return report
 
 
-def called(work: WorkerCase) -> list[CallResult]:
-    """Call a kernel on some sets of inputs, and return what came of each call. Raises KernelProblem."""
-    calls = work.calls()
-    for number, inputs in enumerate(work.drawn.sets):
-        calls.fill(number, inputs)
-    calls.prepare(LIMIT_MS)
-    calls.learn("b", work.limit_ms, work.rng)
-    answer, _ = calls.run("b", AT_ONCE, 1, AT_ONCE * work.limit_ms)
-    results = [calls.result("b", answer, number) for number in range(AT_ONCE)]
-    for number in range(AT_ONCE):
-        calls.unchanged("b", number)
-    return results
-
-
 def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dict[str, Any]:
     """Measure the errors of the task's own kernel, and write them to `file` for `CompareRule.bounds`."""
     rng = random.Random(SEED)
     asked = [(case, kind) for case in session.harness.cases for kind in session.kinds for _ in range(ROUNDS)]
     drawing = session.drawing(((*one, AT_ONCE) for one in asked), rng)
     worker = session.worker({"b": kernel})
-    table: dict[str, dict[str, dict[str, tuple[float, ...]]]] = {}
+    table: dict[str, dict[str, dict[str, Errors]]] = {}
     for (case, kind), drawn in zip(asked, drawing, strict=True):
         work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
         found = table.setdefault(case, {}).setdefault(kind, {})
         try:
-            results = called(work)
+            results = work.results()
         except KernelProblem as err:
             raise work.told(err) from err
         for result in results:
@@ -98,7 +87,7 @@ def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dic
                     message = f"{name} has {len(got)} elements, but truth gives {len(want[name])}"
                     raise work.told(KernelProblem("raised", "b", message))
                 seen = errors(output.layout, got, want[name])
-                found[name] = tuple(map(max, zip(found.get(name, (0.0, 0.0, 0.0)), seen, strict=False)))
+                found[name] = widest(found.get(name, (0.0, 0.0, 0.0)), seen)
     Path(file).write_text(json.dumps(table))
     return {"problem": None}
 
@@ -138,7 +127,7 @@ def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool
 def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     calls = work.calls()
     calls.fill(0, work.drawn.sets[0])
-    calls.prepare(LIMIT_MS)
+    calls.prepare(COMPILE_MS)
     calls.learn("b", work.limit_ms, work.rng)
     want = work.session.harness.truth(work.drawn.sets[0].values())
     first: list[bytes] | None = None

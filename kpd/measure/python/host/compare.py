@@ -15,10 +15,14 @@ CAP = 16.0  # times its share of a norm that one element may be off
 SPREAD, WORST = 4.0, 1e-3  # as in native/bounds.c
 
 
+Errors = tuple[float, float, float]
+"""How far a kernel is off: relative, absolute, and of the norm."""
+
+
 class CompareRule(NamedTuple):
     """The rule of comparison: `kind` is elementwise, norm, exact or ulp. `bounds` are errors of the task's own kernel.
 
-    They are by case, kind of inputs and output: relative, absolute, and of the norm.
+    They are by case, kind of inputs and output.
     """
 
     kind: str
@@ -26,7 +30,7 @@ class CompareRule(NamedTuple):
     atol: float
     steps: int
     propagates: bool
-    bounds: dict[str, dict[str, dict[str, tuple[float, float, float]]]]
+    bounds: dict[str, dict[str, dict[str, Errors]]]
 
 
 class Comparison(NamedTuple):
@@ -134,7 +138,7 @@ def _root(numbers: Sequence[float]) -> float:
     return math.hypot(*numbers) / math.sqrt(len(numbers)) if numbers else 0.0
 
 
-def errors(layout: Layout, got: Any, want: Any) -> tuple[float, float, float]:
+def errors(layout: Layout, got: Any, want: Any) -> Errors:
     """Return how far the task's own kernel is off: relative, absolute and of the norm; for `CompareRule.bounds`."""
     least = PRECISION.get(layout.dtype, 2.0**-24)
     if "numpy" in sys.modules:
@@ -154,3 +158,7 @@ def errors(layout: Layout, got: Any, want: Any) -> tuple[float, float, float]:
         beyond = max([0.0, *(e - relative * b for e, b in pairs)])
     level = math.sqrt(truths / count) if count else 0.0
     return relative, min(beyond, WORST * level) if level > 0.0 else beyond, min(max(norm, least), WORST)
+
+
+def widest(one: Errors, other: Errors) -> Errors:
+    return max(one[0], other[0]), max(one[1], other[1]), max(one[2], other[2])

@@ -21,6 +21,21 @@ class HarnessError(Exception):
     """The harness is not usable: the task's fault, not a candidate's. The message says what is wrong in harness.py."""
 
 
+class Limit(NamedTuple):
+    """What harness.py allows a dim to be: from `least` to `most` (0: to that of the case), and a multiple."""
+
+    least: int = 1
+    most: int = 0
+    multiple: int = 1
+
+    def nearest(self, size: int) -> int:
+        """Return the nearest size that is allowed; 0 where there is none."""
+        least = -(-max(self.least, 1) // self.multiple) * self.multiple
+        most = self.most // self.multiple * self.multiple or size
+        found = max(min(size, most) // self.multiple * self.multiple, least)
+        return 0 if self.most and found > self.most else found
+
+
 class Inputs(NamedTuple):
     """What one call gets: the layout of each argument by name, and what lies in shared memory with it."""
 
@@ -45,7 +60,7 @@ class CaseInputs(NamedTuple):
 
 
 class PythonHarness:
-    """The task's own module, whose names are ENTRY, CASES, OUTPUTS, inputs and truth."""
+    """The task's own module, whose names are ENTRY, CASES, LIMITS, OUTPUTS, inputs and truth."""
 
     def __init__(self) -> None:
         try:
@@ -55,6 +70,7 @@ class PythonHarness:
         self.place = str(Path(self.module.__file__ or "").parent)
         self.entry = self._has("ENTRY", str, "kernel")
         self.cases: dict[str, dict[str, int]] = self._has("CASES", dict)
+        self.named = tuple(self.cases.values())
         outputs = self._has("OUTPUTS", (tuple, list))
         self.outputs: tuple[str, ...] = tuple(map(str, outputs))
         self.fixed = frozenset(self._has("FIXED", (tuple, list), ()))
@@ -66,6 +82,7 @@ class PythonHarness:
             raise HarnessError("harness.py: OUTPUTS must name what the kernel returns, or which argument it fills")
         if not callable(getattr(self.module, "inputs", None)):
             raise HarnessError("harness.py has no function inputs(dims, draw)")
+        self.limits = {name: self._limit(name, said) for name, said in self._has("LIMITS", dict, {}).items()}
         self.counts: dict[str, dict[str, int]] = {}
         self.oracle = callable(getattr(self.module, "truth", None))
 
@@ -75,12 +92,24 @@ class PythonHarness:
             raise HarnessError(f"harness.py: {name} is missing, or not of the right type")
         return found
 
+    def _limit(self, name: str, said: Any) -> Limit:
+        try:
+            limit = Limit(**said)
+        except TypeError as err:
+            raise HarnessError(f"harness.py: LIMITS[{name!r}] must be a dict of least, most, multiple: {err}") from err
+        if not all(type(size) is int and size >= 0 for size in limit) or limit.multiple < 1:
+            raise HarnessError(f"harness.py: LIMITS[{name!r}] must be whole numbers, and its multiple at least 1")
+        return limit
+
     def draw(self, dims: dict[str, int], seed: int, kind: str) -> Inputs:
         """Make the inputs of a call. The same seed makes the same ones. Raises HarnessError."""
         try:
             values = self.module.inputs(dict(dims), Draw(seed, kind))
         except Exception as err:
-            raise HarnessError(f"harness.py: inputs({dims}) raised {type(err).__name__}: {err}") from err
+            said = f"harness.py: inputs({dims}) raised {type(err).__name__}: {err}"
+            if dims not in self.named:
+                said += '; no case has this size: say in LIMITS which can be, or write sizes = "listed" in [check]'
+            raise HarnessError(said) from err
         if not isinstance(values, dict) or not values:
             raise HarnessError("harness.py: inputs must return the arguments by name, as a dict in their order")
         layouts: dict[str, Value] = {}
@@ -130,7 +159,7 @@ class PythonHarness:
                 if arrays.leaves(layout)
             }
             cases.append({"name": name, "dims": dims, "bytes": sizes})
-        return {"symbol": self.entry, "cases": cases, "oracle": self.oracle, "varies": False}
+        return {"symbol": self.entry, "cases": cases, "oracle": self.oracle, "varies": any(self.cases.values())}
 
 
 def changed(inputs: Inputs, fixed: frozenset[str]) -> list[Layout]:

@@ -64,7 +64,8 @@ def main(arguments: list[str]) -> int:
     if verb == "times":
         return times(settings, marks, *rest)
     kept.unpack()
-    return command(settings, marks, [fork() for _ in range(WORKERS.get(verb, 1))], verb, rest)
+    workers = WORKERS.get(verb, 1) + (verb == "check" and "baseline" in settings)
+    return command(settings, marks, [fork() for _ in range(workers)], verb, rest)
 
 
 def command(

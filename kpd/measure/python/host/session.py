@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.calling import CallSets, KernelProblem, problem_of
+from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, problem_of
 from kpd.measure.python.host.compare import CompareRule
 from kpd.measure.python.host.harness import KINDS, CaseInputs, PythonHarness
 from kpd.measure.python.host.judging import Judging
@@ -29,6 +29,9 @@ from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.spare import Spare
 
 SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; what is not used takes no memory
+AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
+GOES_ON = ("wrong", "raised", "input")  # problems of a kernel after which its worker can be asked again
+COMPILE_MS = 60_000.0  # for a kernel's first call on inputs of these shapes
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
@@ -192,6 +195,19 @@ class WorkerCase:
     def calls(self) -> CallSets:
         """Return calls of this case, without inputs yet."""
         return CallSets(self.session.harness, self.worker, self.case, self.kind, self.drawn.counts)
+
+    def results(self) -> list[CallResult]:
+        """Call the kernel of side b on inputs of their own, and return what came of each call. Raises KernelProblem."""
+        calls = self.calls()
+        for number, inputs in enumerate(self.drawn.sets):
+            calls.fill(number, inputs)
+        calls.prepare(COMPILE_MS)
+        calls.learn("b", self.limit_ms, self.rng)
+        answer, _ = calls.run("b", AT_ONCE, 1, AT_ONCE * self.limit_ms)
+        results = [calls.result("b", answer, number) for number in range(AT_ONCE)]
+        for number in range(AT_ONCE):
+            calls.unchanged("b", number)
+        return results
 
     def told(self, problem: KernelProblem, when: str = "check") -> KernelProblem:
         """Return the problem with its case, its kind of inputs and its moment."""

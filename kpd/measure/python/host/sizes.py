@@ -1,0 +1,96 @@
+"""Draws sizes that no case names, and finds at which of them the task's own kernel is right."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kpd.measure.python.host.calling import CallResult, KernelProblem
+from kpd.measure.python.host.compare import Errors, errors, widest
+from kpd.measure.python.host.harness import Limit
+from kpd.measure.python.host.judging import judged
+from kpd.measure.python.host.session import AT_ONCE, GOES_ON, RunnerCommand, WorkerCase
+
+DRAWS = 3  # sizes that each seed draws
+NEAR = 3  # a dim is so much more or less than a case's at most, times the multiple that is allowed
+TRIES = 64  # draws for a size that is allowed and that no case has
+
+
+class DrawnSize(NamedTuple):
+    """A size that no case names, under a name of its own; `near` is the case that it was drawn from."""
+
+    name: str
+    near: str
+    dims: dict[str, int]
+
+
+def drawn(
+    cases: Mapping[str, dict[str, int]], limits: Mapping[str, Limit], rng: random.Random, count: int
+) -> list[DrawnSize]:
+    """Draw so many sizes, or fewer where not so many are allowed: each dim that of a case, near it, 1 or a prime."""
+    found: dict[str, DrawnSize] = {}
+    for _ in range(TRIES * count):
+        near = rng.choice(list(cases))
+        dims = {dim: _size(rng, size, limits.get(dim, Limit())) for dim, size in cases[near].items()}
+        allowed = all(size > 0 or cases[near][dim] <= 0 for dim, size in dims.items())
+        if len(found) < count and allowed and dims not in cases.values():
+            name = " ".join(f"{dim}={size}" for dim, size in dims.items())
+            found.setdefault(name, DrawnSize(name, near, dims))
+    return list(found.values())
+
+
+def right(session: RunnerCommand, sizes: list[DrawnSize], rng: random.Random, limit_ms: float) -> list[tuple[str, str]]:
+    """Make cases of these sizes; return those at which the task's own kernel is right, with a kind of inputs.
+
+    It is held to the bounds of the case near a size; a candidate's have its errors there, too. Raises HarnessError.
+    """
+    asked = [(size.name, rng.choice(session.kinds)) for size in sizes]
+    session.harness.cases |= {size.name: size.dims for size in sizes}
+    bounds = session.rule.bounds
+    for size in sizes if bounds else ():
+        bounds[size.name] = {kind: dict(outputs) for kind, outputs in bounds[size.near].items()}
+    worker = session.worker({"b": session.settings["baseline"]})
+    found = []
+    drawing = session.drawing(((*one, AT_ONCE) for one in asked), rng)
+    for (name, kind), inputs in zip(asked, drawing, strict=True):
+        try:
+            results = WorkerCase(session, worker, name, kind, rng, limit_ms, inputs).results()
+        except KernelProblem as err:
+            if err.report["kind"] not in GOES_ON:
+                break
+            continue
+        if all(judged(session.harness, session.rule, one).problem is None for one in results):
+            for one in results if bounds else ():
+                _widen(bounds[name][kind], one, session)
+            found.append((name, kind))
+    worker.end()
+    return found
+
+
+def _widen(bounds: dict[str, Errors], result: CallResult, session: RunnerCommand) -> None:
+    want = session.harness.truth(result.inputs.values())
+    for name, output in result.outputs.items():
+        seen = errors(output.layout, output.read(), want[name])
+        bounds[name] = widest(bounds[name], seen)
+
+
+def _size(rng: random.Random, named: int, limit: Limit) -> int:
+    if named <= 0:
+        return named
+    match rng.randrange(4):
+        case 0:
+            return named
+        case 1:
+            return limit.nearest(named + rng.randint(-NEAR, NEAR) * limit.multiple)
+        case 2:
+            return limit.nearest(1)
+    return limit.nearest(_prime(rng, named))
+
+
+def _prime(rng: random.Random, most: int) -> int:
+    """Return a prime up to `most`, small ones as often as large ones; 1 where there is none."""
+    size = int((most + 1) ** rng.random())
+    while size > 1 and any(size % factor == 0 for factor in range(2, int(size**0.5) + 1)):
+        size -= 1
+    return max(size, 1)

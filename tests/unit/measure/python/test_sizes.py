@@ -1,0 +1,43 @@
+"""The sizes that a check draws beside the named ones."""
+
+import random
+
+from hypothesis import given, strategies as st
+
+from kpd.measure.python.host.harness import Limit
+from kpd.measure.python.host.sizes import NEAR, drawn
+
+CASES = {"small": {"rows": 33, "cols": 0}, "large": {"rows": 2048, "cols": 640}}
+
+
+@given(st.integers(0, 2**64), st.integers(1, 12))
+def test_a_drawn_size_is_new_and_each_dim_is_a_cases_near_it_one_or_a_prime(seed: int, count: int) -> None:
+    found = drawn(CASES, {}, random.Random(seed), count)
+    assert len(found) == count == len({size.name for size in found})
+    for size in found:
+        assert size.dims not in CASES.values()
+        for dim, named in CASES[size.near].items():
+            value = size.dims[dim]
+            prime = value > 1 and all(value % factor for factor in range(2, value))
+            assert value in (named, 1) or abs(value - named) <= NEAR or prime
+            assert value <= named + NEAR
+
+
+@given(st.integers(0, 2**64), st.integers(1, 64), st.integers(0, 3000), st.integers(1, 16))
+def test_a_drawn_size_keeps_to_the_limits_of_the_harness(seed: int, least: int, most: int, multiple: int) -> None:
+    limit = Limit(least, most, multiple)
+    for size in drawn({"one": {"n": 256}}, {"n": limit}, random.Random(seed), 6):
+        assert size.dims["n"] % multiple == 0
+        assert size.dims["n"] >= least
+        assert not most or size.dims["n"] <= most
+
+
+def test_the_nearest_size_that_is_allowed() -> None:
+    assert [Limit(1, 0, 8).nearest(size) for size in (0, 1, 7, 8, 9, 15, 16)] == [8, 8, 8, 8, 8, 8, 16]
+    assert [Limit(16, 64, 16).nearest(size) for size in (1, 63, 64, 65, 900)] == [16, 48, 64, 64, 64]
+    assert [Limit(60, most, 16).nearest(70) for most in (63, 64)] == [0, 64]
+
+
+def test_there_may_be_none() -> None:
+    assert drawn({"one": {"n": 64}}, {"n": Limit(64, 64)}, random.Random(1), 3) == []
+    assert drawn({"bare": {}}, {}, random.Random(1), 3) == []
