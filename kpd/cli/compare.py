@@ -150,15 +150,19 @@ def _report(found: dict[str, Any], limit: int | None) -> list[str]:
     ]
     sides = ("SIDE", "ENDED", "VALID", "LOWEST", "MEDIAN", "HIGHEST")
     lines += table(sides, [_side(found[side]) for side in SIDES], limit, right="ENDED VALID LOWEST MEDIAN HIGHEST")
-    if found["p"] is not None:
-        valid = "" if found["p_valid"] in (None, found["p"]) else f"; {found['p_valid']:.2g} of valid runs alone"
+    if found["times"] is not None:
         lines += [
             "",
             f"with the tools    {found['times']['text']} as fast: the median of all pairs, and its 95 % interval",
             f"faster with them  in {100 * found['wins']:.0f} % of pairs, a tie as half",
-            f"rank test         p = {found['p']:.2g}, at least {found['least_p']:.2g} with so many runs{valid}",
         ]
-    heads = ("NR", "RUN", "SIDE", "CALLS", "AGENT S", "AGENT $", "SPEED-UP")
+    if found["p"] is not None:
+        valid = "" if found["p_valid"] in (None, found["p"]) else f"; {found['p_valid']:.2g} of valid runs alone"
+        least = f"at least {found['least_p']:.2g} with so many runs"
+        lines.append(f"rank test         p = {found['p']:.2g}, {least}{valid}")
+    used, ended = found["tools"]["used"], found["tools"]["ended"]
+    lines += ["", f"tools were used before the accepted candidate in {used} of {ended} runs with them"]
+    heads = ("NR", "RUN", "SIDE", "CALLS", "USED", "AGENT S", "AGENT $", "SPEED-UP")
     return [*lines, "", *table(heads, map(_run, found["runs"]), limit, right="NR CALLS AGENT_S AGENT_$")]
 
 
@@ -169,7 +173,8 @@ def _side(found: dict[str, Any]) -> tuple[str, ...]:
 
 def _run(one: dict[str, Any]) -> tuple[str, ...]:
     took = f"{one['seconds']:,.0f}", f"{one['usd']:.2f}"
-    return str(one["number"]), one["run"], SIDES[one["side"]], str(one["calls"]), *took, _outcome(one)
+    used = "" if one["side"] == "plain" else "yes" if one["used"] else "no"
+    return str(one["number"]), one["run"], SIDES[one["side"]], str(one["calls"]), used, *took, _outcome(one)
 
 
 def _outcome(one: dict[str, Any]) -> str:

@@ -61,7 +61,8 @@ def show(ws: Workspace, args: Namespace) -> int:
     out(f"  {told['summary']}", f"  files     {folder}")
     if told["inventory"]:
         out(f"  server    {', '.join(told['inventory'])}")
-    counts = f"{told['calls']} calls, {told['failed']} failed"
+    read = f", {told['read']} read its skill" if told["skill"] else ""
+    counts = f"{told['calls']} calls, {told['failed']} failed{read}"
     out(f"  sessions  {told['sessions']}, of which {told['used']} used it: {counts}")
     out(f"  with it   {_attempts(told['effect']['having'])}", f"  without   {_attempts(told['effect']['lacking'])}")
     if told["effect"]["retire"]:

@@ -41,7 +41,7 @@ def execute(args: Namespace) -> int:
         out_json(answer)
         return OK
     answer = clean(answer)
-    if not answer["calls"]:
+    if not answer["calls"] and not answer["skills_read"]:
         narrate("no agent has called a tool yet; agents in sessions do, and any client of kpd mcp may read")
         return OK
     names = ("RUN", "SERVER", "TOOL", "CALLS", "FAILED", "MEDIAN MS", "LONGEST MS", "ANSWERS KIB")
@@ -50,6 +50,9 @@ def execute(args: Namespace) -> int:
         out("")
         heads = ("ITERATION", "TRIALS", "ON THE DEVICE S", "HOW THEY ENDED")
         out(*table(heads, map(_trials, answer["trials"]), columns(), right="TRIALS ON_THE_DEVICE_S"))
+    if answer["skills_read"]:
+        rows = [(one["run"], one["skill"], str(one["sessions"])) for one in answer["skills_read"]]
+        out("", *table(("RUN", "SKILL THAT WAS READ", "SESSIONS"), rows, columns(), right="SESSIONS"))
     return OK
 
 

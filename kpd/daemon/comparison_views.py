@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from kpd.daemon.comparison_report import ToolUse, report
+from kpd.daemon.comparison_report import ToolUse, report, use_of
 from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
-from kpd.daemon.tool_calls import LISTING
 from kpd.model.codec import jsonable
 from kpd.model.comparison import ToolComparison
 from kpd.model.comparisons import is_over, runs_of
-from kpd.model.events import ToolCalled, ToolsGiven
+from kpd.model.events import Proposed, SkillsRead, ToolCalled, ToolsGiven
 from kpd.model.run import Run
 from kpd.model.toolbox import ToolVersion
 from kpd.operations.references import comparison_ref
@@ -47,17 +46,7 @@ def _brief(sources: Sources, found: ToolComparison) -> dict[str, Any]:
 
 
 def _use(log: EventStore, run: Run, known: dict[str, ToolVersion]) -> ToolUse:
-    """Return whether a session of the run had one of its tools at work, and how often it called them.
-
-    A server is at work once the agent has listed its tools; a skill is as soon as the session has it.
-    """
-    wanted = {ref.partition("@")[0]: ref for ref in run.compared.tools} if run.compared is not None else {}
-    given = {ref for event in log.read(run=run.id, kind=ToolsGiven.kind()) for ref in _given(event.fact)}
-    facts = (event.fact for event in log.read(run=run.id, kind=ToolCalled.kind()))
-    calls = [fact for fact in facts if isinstance(fact, ToolCalled) and fact.server in wanted and fact.ok]
-    skills = any(known[ref].skill for ref in given & set(wanted.values()) if ref in known)
-    return ToolUse(bool(calls) or skills, sum(fact.tool != LISTING for fact in calls))
-
-
-def _given(fact: object) -> tuple[str, ...]:
-    return fact.tools if isinstance(fact, ToolsGiven) else ()
+    kinds = (ToolsGiven, ToolCalled, SkillsRead, Proposed)
+    found = [event for kind in kinds for event in log.read(run=run.id, kind=kind.kind())]
+    events = sorted(found, key=lambda event: event.seq)
+    return use_of(run, events, {ref for ref, one in known.items() if one.skill})

@@ -3,7 +3,7 @@
 Values may be `-inf`, which stands for a missing one and is the worst; equal values share their rank.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import comb, inf, isfinite
 
@@ -15,8 +15,8 @@ SURE = 0.05
 class RankTest:
     """A two-sided Mann–Whitney test of two samples, exact also with ties.
 
-    `p` is the share of all ways to deal the values to two samples of these sizes in which their ranks lie as far apart
-    or farther. `least` is the smallest `p` that samples of these sizes can have. `wins` is the share of pairs in which
+    `p` is the share of all possible ways to deal the values to two samples of these sizes in which their ranks lie as
+    far apart or farther. `least` is the smallest `p` that such samples can have. `wins` is the share of pairs in which
     the value of the first sample is the larger one; a tie is half a win.
     """
 
@@ -37,15 +37,19 @@ class Shift:
     high: float | None
 
 
-def rank_test(one: Sequence[float], other: Sequence[float]) -> RankTest:
-    """Test whether `one` and `other` are dealt at random from the same values. Neither may be empty."""
+def rank_test(one: Sequence[float], other: Sequence[float], impossible: Collection[Sequence[float]] = ()) -> RankTest:
+    """Test whether `one` and `other` are dealt at random from the same values. Neither may be empty.
+
+    Of the ways to deal them some may have been `impossible`: for each of these the values that `one` would have had.
+    """
     whole = [*one, *other]
     doubled = [2 * sum(each < value for each in whole) + whole.count(value) + 1 for value in whole]
-    ways = _sums(doubled, len(one))
-    total = comb(len(whole), len(one))
+    ways, rank = _sums(doubled, len(one)), dict(zip(whole, doubled, strict=True))
+    total = comb(len(whole), len(one)) - len(impossible)
     middle = len(one) * (len(whole) + 1)  # the mean of the doubled sum of ranks
     seen = abs(sum(doubled[: len(one)]) - middle)
-    p = sum(count for at, count in enumerate(ways) if abs(at - middle) >= seen) / total
+    far = sum(count for at, count in enumerate(ways) if abs(at - middle) >= seen)
+    p = (far - sum(abs(sum(rank[value] for value in deal) - middle) >= seen for deal in impossible)) / total
     won = sum((a > b) + (a == b) / 2 for a in one for b in other)
     extremes = 2 if len(one) == len(other) else 1  # else the two ends of the sums may lie differently far from it
     return RankTest(p, extremes / total, won / (len(one) * len(other)))
@@ -63,20 +67,23 @@ def _sums(ranks: Sequence[int], size: int) -> list[int]:
     return ways[size]
 
 
-def shift(one: Sequence[float], other: Sequence[float]) -> Shift:
-    """Estimate how far `one` lies above `other` (Hodges and Lehmann), with the interval that belongs to the test."""
+def shift(one: Sequence[float], other: Sequence[float], impossible: int = 0) -> Shift:
+    """Estimate how far `one` lies above `other` (Hodges and Lehmann), with the interval that belongs to the test.
+
+    With `impossible` ways to deal the values the interval is rather too wide than too narrow.
+    """
     pairs = sorted(0.0 if a == b else a - b for a in one for b in other)
     half = len(pairs) // 2
-    outside = _outside(len(one), len(other))
+    outside = _outside(len(one), len(other), impossible)
     ends = (pairs[outside - 1], pairs[-outside]) if outside else (-inf, inf)
     low, high = (end if isfinite(end) else None for end in ends)
     middle = (pairs[half], pairs[-half - 1])
     return Shift(sum(middle) / 2 if all(map(isfinite, middle)) else None, low, high)
 
 
-def _outside(n: int, m: int) -> int:
+def _outside(n: int, m: int, impossible: int) -> int:
     """Return which of the sorted differences, from either end, bounds the interval; 0: there are too few for any."""
-    ways, total, below = _sums(range(1, n + m + 1), n), comb(n + m, n), 0
+    ways, total, below = _sums(range(1, n + m + 1), n), comb(n + m, n) - impossible, 0
     for rank, count in enumerate(ways[n * (n + 1) // 2 :]):
         below += count
         if 2 * below / total > SURE:

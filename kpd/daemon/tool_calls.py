@@ -6,9 +6,9 @@ from statistics import median
 from typing import Any
 
 from kpd.daemon.store import EventStore
-from kpd.daemon.tool_effect import ToolEffect, effect
+from kpd.daemon.tool_effect import Place, ToolEffect, effect
 from kpd.model.codec import jsonable
-from kpd.model.events import ToolCalled, ToolsGiven, Tried
+from kpd.model.events import SkillsRead, ToolCalled, ToolsGiven, Tried
 from kpd.model.run import Run
 from kpd.model.toolbox import ToolVersion
 
@@ -26,16 +26,18 @@ def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:
     for event in log.read(run=run, kind=Tried.kind()):
         if isinstance(fact := event.fact, Tried):
             tried[fact.run, fact.iteration].append(fact)
+    read = Counter((where[0], skill) for skill, sessions in _readers(log, run).items() for where in sessions)
     return {
         "calls": [_calls(*of, facts) for of, facts in called.items()],
         "trials": [_trials(*of, facts) for of, facts in tried.items()],
+        "skills_read": [{"run": of, "skill": skill, "sessions": times} for (of, skill), times in read.items()],
     }
 
 
 def toolbox(log: EventStore, versions: Collection[ToolVersion], runs: Collection[Run]) -> list[dict[str, Any]]:
     """Return the tools that agents built, each with its calls and the sessions that had it. Raises StoreError."""
     called: defaultdict[tuple[str, int, str], list[ToolCalled]] = defaultdict(list)
-    given: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
+    given: defaultdict[str, set[Place]] = defaultdict(set)
     for event in log.read(kind=ToolCalled.kind()):
         if isinstance(fact := event.fact, ToolCalled):
             called[fact.run, fact.iteration, fact.server].append(fact)
@@ -43,22 +45,36 @@ def toolbox(log: EventStore, versions: Collection[ToolVersion], runs: Collection
         if isinstance(had := event.fact, ToolsGiven):
             for ref in had.tools:
                 given[ref].add((had.run, had.iteration))
-    told = []
+    read, told = _readers(log), []
     for one in versions:
         having = given[one.ref]
         any_version = {at for other in versions if other.tool == one.tool for at in given[other.ref]}
         compared = effect(runs, one.task, having, any_version)
-        told.append(_version(one, [called[*at, one.tool] for at in sorted(having)], compared))
+        told.append(_version(one, {at: called[*at, one.tool] for at in having}, read[one.ref], compared))
     return told
 
 
-def _version(found: ToolVersion, sessions: list[list[ToolCalled]], compared: ToolEffect) -> dict[str, Any]:
-    calls = [one for facts in sessions for one in facts if one.tool != LISTING]
+def _readers(log: EventStore, run: str | None = None) -> defaultdict[str, set[Place]]:
+    """Return the sessions that have read each skill, as their runs and iterations."""
+    found: defaultdict[str, set[Place]] = defaultdict(set)
+    for event in log.read(run=run, kind=SkillsRead.kind()):
+        if isinstance(fact := event.fact, SkillsRead):
+            for skill in fact.skills:
+                found[skill].add((fact.run, fact.iteration))
+    return found
+
+
+def _version(
+    found: ToolVersion, sessions: dict[Place, list[ToolCalled]], readers: set[Place], compared: ToolEffect
+) -> dict[str, Any]:
+    calls = [one for facts in sessions.values() for one in facts if one.tool != LISTING]
     counts = {"calls": len(calls), "failed": sum(not one.ok for one in calls)}
+    callers = {at for at, facts in sessions.items() if any(one.tool != LISTING for one in facts)}
     used = {
         "sessions": len(sessions),
-        "started": sum(bool(facts) for facts in sessions),
-        "used": sum(any(one.tool != LISTING for one in facts) for facts in sessions),
+        "started": sum(bool(facts) for facts in sessions.values()),
+        "read": len(readers),
+        "used": len(callers | readers),
     }
     told = {"ref": found.ref, "shown": found.shown, "state": found.state, **jsonable(found), **counts, **used}
     return {**told, "effect": jsonable(compared)}

@@ -35,7 +35,7 @@ The environment is that of the process that answers.
     tool      {text, …}                                name, args: a call of one of them; args may name the `run`
     tool_calls {calls: [{run, server, tool, calls, failed, median_ms, longest_ms, arguments, answer_bytes}],
                trials: [{run, iteration, ends: {end: count}, device_s}]}     run: of agents in sessions
-    toolbox   [{ref, state, …ToolVersion, calls, failed, sessions, started, used}]   tools that agents have built;
+    toolbox   [{ref, state, …ToolVersion, calls, failed, sessions, started, read, used}]   tools that agents have built;
                                                        sessions that had them, started their servers, called one;
                                                        effect: attempts having and lacking it, with their gains
     comparisons [{id, …, shown, trials, over, ended, now}]   of built tools; now: the run under way, or null
@@ -184,7 +184,7 @@ def _memory(sources: Sources, task: str) -> Any:
 
 def _tool_calls(sources: Sources, run: str | None = None) -> Any:
     with sources.log(run) as log:
-        return {"calls": [], "trials": []} if log is None else tool_calls.summary(log, run)
+        return {"calls": [], "trials": [], "skills_read": []} if log is None else tool_calls.summary(log, run)
 
 
 def _toolbox(sources: Sources) -> Any:

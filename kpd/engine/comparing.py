@@ -11,7 +11,7 @@ from kpd.engine.journal import Journal
 from kpd.model import events as e
 from kpd.model.comparison import ComparisonStop, ToolComparison
 from kpd.model.comparisons import next_run, runs_of
-from kpd.model.side import Side
+from kpd.model.side import Side, in_blocks
 from kpd.model.state import State
 from kpd.workspace.config import AgentConfig, Config
 from kpd.workspace.paths import Workspace
@@ -20,9 +20,15 @@ from kpd.workspace.task import Task, copy_task, load_task, task_files
 
 
 def drawn(trials: int, seed: int) -> tuple[Side, ...]:
-    """Return a random order of `trials` runs of each side; the same for the same seed."""
+    """Return a random order of `trials` runs of each side, two at least; the same for the same seed.
+
+    One with all runs of a side before those of the other is drawn again: the machine may have changed between them.
+    """
     order: list[Side] = ["plain", "tools"] * trials
-    random.Random(seed).shuffle(order)
+    chance = random.Random(seed)
+    chance.shuffle(order)
+    while tuple(order) in in_blocks(trials):
+        chance.shuffle(order)
     return tuple(order)
 
 

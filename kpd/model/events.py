@@ -65,6 +65,7 @@ from kpd.model.steps import (
     Timed as Timed,
 )
 from kpd.model.tools import (
+    SkillsRead as SkillsRead,
     SmithEnded as SmithEnded,
     SmithPrompted as SmithPrompted,
     SmithTurned as SmithTurned,

@@ -15,3 +15,10 @@ class ComparedRun:
     number: int
     side: Side
     tools: tuple[str, ...] = ()
+
+
+def in_blocks(trials: int) -> tuple[tuple[Side, ...], ...]:
+    """Return the orders with all runs of a side before those of the other, which no comparison may have."""
+    plain: list[Side] = ["plain"] * trials
+    tools: list[Side] = ["tools"] * trials
+    return (*plain, *tools), (*tools, *plain)

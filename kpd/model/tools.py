@@ -81,6 +81,14 @@ class ToolsGiven(IterationFact):
     tools: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SkillsRead(IterationFact):
+    """The skills that a session has opened in a turn, as its agent tells: `name@version` of built ones, else an id."""
+
+    session: str
+    skills: tuple[str, ...]
+
+
 SmithTask = Literal["reflect", "build", "mend"]
 """What a session is asked after its iteration: what would have helped, to build that, to mend what was built."""
 SmithEnd = Literal["nothing", "unusable", "qualified", "quarantined", "broken_off"]

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from kpd.model.state import State
 
 MOST_TRIALS = 25
-"""The most runs of a side: the rank test counts every way to deal all runs to two sides."""
-Trials = Annotated[int, Within(ge=1, le=MOST_TRIALS)]
+"""The most runs of a side: the rank test counts every way to deal all runs to two sides. One of each has no order in
+which neither side is wholly first."""
+Trials = Annotated[int, Within(ge=2, le=MOST_TRIALS)]
 Seed = Annotated[int, Within(ge=1, le=2**32)]
 
 

@@ -153,6 +153,8 @@ class SessionAttempt:
             conversation.close()
             seconds = asyncio.get_running_loop().time() - begun
             self.context.ledger.billed(call, result.usage, conversation.usd, result.cut)
+            if skills := conversation.skills.of(self.folder, before.tools):
+                self.record(e.SkillsRead(*self.at, before.session, skills))
             self._turned(before, turn, result, seconds)
         return result
 

@@ -16,6 +16,7 @@ from kpd.model.session import AGENT, COST, EDIT, KPD, THOUGHT, TOOL, TOOL_DONE, 
 from kpd.model.spending import Usage, dollars
 from kpd.sessions.cleaning import CleanedStream, TextCleaner
 from kpd.sessions.edited import edits
+from kpd.sessions.skills_read import SkillReads
 
 LONGEST_LINE = 400
 MOST_SAID = 64 << 10
@@ -33,7 +34,7 @@ MOST_CALLS = 500
 class Conversation:
     """What was said in a turn. `message` is the agent's text since it last used a tool; `usd` is what it says that the
     turn has cost, None where it says nothing. What is `replayed` was said, and has been paid for, in an earlier turn.
-    `tell` shows text on a channel of `model.session`.
+    `skills` are those that it has opened. `tell` shows text on a channel of `model.session`.
     """
 
     def __init__(self, tell: Callable[[str, str], None], log: Path, cleaner: TextCleaner | None = None) -> None:
@@ -50,6 +51,7 @@ class Conversation:
         self.usd: float | None = None
         self._counter = self._told_usd = 0.0
         self.replayed = False
+        self.skills = SkillReads()
 
     @property
     def message(self) -> str:
@@ -75,6 +77,7 @@ class Conversation:
             self._spoken(AGENT if kind == "agent_message_chunk" else THOUGHT, _words(update.get("content")))
         elif kind in ("tool_call", "tool_call_update"):
             self._tool(kind == "tool_call", update)
+            self.skills.hear(update)
 
     def hear_text(self, text: str) -> None:
         """Take in the output of a program that does not speak the protocol."""

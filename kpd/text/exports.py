@@ -124,6 +124,7 @@ def compare_report(found: Mapping[str, Any]) -> Json:
          "post_valid": one["over"] and not one["invalid"], "post_invalid_reason": one["reason"] or None,
          "post_treated_as_worst": bool(one["invalid"]), "comparison_valid": one["over"] and not one["invalid"],
          "comparison_invalid_reason": one["reason"] or None, "mcp_call_count": one["calls"],
+         "mcp_called_tools": one["called"], "harness_used_before_accepted": one["used"],
          "cumulative_attempt_duration_seconds": one["seconds"]}
         for one in found["runs"]
     ]  # fmt: skip
@@ -147,6 +148,8 @@ def _group(found: list[Mapping[str, Any]]) -> Json:
         },
         "comparison_valid": {"valid": len(ended) - invalid, "invalid": invalid},
         "mcp_call_count": {"best": max(calls, default=None), "median": median(calls) if calls else None},
+        "mcp_called_tools": sorted({tool for one in ended for tool in one["called"]}),
+        "harness_used_before_accepted": sum(one["used"] for one in ended),
     }  # fmt: skip
 
 

@@ -87,6 +87,8 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return (_DONE, "allowed") if fact.allowed else (_BAD, f"refused: {clean(fact.why)}")
         case e.ToolsGiven():
             return _NOTE, f"the session has {clean(', '.join(fact.tools))}"
+        case e.SkillsRead():
+            return _NOTE, f"the session has read {clean(', '.join(fact.skills))}"
         case e.SmithPrompted():
             return _NOTE, f"{fact.task} begins: the session works on a tool"
         case e.SmithTurned():

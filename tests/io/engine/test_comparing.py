@@ -19,6 +19,7 @@ from kpd.model import events as e
 from kpd.model.causes import Flagged, IterationsUsed
 from kpd.model.comparisons import is_over, runs_of
 from kpd.model.flags import Calls
+from kpd.model.side import in_blocks
 from kpd.model.toolbox import OF_EVERY, ToolCheck
 from kpd.model.verdicts import Gain, Verdict
 from kpd.sessions.kinds import CLAUDE_CODE
@@ -71,7 +72,7 @@ def end_run(engine: Engine, run: str) -> None:
         ({"tools": " , "}, "no tool is named", "kpd tools list"),
         ({"tools": ""}, "tools", ""),
         ({"tools": f"lint,lint@{GOOD[:4]}"}, "a session has one version of a tool", "once"),
-        ({"trials": 0}, "trials must be an integer, at least 1 and at most 25", ""),
+        ({"trials": 1}, "trials must be an integer, at least 2 and at most 25", ""),
         ({"trials": 26}, "at most 25, not 26", ""),
         ({"agent": "sweep"}, "sweep uses no built tools", "--agent claude-code"),
         ({"agent": "mine,sweep"}, "uses no built tools", "one coding agent"),
@@ -243,3 +244,5 @@ def test_another_preset_has_another_digest(engine: Engine, monkeypatch: pytest.M
 def test_the_order_is_drawn_anew_for_each_seed_and_balanced() -> None:
     orders = {drawn(5, seed) for seed in range(1, 50)}
     assert len(orders) > 40 and all(order.count("tools") == 5 for order in orders)
+    of_two = {drawn(2, seed) for seed in range(1, 200)}
+    assert len(of_two) == 4 and not of_two & set(in_blocks(2)), "all but the two with one side wholly first"

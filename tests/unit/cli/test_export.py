@@ -60,7 +60,17 @@ def test_the_shapes_of_harnessgym_hold_measurements_and_no_claims() -> None:
 
 
 def test_a_comparison_counts_its_invalid_trials_as_the_worst() -> None:
-    one = {"over": True, "calls": 3, "seconds": 60.0, "invalid": "", "reason": "", "run": "r1", "number": 1}
+    one = {
+        "over": True,
+        "calls": 3,
+        "called": ["count"],
+        "used": True,
+        "seconds": 60.0,
+        "invalid": "",
+        "reason": "",
+        "run": "r1",
+        "number": 1,
+    }
     good = {**one, "side": "tools", "speedup": {"ratio": 1.5, "low": 1.4, "high": 1.6}}
     bad = {**one, "side": "plain", "speedup": None, "invalid": "failed", "reason": "no attempt of it was measured"}
     names = ("conclusion", "text", "times", "wins", "p", "p_valid", "least_p", "id", "task", "agent", "seed", "order")
@@ -68,5 +78,6 @@ def test_a_comparison_counts_its_invalid_trials_as_the_worst() -> None:
     assert report["summary"]["harnessed"]["post_score"]["best"] == 1.5
     plain = report["summary"]["plain"]["post_score"]
     assert (plain["best"], plain["invalid_count"], plain["invalid_treated_as_worst"]) == (None, 1, True)
+    assert report["summary"]["harnessed"]["mcp_called_tools"] == ["count"] == report["trials"][0]["mcp_called_tools"]
     told = {one["group"]: (one["post_valid"], one["post_invalid_reason"]) for one in report["trials"]}
     assert told == {"harnessed": (True, None), "plain": (False, "no attempt of it was measured")}

@@ -58,13 +58,16 @@ def test_built_tools_are_listed_with_the_sessions_that_had_and_used_them(
         e.ToolsGiven("r1", 1, "r1.1", (f"loop-notes@{version}",)),
         e.ToolsGiven("r1", 2, "r1.2", (f"loop-notes@{version}",)),
         e.ToolCalled("r1", 2, "loop-notes", "count", False, 5.0),
+        e.SkillsRead("r1", 1, "r1.1", (f"loop-notes@{version}", "memory-bound")),
     ):
         place.journal.emit(fact)
     assert main([*own, "list"]) == 0
-    row = [f"loop-notes@{version[:12]}", "qualified", "scale", "r1.1", "1", "1", "2", "1", "loops"]
+    row = [f"loop-notes@{version[:12]}", "qualified", "scale", "r1.1", "1", "1", "2", "2", "loops"]
     assert row in [line.split() for line in capsys.readouterr().out.splitlines()]
     assert main([*own, "show", "loop-notes"]) == 0
-    assert "2, of which 1 used it: 1 calls, 1 failed" in capsys.readouterr().out
+    assert "2, of which 2 used it: 1 calls, 1 failed, 1 read its skill" in capsys.readouterr().out
+    assert main(own) == 0
+    assert ["r1", "memory-bound", "1"] in [line.split() for line in capsys.readouterr().out.splitlines()]
     assert main([*own, "list", "--why", "slow"]) == 64 == main([*own, "show", "loop-notes", "--task", "scale"])
     (shelved := shelf(place.workspace, "loop-notes", version)).rename(aside := tmp_path / "aside")
     assert main([*own, "export", str(tmp_path / "out"), f"loop-notes@{version[:12]}"]) != 0
