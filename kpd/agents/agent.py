@@ -208,7 +208,7 @@ class AgentKind:
     waits: bool = False
     own_key: bool = False
     reflects: bool = False
-    preset: AgentConfig = AgentConfig()
+    preset: AgentConfig = field(default_factory=AgentConfig)
     refuse: Callable[[Workspace, str], str] = lambda workspace, of: ""
 
     @property
