@@ -12,7 +12,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
 from kpd.cli.log import recorded
 from kpd.cli.parser import add_json, nearest
-from kpd.cli.terminal_text import colours, narrate, out, out_json, paint
+from kpd.cli.terminal_text import colours, line, narrate, out, out_json, paint
 from kpd.model import codec
 from kpd.model.hosts import HostCard
 from kpd.model.state import TaskCard
@@ -62,7 +62,7 @@ def bundle(args: Namespace) -> int:
         raise CliError(f"the bundle could not be signed: {err}", "--sign wants a private SSH key", INFRA) from err
     packed = pack(made)
     write_atomic(path, packed)
-    wrong = [line for line in verified(made) if not line.holds]
+    wrong = [found for found in verified(made) if not found.holds]
     if args.json:
         said = {"run": source.run, "path": str(path), "bytes": len(packed), "holds": not wrong}
         out_json({**said, "scrubbed": args.scrub, "redacted": made.manifest.redacted, "signed": args.sign is not None})
@@ -73,8 +73,8 @@ def bundle(args: Namespace) -> int:
         narrate(f"replaced {made.manifest.redacted} keys that were in it")
     if not args.scrub:
         narrate("it names people, hosts and paths: --scrub replaces them")
-    for line in wrong:
-        narrate(f"{line.about} {line.text}")
+    for found in wrong:
+        narrate(line(f"{found.about} {found.text}"))
     return FAILED if wrong else OK
 
 
@@ -99,19 +99,19 @@ def verify(args: Namespace) -> int:
         found = read(args.bundle)
         lines = [check(found, args.signers), *verified(found)]
     except BadBundle as err:
-        raise CliError(f"{args.bundle}: {err}", "kpd bundle RUN makes one", UNREADABLE) from err
+        raise CliError(line(f"{args.bundle}: {err}"), "kpd bundle RUN makes one", UNREADABLE) from err
     except CannotSign as err:
         raise CliError(str(err), "install the OpenSSH client", INFRA) from err
-    holds = all(line.holds for line in lines)
+    holds = all(said.holds for said in lines)
     if args.json:
         out_json({"holds": holds, "manifest": codec.jsonable(found.manifest), "lines": codec.jsonable(lines)})
         return OK if holds else FAILED
-    wide = max(len(line.about) for line in lines)
+    wide = min(24, max(len(said.about) for said in lines))
     colour = colours()
-    for line in lines:
-        mark = paint("✓", "green", colour) if line.holds else paint("✗", "red", colour)
-        out(f"{mark} {line.about:<{min(wide, 24)}}  {line.text}")
-    wrong = sum(not line.holds for line in lines)
+    for said in lines:
+        mark = paint("✓", "green", colour) if said.holds else paint("✗", "red", colour)
+        out(f"{mark} {line(said.about):<{wide}}  {line(said.text)}")
+    wrong = sum(not said.holds for said in lines)
     narrate("everything holds" if holds else f"{wrong} of {len(lines)} lines do not hold")
     narrate("as recorded, not derived: that the samples were measured, results of checks, counters, rooflines")
     return OK if holds else FAILED

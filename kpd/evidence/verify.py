@@ -22,6 +22,8 @@ from kpd.workspace.specs import AcceptSpec
 MOST_EVENTS = 200_000
 MOST_LINES = 50
 """Files, or events, that are named one by one when they do not hold."""
+TOLD = ("compiler", "gpu", "nvcc")
+"""Checks of the machine that a verification repeats."""
 LEAST_STEP_S = -1.0
 """The clock of a machine may be set back by a little; more than this between two events is told."""
 
@@ -63,11 +65,10 @@ def _environment(bundle: Bundle) -> VerifiedLine:
         found = codec.decode(bundle.files.get(ENVIRONMENT, b""), Environment)
     except codec.CodecError as err:
         return VerifiedLine(False, ENVIRONMENT, f"cannot be read: {err}")
-    host = found.host
     parts = [f"kpd {found.kpd}"]
-    if host is not None:
-        driver = f"driver {host.driver}" if host.driver else ""
-        parts += [host.system, host.compiler, driver, f"CUDA {host.cuda}" if host.cuda else ""]
+    if found.host is not None:
+        seen = (check.found for check in found.host.checks if check.state == "ok" and check.name in TOLD)
+        parts += [found.host.system, *seen]
     return VerifiedLine(True, "environment", f"as recorded: {', '.join(filter(None, parts))}")
 
 

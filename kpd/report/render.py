@@ -5,30 +5,23 @@ All text is escaped by the template engine. The page's own policy lets no script
 
 import base64
 import hashlib
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from kpd import __version__
 from kpd.model.headline import Headline, headline
 from kpd.model.iteration import Iteration
 from kpd.model.metrics import describe
-from kpd.model.run import Run
-from kpd.model.scores import unit
-from kpd.model.spending import dollars
-from kpd.model.status import Ended
-from kpd.report import charts, tables
+from kpd.report import charts, overview, tables, words
 from kpd.report.facts import Facts
 from kpd.report.importance import importance
-from kpd.text import signs
-from kpd.text.confinement import lacks, means
-from kpd.text.endings import of_run
+from kpd.report.overview import ReportedRun
 from kpd.text.foreign import visible
 from kpd.text.gains import brief, column, ends, gain, times
-from kpd.text.headlines import HOW, base, unconfirmed
-from kpd.text.numbers import counted, duration, number
-from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED
+from kpd.text.headlines import HOW, base
+from kpd.text.numbers import number
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -41,7 +34,7 @@ def page(facts: Facts) -> str:
     shares = importance(rows)
     by_case = tables.cases(facts)
     drawn = {
-        "progress": charts.progress(rows, _base(run)),
+        "progress": charts.progress(rows, words.base(run)),
         "cases": charts.case_times(by_case),
         "importance": charts.importances(shares),
     }
@@ -52,11 +45,11 @@ def page(facts: Facts) -> str:
         kpd=facts.kpd,
         summary=facts.card.summary if facts.card else "",
         headline=_headline(found) if found else None,
-        nothing=_nothing(run),
-        base=_base(run),
+        nothing=words.nothing(run),
+        base=words.base(run),
         base_short="baseline" if run.first_right is None else f"iteration {run.first_right}",
-        ended=_ended(run),
-        alerts=tuple(_alerts(facts, found)),
+        ended=words.ended(run),
+        alerts=tuple(words.alerts(facts, found)),
         charts={name: _safe(charts.svg(spec)) if spec else "" for name, spec in drawn.items()},
         cases=by_case,
         on_gpu=any(row.device_us is not None for row in by_case),
@@ -66,57 +59,17 @@ def page(facts: Facts) -> str:
         counters=tables.counters(facts),
         candidates=rows,
         points=sum(bool(row.iteration.point and row.over) for row in rows),
-        environment=tuple((name, value) for name, value in _environment(facts) if value),
-        commands=tuple(_commands(run)),
+        environment=tuple((name, value) for name, value in words.environment(facts) if value),
+        commands=tuple(words.commands(run)),
         protected=sorted(run.pinned.items()),
-        style=_safe(_part("style.css")),
-        script=_safe(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        **_own(script),
     )
-
-
-def _base(run: Run) -> str:
-    """Say what speed-ups are over."""
-    return "the baseline" if run.first_right is None else f"iteration {run.first_right}, the first right candidate"
-
-
-def _nothing(run: Run) -> str:
-    """Say why there is no headline."""
-    if run.baseline is not None and run.incumbent == run.baseline.number:
-        return f"no gain over {_base(run)}"
-    return f"the speed-up over {_base(run)} is not known"
 
 
 def _headline(found: Headline) -> dict[str, str]:
     how = HOW[found.how] + (", provisional" if found.provisional else "")
-    words = {"times": times(found.speedup.ratio), "interval": ends(found.speedup)}
-    return words | {"over": base(found), "how": how, "text": times(found.speedup.ratio)}
-
-
-def _ended(run: Run) -> str:
-    word = signs.of_run(run).word
-    return f"{word[0].upper()}{word[1:]}: {of_run(run) or counted(len(run.iterations), 'iteration')}."
-
-
-def _alerts(facts: Facts, found: Headline | None) -> Iterator[str]:
-    """Yield what a reader has to know before believing the headline."""
-    run = facts.run
-    if run.first_right is not None:
-        yield f"The task's own files are no right baseline: {_base(run)}, is it."
-    if run.unchecked:
-        yield UNCHECKED[0].upper() + UNCHECKED[1:] + "."
-    if any(detail.checked is not None and detail.checked.truth == "baseline" for detail in facts.details.values()):
-        yield f"What is right is defined by {BASELINE_IS_TRUTH}."
-    if found is not None and (why := unconfirmed(found)):
-        yield f"The best could not be measured against the baseline: {why}."
-    if found is not None and found.provisional:
-        yield "Provisional: compute-sanitizer has not seen the best pass yet."
-    if not run.over:
-        yield "The run is still under way."
-    if run.held:
-        yield f"{counted(len(run.held), 'winner')} with flags still wait for a person: kpd held."
-    if run.best is not None and run.best.override is not None:
-        yield f"The best was accepted by {run.best.override.by} against its verdict."
+    figures = {"times": times(found.speedup.ratio), "interval": ends(found.speedup)}
+    return figures | {"over": base(found), "how": how, "text": times(found.speedup.ratio)}
 
 
 def _change(facts: Facts, it: Iteration) -> dict[str, Any]:
@@ -148,50 +101,25 @@ def _diff(lines: list[str]) -> Any:
     return Markup().join(marks.get(line[:1], Markup("{}\n")).format(line) for line in lines)
 
 
-def _environment(facts: Facts) -> Iterator[tuple[str, str]]:
-    run, host = facts.run, facts.host
-    yield "device", run.device
-    if run.best is not None and run.best.score is not None and facts.card is not None:
-        better = "less" if facts.card.direction == "lower" else "more"
-        told = f"{number(run.best.score)} {unit(facts.card.score)} as measured then; {better} is better"
-        yield "score of the best", told
-    if host is not None:
-        yield "system", host.system
-        yield "driver", host.driver or _checked(facts, "gpu")
-        yield "compiler", _checked(facts, "nvcc") if run.device_id not in ("", "cpu") else host.compiler
-        yield "profiler", _checked(facts, "ncu") if run.device_id not in ("", "cpu") else host.counters
-    best = facts.details.get(run.incumbent) if run.incumbent is not None else None
-    if best is not None and best.built is not None:
-        yield "flags of the best", best.built.flags
-    yield "begun", _day(run.started or run.queued)
-    if isinstance(run.status, Ended):
-        yield "ended", f"{_day(run.status.at)}, after {duration(run.status.at - (run.started or run.queued))}"
-    yield (
-        "cost",
-        f"{dollars(run.spend.usd)} for {counted(run.spend.calls, 'call')} of models" if run.spend.calls else "",
+def overview_page(runs: Sequence[ReportedRun]) -> str:
+    """Render the report of many runs: the best of each task on each device, and all runs."""
+    found = overview.best(runs)
+    script = _part("tables.js")
+    return _template("all.html.jinja").render(
+        devices=overview.devices(runs),
+        tasks=tuple(dict.fromkeys(task for task, _ in found)),
+        best=found,
+        runs=runs,
+        kpd=__version__,
+        day=words.day,
+        **_own(script),
     )
-    if run.baseline is not None and run.baseline.verdict is not None:
-        noise = run.baseline.verdict
-        yield "noise floor", f"{_base(run)} against itself: {gain(noise.gain)} over {noise.processes} processes"
-    if run.confinement is not None:
-        yield "sandbox", "; ".join((means(run.confinement), *lacks(run.confinement)))
-    yield "agents", ", ".join(run.agents)
-    yield "kpd", facts.kpd
 
 
-def _checked(facts: Facts, name: str) -> str:
-    """Return what the check of the host with this name found."""
-    return next((check.found for check in facts.host.checks if check.name == name), "") if facts.host else ""
-
-
-def _commands(run: Run) -> Iterator[str]:
-    if run.incumbent is not None:
-        yield f"kpd show {run.id}.{run.incumbent} --rederive    # the verdict again, from the recorded times"
-    yield f"kpd run {run.task} --agent {run.agent} --iterations {run.budget.iterations}"
-
-
-def _day(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _own(script: str) -> dict[str, Any]:
+    """Return the style and the script of a page, and the hash by which its policy knows the script."""
+    script_hash = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return {"style": _safe(_part("style.css")), "code": _safe(script), "script_hash": script_hash}
 
 
 def _percent(share: float | None) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,18 @@ def test_what_does_not_hold_is_a_line_and_an_exit_code(root: Path, tmp_path: Pat
     assert main(["verify", str(path), "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
     assert not said["holds"] and {"holds": False, "about": "r1.7", "text": "timing.json is missing"} in said["lines"]
+
+
+def test_a_bundle_cannot_write_lines_of_its_own(root: Path, tmp_path: Path, capsys: Printed) -> None:
+    path = tmp_path / "b.tgz"
+    assert main(["-w", str(root), "bundle", "-o", str(path)]) == 0
+    found = read(path)
+    name = "x\n✓ signature \x1b[2J good"
+    path.write_bytes(pack(replace(found, files={**found.files, name: b""})))
+    capsys.readouterr()
+    assert main(["verify", str(path)]) == 1
+    shown = capsys.readouterr().out
+    assert "✗ x ✓ signature" in shown and "\x1b" not in shown
 
 
 def test_what_cannot_be_read_is_another_exit_code(tmp_path: Path, capsys: Printed) -> None:

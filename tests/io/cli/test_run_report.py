@@ -36,3 +36,26 @@ def test_what_cannot_be_reported_is_said(
     assert main(["-w", str(root), "report", *argv]) != 0
     shown = capsys.readouterr()
     assert shown.out == "" and said in shown.err
+
+
+def test_the_short_form_needs_no_page(tmp_path: Path, capsys: Printed) -> None:
+    ws = workspace_of(tmp_path / "ws")
+    folder = ws.run_folder("transpose_cuda", "r1")
+    assert main(["-w", str(ws.root), "report", "r1", "--md", str(folder / "short.md")]) == 0
+    assert capsys.readouterr().out == f"{folder / 'short.md'}\n" and not (folder / "report.html").exists()
+    text = (folder / "short.md").read_text()
+    assert "[iteration 13](iter_0013/diff.patch)" in text and (folder / "iter_0013" / "diff.patch").is_file()
+    outside = tmp_path / "sent.md"
+    assert main(["-w", str(ws.root), "report", "--md", str(outside), "--html", str(tmp_path / "sent.html")]) == 0
+    assert "[sent.html](sent.html)" in (text := outside.read_text()) and "iter_0013" not in text
+    assert str(tmp_path) not in text
+
+
+def test_all_runs_are_one_page(tmp_path: Path, capsys: Printed) -> None:
+    ws = workspace_of(tmp_path / "ws")
+    assert main(["-w", str(ws.root), "report", "--all", "--md", str(tmp_path / "all.md")]) == 0
+    assert "(r1, 30.99 µs; 1 run)" in (tmp_path / "all.md").read_text()
+    assert main(["-w", str(ws.root), "report", "--all"]) == 0
+    assert "5.30×" in (ws.runs / "report.html").read_text()
+    assert main(["-w", str(ws.root), "report", "r1", "--all"]) == 64
+    assert "--all is of all runs" in capsys.readouterr().err

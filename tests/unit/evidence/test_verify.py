@@ -13,6 +13,7 @@ from kpd.evidence.verify import verify
 from kpd.model import codec, events as e
 from kpd.workspace.run_files import digest
 from tests.support.evidence.bundles import AUDITED, recorded, rows, with_events, with_file, with_rows, wrong
+from tests.support.model.strategies import related_facts
 
 FEW = settings(max_examples=12, deadline=None)
 CLAIMS = ("timed", "judged", "iteration_ended")
@@ -110,6 +111,16 @@ def test_events_in_another_order_are_found(data: st.DataObject) -> None:
 def test_any_event_log_is_answered_with_lines(made: list[bytes], where: int) -> None:
     log = rows(recorded())
     assert wrong(with_rows(recorded(), [*log[:where], *made, b"{}", *log[where:][:20]]))
+
+
+@FEW
+@given(related_facts)
+def test_any_facts_are_answered_with_lines(facts: list[e.Fact]) -> None:
+    """Whatever they say, in whatever order: the run's own facts among those of others."""
+    log = [codec.event_from_json(row) for row in rows(recorded())][:60]
+    of_run = [replace(fact, run="r1") if isinstance(fact, e.RunFact) else fact for fact in facts]
+    mixed = [*log, *(e.Event(1000 + at, 2e9 + at, fact) for at, fact in enumerate(of_run))]
+    assert verify(with_events(recorded(), mixed))
 
 
 def without(prefix: str) -> Bundle:
