@@ -19,7 +19,7 @@ from kpd.messages import Push
 from kpd.model.events import Event
 from kpd.model.state import State
 from kpd.workspace.config import TuiConfig
-from tui import commands, copying, editing, navigation, themes
+from tui import commands, copying, editing, navigation, opening, themes
 from tui.actions.keymap import keymap
 from tui.actions.table import ACTIONS, BY_ID, key, reason
 from tui.format.operator_acts import OperatorAct, operator_act
@@ -211,6 +211,8 @@ class KpdApp(App[int]):
         action = BY_ID[id]
         if (why := reason(action, self.view)) != "":
             self.say(f"{action.label}: {why}", good=False)
+            if action.reads:
+                opening.refuse(self, action.label.capitalize(), why)
             return
         if self.view.said is not None:
             self.change(said=None)

@@ -1,6 +1,5 @@
 """Sends commands: asks before them where needed, and shows the answers."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ from kpd.operations.iterations import RollBack
 from kpd.operations.operation import Operation
 from kpd.operations.runs import SetRule, SteerRun
 from kpd.subscription import DaemonError
+from tui import opening
 from tui.actions import confirm
 from tui.actions.action import Action, no_link
 from tui.actions.table import BY_ID
@@ -17,7 +17,6 @@ from tui.model.answers import Diff, Problem
 from tui.model.selected import findings
 from tui.model.view import StatusMessage, View
 from tui.panes.tools import tool_lines
-from tui.screens.dialog import Modal
 from tui.screens.form import FormScreen
 from tui.screens.question import QuestionScreen
 from tui.screens.reader import ReadingScreen, skill_lines
@@ -25,10 +24,6 @@ from tui.screens.steering import SteeringScreen
 
 if TYPE_CHECKING:
     from tui.app import KpdApp
-
-
-Again = Callable[[str], None]
-"""Opens a dialog once more, with what was typed in it and what went wrong."""
 
 
 def take(app: "KpdApp", action: Action) -> None:
@@ -50,46 +45,20 @@ def _picked(action: Action, view: View, answer: str = "") -> Operation[Any]:
 
 
 def _fill(app: "KpdApp", action: Action, view: View, screen: FormScreen) -> None:
-    def filled(changes: dict[str, Any] | None) -> None:
-        if changes:
-            op = _picked(action, view)
-            carry_out(app, action, type(op)(**{**op.args(), **changes}), again)
+    async def send(changes: dict[str, Any]) -> str:
+        op = _picked(action, view)
+        return await refusal(app, action, type(op)(**{**op.args(), **changes})) if changes else ""
 
-    def again(trouble: str) -> None:
-        _fill(app, action, view, FormScreen(screen.form, screen.entries, trouble))
-
-    app.push_screen(screen, filled)
+    opening.ask(app, screen, send)
 
 
 def _ask(app: "KpdApp", action: Action, view: View, screen: QuestionScreen) -> None:
-    def answered(answer: str | None) -> None:
-        if answer is None:
-            return
-
-        def again(trouble: str) -> None:
-            _ask(app, action, view, QuestionScreen(replace(screen.question, value=answer), trouble=trouble))
-
-        carry_out(app, action, _picked(action, view, answer), again if answer else None)
-
-    app.push_screen(screen, answered)
+    opening.ask(app, screen, lambda answer: refusal(app, action, _picked(action, view, answer)))
 
 
-def carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: Again | None = None) -> None:
-    """Send a command. Where it is refused, `again` opens the dialog once more, with the entries and the reason."""
-    app.run_worker(_carry_out(app, action, op, again), group="send")
-
-
-async def _carry_out(app: "KpdApp", action: Action, op: Operation[Any], again: Again | None) -> None:
-    why = await refusal(app, action, op)
-    if why and again is not None:
-        await _on_the_board(app)
-        again(why)
-
-
-async def _on_the_board(app: "KpdApp") -> None:
-    """Wait until no dialog is open: a new one over it would take the keys that are meant for it."""
-    while isinstance(app.screen, Modal):
-        await app.screen.left.wait()
+def carry_out(app: "KpdApp", action: Action, op: Operation[Any]) -> None:
+    """Send a command, and show what the daemon answers."""
+    app.run_worker(refusal(app, action, op), group="send")
 
 
 async def refusal(app: "KpdApp", action: Action, op: Operation[Any]) -> str:
@@ -104,15 +73,20 @@ async def refusal(app: "KpdApp", action: Action, op: Operation[Any]) -> str:
         why = _refused(app, action, _refusal(action, err))
         if isinstance(op, RollBack) and err.code == "refused" and not op.force:
             overwrite = QuestionScreen(confirm.overwrite(err.message, err.remedy))
-            await _on_the_board(app)
             forced = RollBack(iteration=op.iteration, force=True)
-            _ask(app, replace(action, pick=lambda view, answer: forced), app.view, overwrite)
+            app.run_worker(_overwrite(app, replace(action, pick=lambda view, answer: forced), overwrite), group="late")
+            return ""
         return why
     if action.answer is not None:
         app.show_said(action.answer(result))
         return ""
     app.say(op.told(result if isinstance(result, dict) else {}))
     return ""
+
+
+async def _overwrite(app: "KpdApp", action: Action, screen: QuestionScreen) -> None:
+    screen.sends = lambda answer: refusal(app, action, _picked(action, app.view, answer))
+    await opening.show_late(app, screen)
 
 
 def _refused(app: "KpdApp", action: Action, why: str) -> str:
@@ -167,20 +141,19 @@ async def _show_diff(app: "KpdApp", screen: QuestionScreen, iteration: str, agai
 
 
 def steer(app: "KpdApp") -> None:
-    _steer(app, app.view.at.run)
+    opening.show(app, _steering(app, app.view.at.run))
 
 
-def _steer(app: "KpdApp", run: str, draft: str = "", trouble: str = "", note: int | None = None) -> None:
+def _steering(app: "KpdApp", run: str, draft: str = "", trouble: str = "", note: int | None = None) -> SteeringScreen:
     async def send_note(text: str, note: int | None) -> str:
         op = SteerRun(run=run, text=text) if note is None else SteerRun(run=run, text=text, note=note)
         why = await refusal(app, BY_ID["steer"], op)
         if why and text and screen not in app.screen_stack:
-            await _on_the_board(app)
-            _steer(app, run, text, why, note)
+            await opening.show_late(app, _steering(app, run, text, why, note))
         return why
 
     screen = SteeringScreen(run, send_note, draft, trouble, note)
-    app.push_screen(screen)
+    return screen
 
 
 def pin(app: "KpdApp") -> None:
@@ -205,27 +178,32 @@ def chosen_rule(app: "KpdApp") -> str:
 
 
 def tools(app: "KpdApp") -> None:
-    app.run_worker(_show_tools(app, app.view.at.run), group="send")
+    run = app.view.at.run
+    screen = ReadingScreen(f"Tools of {run}" if run else "Tools")
+    opening.show(app, screen)
+    app.run_worker(_show_tools(app, screen, run), group="send")
 
 
-async def _show_tools(app: "KpdApp", run: str) -> None:
+async def _show_tools(app: "KpdApp", screen: ReadingScreen, run: str) -> None:
     called = await asked(app, "tools", "tool_calls", **({"run": run} if run else {}))
-    built = await asked(app, "tools", "toolbox")
-    if called is None or built is None:
-        return
-    await _on_the_board(app)
-    title = f"Tools of {run}" if run else "Tools"
-    app.push_screen(ReadingScreen(title, lambda width: tool_lines(called, built, width)))
+    built = await asked(app, "tools", "toolbox") if called is not None else None
+    if built is None:
+        screen.dismiss()
+    else:
+        screen.fill(lambda width: tool_lines(called, built, width))
 
 
 def skill(app: "KpdApp") -> None:
-    app.run_worker(_show_skill(app, chosen_rule(app)), group="send")
+    rule = chosen_rule(app)
+    screen = ReadingScreen(f"Skill {rule}")
+    opening.show(app, screen)
+    app.run_worker(_show_skill(app, screen, rule), group="send")
 
 
-async def _show_skill(app: "KpdApp", rule: str) -> None:
+async def _show_skill(app: "KpdApp", screen: ReadingScreen, rule: str) -> None:
     found = await asked(app, "skill", "skill", id=rule)
     if found is None:
+        screen.dismiss()
         return
-    await _on_the_board(app)
     signal, body = (str(found.get(part, "")) for part in ("signal", "body"))
-    app.push_screen(ReadingScreen(f"Skill {rule}", lambda width: skill_lines(signal, body, width)))
+    screen.fill(lambda width: skill_lines(signal, body, width))

@@ -15,11 +15,13 @@ from kpd.operations.iterations import EditKernel
 from kpd.subscription import DaemonError
 from kpd.workspace.environment import REMEDY, editor
 from kpd.workspace.paths import WorkspaceError
+from tui import opening
 from tui.actions.action import no_link
 from tui.actions.table import BY_ID
 from tui.commands import refusal
 from tui.model.selected import files_of, source_of
 from tui.screens.form import ChoiceScreen
+from tui.screens.message import MessageScreen
 
 if TYPE_CHECKING:
     from tui.app import KpdApp
@@ -36,19 +38,28 @@ def edit(app: "KpdApp") -> None:
 
     def chosen(name: str | None) -> None:
         if name is not None:
-            app.run_worker(_edit(app, run, ref, names, removed, name), group="send")
+            waits = MessageScreen(f"Edit {name} of {ref}", "Asking the daemon for it; then the editor opens.", ".muted")
+            opening.show(app, waits)
+            app.run_worker(_edit_behind(app, waits, run, ref, names, removed, name), group="send")
 
     if len(names) == 1:
         chosen(names[0])
     else:
-        app.push_screen(ChoiceScreen(f"Edit which file of {ref}?", names), chosen)
+        opening.show(app, ChoiceScreen(f"Edit which file of {ref}?", names), chosen)
 
 
-async def _edit(app: "KpdApp", run: str, ref: str, names: Sequence[str], removed: tuple[str, ...], name: str) -> None:
-    """Let the operator edit `name`, and submit all files of `ref`; those that are `removed` are not among them."""
+async def _edit_behind(
+    app: "KpdApp", waits: MessageScreen, run: str, ref: str, names: Sequence[str], removed: tuple[str, ...], name: str
+) -> None:
+    """Ask for the files, and let the operator edit one, unless they leave `waits`, which takes the keys until then."""
     files = await _files(app, ref, names, name)
-    if files is None:
-        return
+    if files is not None and waits in app.screen_stack:
+        await _edit(app, run, ref, files, removed, name)
+    waits.dismiss()
+
+
+async def _edit(app: "KpdApp", run: str, ref: str, files: dict[str, str], removed: tuple[str, ...], name: str) -> None:
+    """Let the operator edit `name`, and submit all `files` of `ref`; those that are `removed` are not among them."""
     before = files[name]
     path = Path(tempfile.mkdtemp(prefix=f"kpd-{ref}-")) / Path(name).name
     try:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tui import themes
+from tui import opening, themes
 from tui.actions.table import key
 from tui.model.outline import ORDERS, TreePosition
 from tui.model.selected import compared_with
@@ -76,7 +76,7 @@ def find(app: "KpdApp") -> None:
     screen = FindScreen("filter", app.view.filter, lambda text: app.change(filter=text))
     if app.view.tab == "log" and app.screen_stack[0].query_one("#right").has_focus_within:
         screen = FindScreen("search", app.view.find, lambda text: app.change(find=text))
-    app.push_screen(screen)
+    opening.show(app, screen)
 
 
 def clear(app: "KpdApp") -> None:
@@ -101,8 +101,8 @@ def palette(app: "KpdApp") -> None:
         if id is not None:
             app.action_act(id)
 
-    app.push_screen(PaletteScreen(), chosen)
+    opening.show(app, PaletteScreen(), chosen)
 
 
 def help(app: "KpdApp") -> None:
-    app.push_screen(ReadingScreen("Keys and signs", lambda width: help_lines(app.view, width)))
+    opening.show(app, ReadingScreen("Keys and signs", lambda width: help_lines(app.view, width)))

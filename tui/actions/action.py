@@ -26,8 +26,8 @@ class Action:
     For one of the app's own, `why_not` returns why it cannot be taken now, or an empty text. For an operation, `pick`
     makes it from the view and the answer to `ask`, if there is a question; or `form` changes its arguments. `answer`
     makes the message from the daemon's answer, in place of the operation's own; because that may take a while, the
-    operator is told that it is under way. `rank` is the place in the footer, 0 for none; a `rare` action is left out
-    there while it cannot be taken.
+    operator is told that it is under way. `types` says that it reads keys in another way than `ask` and `form`. `rank`
+    is the place in the footer, 0 for none; a `rare` action is left out there while it cannot be taken.
     """
 
     id: str
@@ -42,6 +42,12 @@ class Action:
     answer: Callable[[Any], StatusMessage] | None = None
     rank: int = 0
     rare: bool = False
+    types: bool = False
+
+    @property
+    def reads(self) -> bool:
+        """Whether keys are typed for it once it is taken."""
+        return self.types or self.ask is not None or self.form is not None
 
 
 def reason(action: Action, view: View) -> str:

@@ -22,7 +22,8 @@ from tui.model.view import View
 class Confirmation:
     """A question before an action. `entry` labels a line to type (None: no line), not to be empty if `required`.
 
-    With `scrolls` the keyboard scrolls a text that may be longer than the screen.
+    Where the action `writes` files of the operator, `y` is asked for also after a line. With `scrolls` the keyboard
+    scrolls a text that may be longer than the screen.
     """
 
     title: str
@@ -32,6 +33,12 @@ class Confirmation:
     value: str = ""
     required: bool = False
     scrolls: bool = False
+    writes: bool = False
+
+    @property
+    def enter(self) -> str:
+        """What enter does in the line."""
+        return "go on" if self.writes else self.yes
 
 
 def stop(view: View) -> Confirmation:
@@ -93,7 +100,7 @@ def accept(view: View) -> Confirmation:
         return Confirmation(f"Accept {view.ref}?", tuple(text), "measure it again")
     text.append("It becomes the incumbent, marked as accepted by hand, and kpd writes its files to the task folder.")
     text.append(f"Incumbent now: {run.id}.{run.incumbent}; undo brings it back.")
-    return Confirmation(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why")
+    return Confirmation(f"Accept {view.ref} by hand?", tuple(text), "accept", entry="Why", writes=True)
 
 
 def for_review(view: View) -> list[TreePosition]:
@@ -150,6 +157,16 @@ def rollback(view: View) -> Confirmation:
     if run.pending_edit or (run.folder and run.folder != run.files):
         text.append("The task folder holds an edit of yours: kpd will refuse rather than overwrite it.")
     return Confirmation(f"Roll {run.id} back to iteration {it.number}?", tuple(text), "roll back")
+
+
+def undo(view: View) -> Confirmation:
+    run = view.run
+    assert run is not None
+    text = (
+        f"{run.id}.{run.before} becomes the incumbent again, and kpd writes its files to the task folder.",
+        f"Incumbent now: {run.id}.{run.incumbent}; undo once more brings it back.",
+    )
+    return Confirmation(f"Undo the last decision in {run.id}?", text, "undo it")
 
 
 def trust(view: View) -> Confirmation:

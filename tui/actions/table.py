@@ -31,10 +31,13 @@ ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
     "decline": confirm.decline,
     "accept": confirm.accept,
     "rollback": confirm.rollback,
+    "undo": confirm.undo,
     "memo": confirm.memo,
     "trust": confirm.trust,
 }
 """The question before an operation, by the id of its key."""
+TYPES = ("steer", "edit")
+"""Operations with a dialog of their own, or an editor."""
 FORMS = {"budget": forms.budget, "agent": forms.agent}
 ANSWERS: Mapping[str, Callable[[Any], StatusMessage]] = {
     "profile": answers.profiled,
@@ -50,6 +53,7 @@ def _operations(group: Group) -> tuple[Action, ...]:
             key.id, key.keys, key.label, key.help or help_of(kind), group, pick=pick_of(kind, key),
             ask=ASKS.get(key.id) or confirm.words(kind, key),
             form=FORMS.get(key.id), answer=ANSWERS.get(key.id), rank=key.rank, rare=key.rare,
+            types=key.id in TYPES,
         )
         for kind, key in KEYS
         if key.group == group

@@ -1,7 +1,7 @@
 """Defines the frame of all dialogs: a title, the keys, and a body of lines."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import events
@@ -103,6 +103,12 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
         """Set when the operator has left it."""
         self._held: list[Typed] | None = []
         """What came before there was anything to type it into."""
+        self.sends: Callable[[Answer], Awaitable[str]] | None = None
+        """Sends an answer, and returns why it was refused; without it, an answer only closes the dialog."""
+        self.late = False
+        """Set for one that opens by itself: what was typed before the operator could see it is dropped."""
+        self.closed_to_keys = False
+        """Set once it has its answer: what is typed behind that is meant neither for it nor for the screen below."""
 
     @property
     def keyboard(self) -> Widget | None:
@@ -120,8 +126,19 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
         self.watch(self.app, "view", self._see)  # only now, because its widgets exist now
         self.set_focus(self.keyboard)
         held, self._held = self._held or [], None
+        if self.late:
+            self.close_to_keys_until_seen()
+            return
         for event in sorted(held, key=lambda event: event.time):
             self.take(event)
+
+    def close_to_keys_until_seen(self) -> None:
+        """Drop what was typed before the operator can see what this dialog asks now."""
+        self.closed_to_keys = True
+        self.call_after_refresh(self._open_to_keys)
+
+    def _open_to_keys(self) -> None:
+        self.closed_to_keys = False
 
     def take(self, event: Typed) -> None:
         """Handle a typed event in this dialog, after those that came before it."""
@@ -134,6 +151,8 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
         """Handle one key at a time: Textual would look up all keys of a packet before the first takes effect."""
         event.stop()
         field = self.focused
+        if self.closed_to_keys and event.key != "escape":
+            return
         if not self.is_current:
             _hand_on(self.app.screen, event)
         elif isinstance(field, TextEntry) and event.is_printable and event.character is not None:
@@ -144,6 +163,8 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
+        if self.closed_to_keys:
+            return
         if not self.is_current:
             _hand_on(self.app.screen, event)
         elif isinstance(self.focused, TextEntry):
@@ -151,6 +172,30 @@ class Modal(ModalScreen[Answer], Generic[Answer]):
 
     def entered(self, text: str) -> None:
         """Handle a text that was submitted with enter in an entry line."""
+
+    def answer(self, answer: Answer) -> None:
+        """Answer this dialog, which takes no more keys then.
+
+        If the answer is sent somewhere, the dialog stays until it has arrived, and also where it was refused.
+        """
+        if self.closed_to_keys:
+            return
+        self.closed_to_keys = True
+        if self.sends is None:
+            self.dismiss(answer)
+        else:
+            self.app.run_worker(self._until_sent(self.sends(answer)), group="send")
+
+    async def _until_sent(self, sent: Awaitable[str]) -> None:
+        why = await sent
+        if why and self.is_current:
+            self.closed_to_keys = False
+            self.refused(why)
+        else:
+            self.dismiss()
+
+    def refused(self, why: str) -> None:
+        """Show why the answer was refused."""
 
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:
         """Close this dialog if it is on top: closing it twice would close the screen below."""
@@ -218,7 +263,7 @@ class Dialog(Modal[Answer], Generic[Answer]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="box tall" if self._tall else "box") as box:
             box.border_title = Content(f" {clean(self._title)} ")
-            box.border_subtitle = Content(f" {'  ·  '.join(text for text, _ in self._hint)} ")
+            box.border_subtitle = _bordered(self._hint)
             yield self.body
             yield self._notice
             yield from self.compose_more()
@@ -231,6 +276,9 @@ class Dialog(Modal[Answer], Generic[Answer]):
     def keyboard(self) -> Widget | None:
         return super().keyboard or (self.body if self.body.can_focus else None)
 
+    def refused(self, why: str) -> None:
+        self.tell(why)
+
     def tell(self, trouble: str) -> None:
         """Show in the dialog what went wrong; an empty text removes it."""
         self._told = trouble
@@ -241,6 +289,11 @@ class Dialog(Modal[Answer], Generic[Answer]):
 
     def on_resize(self, event: events.Resize) -> None:
         self.tell(self._told)
+
+    def offer(self, hint: Hint) -> None:
+        """Show other keys in the lower border."""
+        self._hint = hint
+        self.query_one(".box").border_subtitle = _bordered(hint)
 
     @property
     def inner(self) -> int:
@@ -284,3 +337,7 @@ class Dialog(Modal[Answer], Generic[Answer]):
     async def action_submit(self) -> None:
         """Submit the entry line, as enter does in it."""
         await self.query(Input).first().action_submit()
+
+
+def _bordered(hint: Hint) -> Content:
+    return Content(f" {'  ·  '.join(text for text, _ in hint)} ")

@@ -66,7 +66,7 @@ class FindScreen(Modal[None]):
 
     def action_keep(self) -> None:
         self._typed(self.query_one(TextEntry).value)
-        self.dismiss()
+        self.answer(None)
 
     def action_cancel(self) -> None:
         self._typed(self._before)

@@ -50,7 +50,7 @@ class FormScreen(Dialog[dict[str, Any]]):
     def entered(self, text: str) -> None:
         self.entries = [field.value for field in self.query(TextEntry)]
         try:
-            self.dismiss(changed(self.form, self.entries))
+            self.answer(changed(self.form, self.entries))
         except BadEntry as err:
             self.tell(str(err))
 
@@ -78,11 +78,11 @@ class ChoiceScreen(Dialog[str]):
         self._draw()
 
     def action_take(self) -> None:
-        self.dismiss(self._names[self._chosen])
+        self.answer(self._names[self._chosen])
 
     def clicked(self, y: int) -> None:
         if y < len(self._names):
-            self.dismiss(self._names[y])
+            self.answer(self._names[y])
 
     def _draw(self) -> None:
         self.body.show([line(" ", clean(name)) for name in self._names], self._chosen)

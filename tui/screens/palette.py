@@ -45,11 +45,11 @@ class PaletteScreen(Dialog[str]):
     def entered(self, text: str) -> None:
         self._search()
         if self._found:
-            self.dismiss(self._found[self._chosen].id)
+            self.answer(self._found[self._chosen].id)
 
     def clicked(self, y: int) -> None:
         if y < len(self._found):
-            self.dismiss(self._found[y].id)
+            self.answer(self._found[y].id)
 
     def action_choose(self, by: int) -> None:
         self._search()

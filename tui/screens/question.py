@@ -18,7 +18,9 @@ MOST_ROWS = 2_000
 
 
 class QuestionScreen(Dialog[str]):
-    """A question; its result is the typed line (empty where none is asked for), or None when it was cancelled.
+    """A question; its answer is the typed line (empty where none is asked for).
+
+    Where the act `writes` files of the operator, enter ends the line, and only `y` takes the act.
 
     With `reads`, a diff is still to come (`show_diff`), and the keyboard scrolls. `trouble` is what went wrong before.
     """
@@ -27,13 +29,15 @@ class QuestionScreen(Dialog[str]):
 
     def __init__(self, question: Confirmation, reads: bool = False, trouble: str = "") -> None:
         typed = question.entry is not None
-        yes = (f"⏎ {question.yes}", "submit") if typed else (f"y {question.yes}", "yes")
+        yes = (f"⏎ {question.enter}", "submit") if typed else (f"y {question.yes}", "yes")
         hint = [yes, ("esc leave it" if typed else "n or esc leave it", "cancel")]
         scrolls = reads or question.scrolls
         super().__init__(question.title, [*hint, ("↑↓ scroll", "")] if scrolls else hint, tall=reads, reads=scrolls)
         self._reads = reads
         self.question = question
         self._told = trouble
+        self._typed = "" if question.entry is None else None
+        """The line that was typed, once `y` may be pressed."""
         self._diff: Diff | Problem | None = None
 
     def compose_more(self) -> ComposeResult:
@@ -59,13 +63,21 @@ class QuestionScreen(Dialog[str]):
         self.body.show(lines + (_changes(self._diff, self.inner) if self._reads else []))
 
     def action_yes(self) -> None:
-        if self.question.entry is None:
-            self.dismiss("")
+        if self._typed is not None:
+            self.answer(self._typed)
 
     def entered(self, text: str) -> None:
         text = text.strip()
-        if text or not self.question.required:
-            self.dismiss(text)
+        if self.question.required and not text:
+            return
+        if not self.question.writes:
+            self.answer(text)
+            return
+        self._typed = text
+        self.query_one(TextEntry).disabled = True
+        self.set_focus(None)
+        self.offer(((f"y {self.question.yes}", "yes"), ("n or esc leave it", "cancel")))
+        self.close_to_keys_until_seen()
 
 
 def _changes(diff: Diff | Problem | None, width: int) -> list[Content]:

@@ -21,19 +21,29 @@ from tui.widgets.hosts import HostsPane
 from tui.widgets.pane import LogPane, RulesPane
 from tui.widgets.tree import Tree
 
+Draw = Callable[[int], list[Content]]
 WITHIN = (("the tree", Tree), ("the rules", RulesPane), ("the log", LogPane), ("the hosts", HostsPane))
 """Panes that have keys of their own while the keyboard is in them."""
 _ITEM = re.compile(r" *([-*]|[0-9]+\.) +")
 
 
 class ReadingScreen(Dialog[None]):
-    """Lines to read, which scroll; `draw` makes them from the width, again with every new view."""
+    """Lines to read, which scroll; `draw` makes them from the width, again with every new view.
+
+    Without `draw` they are still asked for, and `fill` shows them.
+    """
 
     BINDINGS: ClassVar = [("q", "cancel", "close"), ("question_mark", "cancel", "close")]
 
-    def __init__(self, title: str, draw: Callable[[int], list[Content]]) -> None:
+    def __init__(self, title: str, draw: Draw | None = None) -> None:
         super().__init__(title, (("↑↓ scroll", ""), ("esc close", "cancel")), tall=True, reads=True)
+        self._draw = draw or (lambda width: wrapped("Asking the daemon.", width, ".muted"))
+
+    def fill(self, draw: Draw) -> None:
+        """Show the lines, now that they are known."""
         self._draw = draw
+        if self.is_mounted:
+            self.watch_view()
 
     def on_resize(self, event: events.Resize) -> None:
         self.watch_view()

@@ -27,8 +27,9 @@ RUNNING: list[tuple[list[str], Commands]] = [
 ]
 MEASURED: list[tuple[list[str], Commands]] = [
     (["a", "escape"], []),
-    (["a", "enter"], [("accept", {"iteration": "r1.5", "reason": ""})]),
-    (["a", "type:the wide row", "enter"], [("accept", {"iteration": "r1.5", "reason": "the wide row"})]),
+    (["a", "enter", "enter", "n"], []),
+    (["a", "enter", "y"], [("accept", {"iteration": "r1.5", "reason": ""})]),
+    (["a", "type:the wide row", "enter", "y"], [("accept", {"iteration": "r1.5", "reason": "the wide row"})]),
     (["m", "enter", "escape"], []),
     (["m", "type:further ahead", "enter"], [("memo", {"iteration": "r1.5", "text": "further ahead"})]),
     (["down", "down", "down", "down", "b", "y"], [("rollback", {"iteration": "r1.1"})]),
@@ -69,6 +70,7 @@ async def test_a_read_only_screen_sends_nothing_and_says_why() -> None:
             await pilot.press(key)
             assert app.view.said is not None
             assert "read-only" in app.view.said.text
+            await pilot.press("escape")
         await pilot.press("down")
         assert app.view.said is None, "the word on the last act goes with the next move"
         assert "read-only" in app.query_one("#header", Lines).lines[0].plain

@@ -67,7 +67,7 @@ MEASURED: list[tuple[list[str], Commands]] = [
     (["t"], [("again", {"iteration": "r1.5", "thorough": False})]),
     (["M"], [("again", {"iteration": "r1.5", "thorough": True})]),
     (["g"], [("review", {"run": "r1", "on": True})]),
-    (["u"], []),
+    (["u", "escape"], []),
     (["3", "P"], [("rule", {"run": "r1", "rule": "far_below_bandwidth", "stand": "pinned"})]),
     (["tab", "down", "N"], [("rule", {"run": "r1", "rule": "not_vectorised", "stand": "banned"})]),
     (["1", "P"], []),
@@ -94,7 +94,7 @@ QUEUED: list[tuple[list[str], Commands]] = [
     ("log", "acts"),
     [
         (waiting(), WAITING), (logs.some(), MEASURED), (logs.running(), CHANGED), (queued(), QUEUED),
-        (rolled_back(), [(["u"], [("undo", {"run": "r1"})])]),
+        (rolled_back(), [(["u", "y"], [("undo", {"run": "r1"})]), (["u", "enter", "n"], [])]),
         (on_a_gpu(), [(["F"], [("profile", {"iteration": "r1.0"})])]),
     ],
     ids=["waiting", "measured", "changed", "queued", "rolled back", "profile"],
@@ -129,7 +129,7 @@ async def said(log: logs.Log, *keys: str, **given: Any) -> str:
 async def test_what_was_done_is_said() -> None:
     moved = await said(queued(), "home", "down", "K", on_command=lambda verb, args: {"run": args["run"], "place": 2})
     assert moved == "r4 is number 2 in the queue"
-    undone = await said(rolled_back(), "u", on_command=lambda verb, args: {"run": "r1", "iteration": 4})
+    undone = await said(rolled_back(), "u", "y", on_command=lambda verb, args: {"run": "r1", "iteration": 4})
     assert undone == "r1.4 is the incumbent again"
 
 

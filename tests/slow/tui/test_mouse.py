@@ -28,7 +28,10 @@ RUNNING: list[tuple[list[str], Commands]] = [
 ]
 MEASURED: list[tuple[list[str], Commands]] = [
     (["a", "click:esc leave it"], []),
-    (["a", "type:the wide row", "click:⏎ accept"], [("accept", {"iteration": "r1.5", "reason": "the wide row"})]),
+    (
+        ["a", "type:the wide row", "click:⏎ go on", "click:y accept"],
+        [("accept", {"iteration": "r1.5", "reason": "the wide row"})],
+    ),
     (["m", "click:⏎ keep the memo", "click:esc leave it"], []),
     ([*["down"] * 4, "b", "click:↑↓ scroll", "click:y roll back"], [("rollback", {"iteration": "r1.1"})]),
 ]
