@@ -7,7 +7,7 @@ from kpd.cli.ask import command, query, workspace
 from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table, wrapped
-from kpd.text.foreign import visible
+from kpd.text.foreign import bare, visible
 from kpd.text.gains import brief
 
 
@@ -44,7 +44,7 @@ def memory(args: Namespace) -> int:
     if args.json:
         out_json(answer)
     elif answer["text"].strip():
-        out(visible(answer["text"]).rstrip())
+        out(visible(bare(answer["text"])).rstrip())
     else:
         narrate(f"nothing is remembered of {task} yet")
     return OK

@@ -95,6 +95,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("mcp", "serve kpd's tools to an agent's client (MCP on stdin and stdout)", "mcp"),
             Verb("shutdown", "end the daemon after its current steps, or at once", "daemon"),
             Verb("completion", "print the script for completion in a shell", "completion"),
+            Verb("help", "say how a verb is used", "help"),
         ),
     ),
 )
@@ -188,7 +189,7 @@ def _top_parser() -> Parser:
         prog="kpd",
         usage="kpd [-w DIR] VERB …",
         description="Optimise compute kernels, with verdicts that hold up.\n\n" + "\n\n".join(groups),
-        epilog="kpd VERB --help says more. "
+        epilog="kpd help VERB says more. "
         "Exit codes: 0 ok, 1 failed, 2 no gain, 3 infrastructure, 4 not over, 64 usage.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

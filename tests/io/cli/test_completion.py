@@ -107,7 +107,7 @@ def test_a_name_that_is_code_is_completed_and_never_executed(typed: Typed, ws: P
 def test_verbs_iterations_and_hosts_are_completed(typed: Typed) -> None:
     assert "kpdshowr12.3" in bare(typed.run("kpd sho\tr12.\t"))
     assert "kpdhostsretrylocal" in bare(typed.run("kpd hosts re\tlo\t"))
-    assert "truekpdrun--hostlocal" in bare(typed.run("true && kpd run --ho\tlo\t"))
+    assert "truekpdrun--hostlocal" in bare(typed.run("true && kpd run --hos\tlo\t"))
 
 
 def bare(shown: str) -> str:
@@ -125,7 +125,7 @@ def test_fish_has_verbs_options_and_names_with_what_they_are(ws: Path, here: She
     assert asked(here, "kpd stat") == {"status": "show what runs where, what waits, and what needs you"}
     assert asked(here, "kpd stop ") == {"r12": "softmax_cuda", "r1": "softmax_cuda"}
     assert list(asked(here, "true; kpd diff r1.0 r12.")) == ["r12.3"]
-    assert list(asked(here, "kpd run softmax_cuda --ho")) == ["--host"]
+    assert list(asked(here, "kpd run softmax_cuda --hos")) == ["--host"]
     assert list(asked(here, "kpd run softmax_cuda --host ")) == ["local"]
     assert list(asked(here, "kpd run softmax_cuda --agent claude,s")) == ["claude,script", "claude,sweep"]
     assert list(asked(here, "kpd hosts retry ")) == ["local"]
