@@ -42,10 +42,12 @@ def edit(app: "KpdApp") -> None:
             opening.show(app, waits)
             app.run_worker(_edit_behind(app, waits, run, ref, names, removed, name), group="send")
 
-    if len(names) == 1:
+    several = view.task is not None and bool(view.task.areas)
+    note = f"kpd edit {ref} PATH adds a file, kpd edit {ref} --remove PATH removes one" if several else ""
+    if len(names) == 1 and not several:
         chosen(names[0])
     else:
-        opening.show(app, ChoiceScreen(f"Edit which file of {ref}?", names), chosen)
+        opening.show(app, ChoiceScreen(f"Edit which file of {ref}?", names, note), chosen)
 
 
 async def _edit_behind(

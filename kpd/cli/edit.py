@@ -1,4 +1,4 @@
-"""kpd edit: opens the kernel in the operator's editor and submits the edit."""
+"""kpd edit: opens a file of the candidate in the operator's editor, or removes files, and submits the edit."""
 
 import re
 import shutil
@@ -30,6 +30,8 @@ def arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="the file to edit, if the task has several; a new one where it may have more",
     )
+    gone = "remove this file, in place of an edit or with the one of FILE; again for several"
+    parser.add_argument("--remove", action="append", default=[], metavar="PATH", help=gone)
 
 
 def execute(args: Namespace) -> int:
@@ -43,32 +45,47 @@ def execute(args: Namespace) -> int:
         raise CliError(f"the task {run['task']} is {'broken' if card else 'gone'}", "kpd status")
     files = _files(ws, run, number, card["editable"])
     gone = [path for path in card["editable"] if path not in files]
-    chosen = _chosen(name, list(files), card["areas"])
+    for path in args.remove:
+        if path not in files and path not in gone:
+            raise CliError(f"{line(path)} is no file of the candidate", nearest(path, list(files)))
+        if path == name:
+            raise CliError(f"{path} cannot be edited and removed at once", "name it once")
+    left = {path: text for path, text in files.items() if path not in args.remove}
+    chosen = _chosen(name, list(left), card["areas"]) if name is not None or not args.remove else None
     if run["status"] == "ended":
-        remedy = f"edit {ws.tasks / run['task'] / chosen} itself: the next run starts from it"
+        remedy = f"edit {ws.tasks / run['task'] / (chosen or '')} itself: the next run starts from it"
         raise CliError(f"{run['id']} has ended: {run['reason']}", remedy, FAILED)
-    copy = Path(tempfile.mkdtemp(prefix="kpd-edit-")) / Path(chosen).name
-    before = files.get(chosen, "")
-    copy.write_text(before, newline="")
-    _let_edit(words, copy)
+    copy = _edited(words, chosen, left.get(chosen, "")) if chosen is not None else None
+    if copy is not None and chosen is not None:
+        try:
+            text = copy.read_bytes().decode()
+        except UnicodeDecodeError as err:
+            raise CliError("that is not UTF-8 text any more", f"it is kept in {copy}", FAILED) from err
+        if text == left.get(chosen, "") and not args.remove:
+            shutil.rmtree(copy.parent)
+            narrate("nothing changed")
+            return OK
+        left[chosen] = text
+    removed = list(dict.fromkeys((*gone, *args.remove)))
+    sent = {path: text for path, text in left.items() if text or path == chosen}  # empty ones stay as they are
     try:
-        text = copy.read_bytes().decode()
-    except UnicodeDecodeError as err:
-        raise CliError("that is not UTF-8 text any more", f"it is kept in {copy}", FAILED) from err
-    if text == before:
-        shutil.rmtree(copy.parent)
-        narrate("nothing changed")
-        return OK
-    try:
-        command(ws, "edit", run=run["id"], files={**files, chosen: text}, **({"removed": gone} if gone else {}))
+        command(ws, "edit", run=run["id"], files=sent, **({"removed": removed} if removed else {}))
     except DaemonError as err:
-        # The only usage error that a text can cause is its length.
-        remedy = f"save it as {ws.tasks / run['task'] / chosen} yourself" if err.code == "usage" else err.remedy
-        remedy = f"{remedy}; what you wrote is kept in {copy}" if remedy else f"what you wrote is kept in {copy}"
-        raise CliError(err.message, remedy, DAEMON_CODES.get(err.code, INFRA)) from err
-    shutil.rmtree(copy.parent)
-    narrate(f"{chosen} is in the task folder: {run['id']} measures it next")
+        raise _refused(err, ws.tasks / run["task"], chosen, copy) from err
+    if copy is not None:
+        shutil.rmtree(copy.parent)
+    gone_now = f"removed from the task folder: {', '.join(args.remove)}" if args.remove else ""
+    told = filter(None, (f"{chosen} is in the task folder" if chosen else "", gone_now))
+    narrate(f"{'; '.join(told)}: {run['id']} measures it next")
     return OK
+
+
+def _refused(err: DaemonError, folder: Path, chosen: str | None, copy: Path | None) -> CliError:
+    """Return the error to show; what was written is kept, and named."""
+    # The only usage error that a text can cause is its length.
+    remedy = f"save it as {folder / chosen} yourself" if chosen and err.code == "usage" else err.remedy
+    kept = f"what you wrote is kept in {copy}" if copy else ""
+    return CliError(err.message, "; ".join(filter(None, (remedy, kept))), DAEMON_CODES.get(err.code, INFRA))
 
 
 def _start(ws: Workspace, place: str | None) -> tuple[dict[str, Any], int | None]:
@@ -105,18 +122,23 @@ def _chosen(name: str | None, files: list[str], areas: Sequence[str]) -> str:
     """Return the file to open: the named one, a new one in one of the `areas`, or else the first. Raises CliError."""
     if name is None:
         return files[0]
-    if name not in files and not (is_plain(name) and any(covers(area, name) for area in areas)):
+    if not is_plain(name):  # it may look like another one
+        raise CliError(f"{name!a} is not an editable file", "use letters, digits, . _ + and -")
+    if name not in files and not any(covers(area, name) for area in areas):
         raise CliError(f"{line(name)} is not an editable file", nearest(name, files))
     return name
 
 
-def _let_edit(words: Sequence[str], copy: Path) -> None:
-    """Run the editor and wait until it ends. Raises CliError."""
+def _edited(words: Sequence[str], path: str, before: str) -> Path:
+    """Let the operator edit a copy of the file, wait until the editor ends, and return the copy. Raises CliError."""
     import subprocess  # only this verb needs it
 
+    copy = Path(tempfile.mkdtemp(prefix="kpd-edit-")) / Path(path).name
+    copy.write_text(before, newline="")
     try:
         code = subprocess.run([*words, str(copy)]).returncode
     except OSError as err:
         raise CliError(f"{words[0]} cannot be run: {err.strerror}", REMEDY, INFRA) from err
     if code:
         raise CliError(f"{words[0]} exited {code}: nothing is sent", f"what you wrote is in {copy}", FAILED)
+    return copy

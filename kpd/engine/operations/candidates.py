@@ -19,7 +19,7 @@ from kpd.operations.iterations import (
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import of_iteration
 from kpd.workspace.candidate_tree import read_tree
-from kpd.workspace.editable import clash
+from kpd.workspace.editable import LONGEST_PATH, clash, is_plain
 from kpd.workspace.run_files import IterationFolder
 
 
@@ -82,7 +82,8 @@ def edit(engine: Engine, op: EditKernel, target: Run, by: str) -> None:
     snapshot = edits.snapshot_of(engine.workspace, run)
     if strange := protected_touched(snapshot, files, op.removed):
         what = "cannot be removed from" if strange[0] in op.removed else "is not an editable file of"
-        raise Refused(f"{strange[0]} {what} {run.task}", f"editable are {snapshot.told}")
+        named = strange[0] if is_plain(strange[0]) else ascii(strange[0])[:LONGEST_PATH]  # it may look like another
+        raise Refused(f"{named} {what} {run.task}", f"editable are {snapshot.told}")
     if empty := [path for path, text in files.items() if not text]:
         raise Refused(f"{empty[0]} would be empty", "kpd takes an empty file for one that is just being saved")
     engine.look_at_folders({run.task})

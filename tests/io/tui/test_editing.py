@@ -13,15 +13,18 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
+from kpd.model import events as e
 from kpd.subscription import DaemonError
 from tests.support.patience import PATIENCE_S
 from tests.support.tui import logs
+from tests.support.tui.drawn import screen
 from tests.support.tui.feed import KERNEL, CannedFeed, app_on, settled
 from tui.app import KpdApp
 
@@ -82,6 +85,20 @@ async def test_the_other_file_of_the_selected_iteration_can_be_chosen(monkeypatc
     assert ("file", {"iteration": "r1.3", "name": "candidate/build.json"}) in feed.queries
     changed = FILES["build.json"].replace("2", "3")
     assert feed.commands[0][1]["files"] == {**FILES, "build.json": changed}, "with the kernel of that iteration"
+
+
+async def test_where_a_candidate_may_have_more_files_it_says_how_to_add_and_remove_one() -> None:
+    log = logs.running()
+    card = replace(log.state.tasks[logs.TASK], editable=("kernel.c",), areas=("src/",))
+    log.emit(e.TaskLoaded(card))
+    app = app_on(CannedFeed(log))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await settled(pilot)
+        shown = screen(app)
+    assert "Edit which file of r1.4?" in shown
+    assert "kpd edit r1.4 PATH adds a file" in shown and "kpd edit r1.4 --remove PATH removes one" in shown
 
 
 @pytest.mark.parametrize("text", ["", "\N{REPLACEMENT CHARACTER}"])
@@ -181,6 +198,7 @@ async def test_a_terminal_that_cannot_be_lent_is_said(monkeypatch: pytest.Monkey
 APP = """
 import json, sys
 from tests.support.tui import logs
+from tests.support.tui.drawn import screen
 from tests.support.tui.feed import CannedFeed, app_on
 feed = CannedFeed(logs.running())
 app_on(feed).run()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
@@ -118,6 +119,41 @@ def test_an_edit_of_the_incumbent(daemon: RealDaemon, workspace: Workspace, kpd:
     assert kept(tmp_path) == []
     assert "exited 3: nothing is sent" in said(kpd("edit", "kernel.c", editor='echo "/* mine */" >> "$1"; exit 3'), 1)
     assert [path.read_text().endswith("/* mine */\n") for path in kept(tmp_path)] == [True]
+
+
+def test_files_are_added_and_removed_by_an_edit(
+    daemon: RealDaemon, workspace: Workspace, kpd: Kpd, tmp_path: Path
+) -> None:
+    folder = workspace.tasks / "scale"
+    toml = folder / "task.toml"
+    toml.write_text(toml.read_text().replace('"kernel.c", "build', '"kernel.c", "src/", "build'))
+    (folder / "src").mkdir()
+    (folder / "src" / "old.h").write_text("#define OLD\n")
+    (folder / "src" / "empty.h").touch()
+    daemon.start()
+    kpd("run", "scale", "--agent", "operator", "--iterations", "9", "--patience", "9")
+    daemon.until_event("folder_known")
+    assert "src/gone.h is no file of the candidate" in said(kpd("edit", "--remove", "src/gone.h"), 64)
+    assert "at once" in said(kpd("edit", "src/old.h", "--remove", "src/old.h"), 64)
+    assert "kernel.c cannot be removed from scale" in said(kpd("edit", "--remove", "kernel.c"), 1)
+    assert "'src/k\\u0435rnel.h' is not an editable file; use letters" in said(kpd("edit", "src/k\u0435rnel.h"), 64)
+    for odd in ("src/k\u202eh.c", "src/\x1b[2J.h", "src/a\0.h", "src/../harness.c", "src/a b.h", "src/k\u0435rnel.h"):
+        with pytest.raises(DaemonError) as caught:
+            daemon.command("edit", files={odd: "int odd;\n"})
+        assert f"{odd!a} is not an editable file" in str(caught.value)
+    told = said(kpd("edit", "src/new.h", "--remove", "src/old.h", editor='echo "#define NEW" >"$1"'))
+    assert "src/new.h is in the task folder; removed from the task folder: src/old.h: r1 measures it next" in told
+    daemon.until_event("iteration_ended", iteration=1)
+    assert sorted(path.name for path in (folder / "src").iterdir()) == ["empty.h", "new.h"]
+    candidate = workspace.iteration_folder("scale", "r1", 1) / "candidate"
+    assert sorted(path.name for path in (candidate / "src").iterdir()) == ["empty.h", "new.h"]
+    diff = kpd("diff", "r1.1").stdout
+    assert "--- r1.0/src/old.h\n+++ /dev/null\n" in diff and "--- /dev/null\n+++ r1.1/src/new.h\n" in diff
+    assert kept(tmp_path) == []
+    told = said(kpd("edit", "r1.1", "--remove", "src/new.h", "--remove", "src/empty.h"))
+    assert "removed from the task folder: src/new.h, src/empty.h: r1 measures it next" in told
+    daemon.until_event("iteration_ended", iteration=2)
+    assert not list((folder / "src").iterdir())
 
 
 def test_what_is_refused_is_kept(daemon: RealDaemon, workspace: Workspace, kpd: Kpd, tmp_path: Path) -> None:
