@@ -117,8 +117,18 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("reason", it["reason"], limit)
     if it["bottleneck"]:
         yield from _field("bottleneck", it["bottleneck"], limit)
-    if it["flags"]:
-        yield from _field("flagged", "; ".join(flag["text"] for flag in it["flags"]), limit)
+    if flagged := _flags(it):
+        yield from _field("flagged", "; ".join(flagged), limit)
+
+
+def _flags(it: Answer) -> list[str]:
+    """List what a person should look at: in the candidate, and in what its agent wanted to do to its judges."""
+    told, session = [flag["text"] for flag in it["flags"] or ()], it["session"] or {}
+    if session.get("judges"):
+        told.append(f"its agent asked to change {', '.join(session['judges'])}, which judges it, and was refused")
+    if session.get("foreign"):
+        told.append(f"its agent changed {', '.join(session['foreign'])}, which was not taken")
+    return told
 
 
 def _trials(found: list[Answer]) -> str:
@@ -143,8 +153,6 @@ def _session(it: Answer) -> str:
         told.append("its network was open")
     if found["unreached"]:
         told.append(f"did not reach {', '.join(found['unreached'])}: not among its hosts")
-    if found["foreign"]:
-        told.append(f"changed {', '.join(found['foreign'])}, which was not taken")
     return "; ".join(told)
 
 

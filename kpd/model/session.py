@@ -44,7 +44,8 @@ class AgentSession:
     `refused` counts the wishes that were refused, `asks` are those that wait for an operator. `cutting`: an operator
     has cut the turn under way. `builds`: the turn under way is one on a tool, after the iteration; `toolsmith`: that
     work has begun, and has not ended. `online`: it shares this machine's network; else `unreached` are the addresses
-    outside of its hosts that it wanted to reach.
+    outside of its hosts that it wanted to reach. `judges` are files that judge the candidate, and that it asked to
+    change: it was refused.
     """
 
     id: str
@@ -62,6 +63,7 @@ class AgentSession:
     toolsmith: bool = False
     online: bool = False
     unreached: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
 
     @property
     def at_work(self) -> bool:

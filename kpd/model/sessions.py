@@ -93,13 +93,17 @@ class PermissionAsked(IterationFact):
 
 @dataclass(frozen=True, slots=True)
 class PermissionAnswered(IterationFact):
-    """The answer to a wish. `why` says why it was refused; `by` is the operator who answered, else empty."""
+    """The answer to a wish. `why` says why it was refused; `by` is the operator who answered, else empty.
+
+    `judge` is the file that judges the candidate, where the agent wanted to change one.
+    """
 
     session: str
     request: int
     allowed: bool
     why: str = ""
     by: str = ""
+    judge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,8 @@ def _answered(state: State, at: float, fact: PermissionAnswered) -> State:
     if found is None:
         return state
     asks = tuple(one for one in found.asks if one.request != fact.request)
-    return change_session(state, fact, refused=found.refused + (not fact.allowed), asks=asks)
+    judges = tuple(dict.fromkeys((*found.judges, fact.judge))) if fact.judge else found.judges
+    return change_session(state, fact, refused=found.refused + (not fact.allowed), asks=asks, judges=judges)
 
 
 @reduces(HostRefused)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
 from kpd.model.session import TurnEnd
 from kpd.sessions.conversation import Conversation, usage_of
-from kpd.sessions.given import ToolServer
+from kpd.sessions.given import OWN_SERVER, ToolServer
 from kpd.sessions.network import AgentNetwork
 from kpd.sessions.permissions import MOST_REQUESTS, AgentWish, Answer, wish_of
 from kpd.sessions.terms import SERVERS_MS
@@ -40,10 +39,9 @@ Claude Code would try a wrong key again for minutes, and tell nobody."""
 REFUSED_KEY = (401, 403)
 """Statuses of a model's service that does not take the key."""
 AUTHENTICATION = -32000
-TOOLS = [sys.executable, "-P", "-m", "kpd.cli.main", "mcp"]
 log = logging.getLogger(__name__)
 TOOLS_ENV = ("KPD_SESSION", "HOME", "PATH", "LANG", "TMPDIR")
-"""The server of kpd's tools, which the agent starts in its own sandbox, and what it gets of the agent's environment."""
+"""What servers of tools get of the agent's environment."""
 Asks = Callable[[AgentWish], Awaitable[Answer]]
 
 
@@ -198,10 +196,11 @@ class AcpTalk:
     async def _begin(self, order: Order, own: str, tools: Sequence[ToolServer]) -> None:
         """Begin a session with these tools, or go on with `own`."""
         socket = [schema.EnvVariable(name=name, value=order.env[name]) for name in TOOLS_ENV if name in order.env]
-        servers: list[Any] = [schema.McpServerStdio(name="kpd", command=TOOLS[0], args=TOOLS[1:], env=socket)]
+        program, *args = OWN_SERVER
+        servers: list[Any] = [schema.McpServerStdio(name="kpd", command=program, args=args, env=socket)]
         for one in tools:
-            argv = [*TOOLS[1:], "--tool", one.name, "--", *one.command]
-            servers.append(schema.McpServerStdio(name=one.name, command=TOOLS[0], args=argv, env=socket))
+            argv = [*args, "--tool", one.name, "--", *one.command]
+            servers.append(schema.McpServerStdio(name=one.name, command=program, args=argv, env=socket))
         cwd = order.cwd
         if own and self.loads:
             go_on = self._agent.resume_session if self._resumes else self._agent.load_session

@@ -81,7 +81,9 @@ class Asking:
         self.context.waits(oldest[0] if oldest else None)
 
     def _answered(self, number: int, answer: Answer) -> None:
-        self._record(e.PermissionAnswered(*self._at, self.session, number, answer.allowed, answer.why))
+        self._record(
+            e.PermissionAnswered(*self._at, self.session, number, answer.allowed, answer.why, judge=answer.judge)
+        )
 
     def _record(self, fact: e.IterationFact) -> None:
         self.context.record(fact)

@@ -230,11 +230,12 @@ class SessionAttempt:
         elif goes_on:
             told = brief.resumed_prompt(self._sent(before))
         elif self.answers == 0:
+            starts_servers = bool(self.settings.command)
+            tools = "" if starts_servers else brief.own_tools()
+            tools += brief.built_tools(before.tools, self.context.tools(), folder.tools, starts_servers)
             words = brief.Words(
                 task.told, _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),
-                str(folder.scratch),
-                brief.built_tools(before.tools, self.context.tools(), folder.tools, bool(self.settings.command)),
-                self.context.run.task_state,
+                str(folder.scratch), tools, self.context.run.task_state,
             )  # fmt: skip
             told = brief.first_prompt(self.context, words)
             folder.brief.write_text(told)

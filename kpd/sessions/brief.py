@@ -1,6 +1,8 @@
 """Writes what a session is told: the task with its evidence, what is wrong with a candidate, and how to go on."""
 
+import importlib.util
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from kpd.agents.reply_notes import ReplyNotes, read_notes
 from kpd.model.run import Steering, TaskState
 from kpd.model.toolbox import ToolVersion
 from kpd.model.tools import still_active
+from kpd.sessions.given import OWN_SERVER
 from kpd.text.foreign import plain
 from kpd.tools.manifest import SKILL
 
@@ -67,6 +70,16 @@ def built_tools(given: Iterable[str], tools: Mapping[str, ToolVersion], folder: 
         origin = "built in an earlier session" if one.run else "brought in by a person"
         lines.append(f"- {one.tool}, {origin}, says of itself: {plain(one.summary)} ({'; '.join(parts)}).\n")
     return "".join(lines)
+
+
+def own_tools() -> str:
+    """Say how a program that is given no servers reaches kpd's tools; empty where their library is missing."""
+    if importlib.util.find_spec("mcp") is None:
+        return ""
+    return (
+        "- kpd's tools (`inspect`, `findings`, `try` and others) are a server of the Model Context Protocol on stdin"
+        f" and stdout. If you can use one, start `{shlex.join(OWN_SERVER)}` with your own environment.\n"
+    )
 
 
 def first_prompt(context: Context, words: Words) -> str:

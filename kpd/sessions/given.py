@@ -1,6 +1,7 @@
 """Gives a session the tools that agents have built: servers, which the agent starts, and skills as files."""
 
 import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from kpd.sessions.folder import SessionFolder
 from kpd.tools.files import BadTool, kept, lay, read_tool, version_of
 from kpd.tools.manifest import command, read_manifest
 from kpd.workspace.paths import Workspace
+
+OWN_SERVER = (sys.executable, "-P", "-m", "kpd.cli.main", "mcp")
+"""The server of kpd's tools, which the agent starts in its own sandbox."""
 
 
 @dataclass(frozen=True, slots=True)

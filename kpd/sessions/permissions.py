@@ -85,11 +85,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to a wish. `open`: it is refused only because no rule allows it, so an operator may."""
+    """An answer to a wish. `open`: it is refused only because no rule allows it, so an operator may.
+
+    `judge` is the file that judges the candidate, where the agent wanted to change one.
+    """
 
     allowed: bool
     why: str = ""
     open: bool = False
+    judge: str = ""
 
 
 def wish_of(call: Mapping[str, Any]) -> AgentWish:
@@ -145,7 +149,7 @@ def _writing(wish: AgentWish, place: Place) -> Answer:
         if not _within(path, place.tree, place.writes):
             return Answer(False, f"{path} is outside of your tree, {place.tree}")
         if (at := _resolved(path, place.tree)) in [_resolved(name, place.tree) for name in place.frozen]:
-            return Answer(False, f"{at.name} is not yours to change: it judges the candidate")
+            return Answer(False, f"{at.name} is not yours to change: it judges the candidate", judge=at.name)
     return Answer(True)
 
 

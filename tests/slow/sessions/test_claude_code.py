@@ -59,7 +59,7 @@ def test_it_reads_tries_is_refused_goes_on_after_a_kill_is_repaired_and_accepted
     shown = daemon.query("show", iteration="r1.1")["iteration"]
     session = shown["session"]
     assert (shown["outcome"], shown["memo"], session["claimed_us"]) == ("accepted", "once is enough", 88.0)
-    assert (session["turns"], session["refused"], session["foreign"]) == (3, 1, [])
+    assert (session["turns"], session["refused"], session["judges"], session["foreign"]) == (3, 1, ["harness.c"], [])
     assert len({event["body"]["own"] for event in daemon.events("session_known")}) == 1, "one session of its own"
     asked = [json.dumps(body["messages"][-1]) for body in service.asked]
     assert "User refused permission" in asked[3]

@@ -37,7 +37,7 @@ def test_what_lies_in_the_tree_is_measured_and_a_repair_goes_to_the_same_session
         2,
         "done",
     )
-    assert (session["claimed_us"], session["refused"]) == (3.5, 1)
+    assert (session["claimed_us"], session["refused"], session["judges"]) == (3.5, 1, ["harness.c"])
     assert shown["spend"]["usd"] == 0.65, "of both turns: each process of an agent counts anew"
     kinds = [event["kind"] for event in daemon.events() if event["kind"].startswith(("session", "asked", "billed"))]
     turn = ["session_known", "asked", "session_prompted", "billed", "session_turned"]
@@ -138,3 +138,4 @@ END
     prompts = sorted((tree.parent / "state").glob("prompt_*.md"))
     assert len(prompts) == 2, "no prompt twice"
     assert prompts[0].read_text() in prompts[1].read_text()
+    assert "-m kpd.cli.main mcp` with your own environment" in prompts[0].read_text()

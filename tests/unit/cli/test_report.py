@@ -16,6 +16,7 @@ from kpd.model.iteration import Iteration, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Notice, Said
 from kpd.model.profiles import Advice, Scope
+from kpd.model.session import AgentSession
 from kpd.model.state import TaskCard
 from kpd.model.status import Paused, Queued, Stepping
 from kpd.model.waits import DiskTrouble
@@ -229,3 +230,10 @@ def test_a_run_of_a_comparison_says_which_one_it_is() -> None:
     rows = status.runs_table([json_views.run(compared.run(1.5, "tools", 3)), json_views.run(RUN)], {}, AT, None)
     assert "task, trial 3 of c1, with tools" in rows[1]
     assert "trial" not in rows[2]
+
+
+def test_what_an_agent_wanted_to_do_to_its_judges_is_flagged() -> None:
+    session = AgentSession("r3.3", turns=1, end="done", judges=("harness.c",), foreign=("task.toml",))
+    told = "\n".join(report(shown(replace(ACCEPTED, session=session)), 200, colour=False))
+    assert "a removed loop; its agent asked to change harness.c, which judges it, and was refused" in told
+    assert "; its agent changed task.toml, which was not taken" in told

@@ -186,3 +186,8 @@ def test_the_tools_of_a_session_are_allowed_and_no_others(tmp_path: Path) -> Non
         "mcp__word-count__count": True, "mcp__word-counter__count": False, "mcp__other__count": False,
         "mcp__kpd__try": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "judge"), [("harness.c", "harness.c"), ("kernel.c", ""), ("/etc/passwd", "")])
+def test_a_wish_to_change_a_judge_of_the_candidate_is_known_as_one(path: str, judge: str) -> None:
+    assert decide(AgentWish("edit", "", (path,)), PLACE).judge == judge
