@@ -11,12 +11,9 @@ from typing import Any
 from kpd.cli import labels
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK, USAGE, CliError
-from kpd.cli.log import recorded
+from kpd.cli.log import run_of
 from kpd.cli.terminal_text import narrate
 from kpd.model.codec import decode, encode
-from kpd.model.fold import fold
-from kpd.model.run import Run
-from kpd.model.state import State
 from kpd.model.toolbox import ToolVersion
 from kpd.text import exports
 from kpd.text.foreign import visible
@@ -41,20 +38,10 @@ def execute(args: Namespace) -> int:
         if args.output is None:
             raise CliError("into which folder?", f"kpd export {args.what} --format harnessgym -o DIR", USAGE)
         return _harnessgym(ws, status, args.what, Path(args.output))
-    run = _run(ws, status, args.what)
+    run = run_of(ws, status, args.what)
     rows = exports.candidates(run, labels.unit(status["tasks"].get(run.task, {})))
     _write_table(rows, args.format, args.output)
     return OK
-
-
-def _run(ws: Workspace, status: Mapping[str, Any], name: str) -> Run:
-    if name not in status["runs"]:
-        newest = next(reversed(status["runs"]), "")
-        raise CliError(f"no run {name!r}", f"the newest is {newest}" if newest else "kpd run TASK queues one", USAGE)
-    state = State()
-    for event in recorded(ws, name):
-        state = fold(state, event)
-    return state.runs[name]
 
 
 def _write_table(rows: list[dict[str, Any]], format: str, output: str | None) -> None:
@@ -93,7 +80,7 @@ def _harnessgym(ws: Workspace, status: Mapping[str, Any], name: str, folder: Pat
     if any(name == one["id"] for one in query(ws, "comparisons")):
         files = {"compare_report.json": exports.compare_report(query(ws, "comparison", id=name))}
     else:
-        run = _run(ws, status, name)
+        run = run_of(ws, status, name)
         card = status["tasks"].get(run.task, {})
         files = exports.harnessgym(run, _tools(ws, run.task), labels.unit(card), card.get("direction", "lower"))
         if run.incumbent is not None:

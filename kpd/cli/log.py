@@ -3,12 +3,12 @@
 import asyncio
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 from kpd.cli import labels
 from kpd.cli.ask import query, workspace
-from kpd.cli.exit_codes import OK, CliError
+from kpd.cli.exit_codes import OK, USAGE, CliError
 from kpd.cli.halts import halt, now, waiting_at_most
 from kpd.cli.parser import add_json, add_timeout, nearest
 from kpd.cli.terminal_text import columns, cut, line, narrate, out, out_json, pad
@@ -143,6 +143,17 @@ def recorded(ws: Workspace, run: str | None = None, after: int = 0) -> Iterator[
         if len(page) < PAGE:
             return
         after = page[-1]["seq"]
+
+
+def run_of(ws: Workspace, status: Mapping[str, Any], name: str) -> Run:
+    """Return a run as its events make it. Raises CliError where `status` does not know it, DaemonError."""
+    if name not in status["runs"]:
+        newest = next(reversed(status["runs"]), "")
+        raise CliError(f"no run {name!r}", f"the newest is {newest}" if newest else "kpd run TASK queues one", USAGE)
+    state = State()
+    for event in recorded(ws, name):
+        state = fold(state, event)
+    return state.runs[name]
 
 
 async def follow(ws: Workspace, after: int) -> AsyncIterator[Event]:

@@ -1,4 +1,4 @@
-"""kpd project add, import, list, check, observe, status, restore: production programs that kpd may change."""
+"""kpd project: production programs that kpd may change, observe and deploy to."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -26,7 +26,9 @@ T = TypeVar("T")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="what", metavar="add|import|list|check|observe|status|restore", required=True)
+    verbs = parser.add_subparsers(
+        dest="what", metavar="add|import|list|check|observe|deploy|history|rollback|status|restore", required=True
+    )
     add = verbs.add_parser("add", help="add a project to config.toml; asks for what no option says")
     add.add_argument("name", metavar="NAME")
     project_add.arguments(add)
@@ -48,6 +50,21 @@ def arguments(parser: ArgumentParser) -> None:
     observe.add_argument("--again", action="store_true", help="also if command, signature and source are the same")
     observe.add_argument("--endless", action="store_true", help="end the program after limit_run: no error then")
     add_json(observe)
+    deploy = verbs.add_parser("deploy", help="bring a run's winner into its program; taken back unless that is faster")
+    deploy.add_argument("name", metavar="PROJECT")
+    deploy.add_argument("run", metavar="RUN", help="the run whose winner is deployed")
+    deploy.add_argument("--iteration", metavar="ITER", type=int, help="an accepted iteration (default: the incumbent)")
+    deploy.add_argument("--yes", action="store_true", help="approve the change of the production file unseen")
+    add_json(deploy)
+    history = verbs.add_parser("history", help="show what was deployed, with its figures, and what became of it")
+    history.add_argument("name", metavar="PROJECT")
+    add_json(history)
+    rollback = verbs.add_parser("rollback", help="take a deployment back, unless somebody has changed its files since")
+    rollback.add_argument("name", metavar="PROJECT")
+    rollback.add_argument(
+        "number", metavar="N", nargs="?", type=int, help="its number (default: the last one in place)"
+    )
+    add_json(rollback)
     status = verbs.add_parser("status", help="show what kpd has changed, and until when it holds it")
     status.add_argument("names", metavar="PROJECT", nargs="*", help="projects (default: all)")
     add_json(status)
@@ -75,6 +92,15 @@ def execute(args: Namespace) -> int:
                 from kpd.cli import project_observe
 
                 return project_observe.observe(ws, args)
+            case "deploy":
+                from kpd.cli import project_deploy
+
+                return project_deploy.deploy(ws, args)
+            case "history" | "rollback":
+                from kpd.cli import project_history
+
+                of = {"history": project_history.history, "rollback": project_history.rollback}
+                return of[args.what](ws, args)
             case "status":
                 return _status(ws, args)
         return _restore(ws, args)

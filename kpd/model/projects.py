@@ -83,3 +83,17 @@ class FoundProject:
     free: int
     missing: tuple[str, ...]
     named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """One run of a project's command: wall time in ns, exit status (124: it took too long), last words.
+
+    `side` says with which binaries; `outputs` are hashes of what it has written, by path.
+    """
+
+    side: str
+    ns: int
+    rc: int
+    said: str
+    outputs: dict[str, str]

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import shlex
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult, JobSpec
-from kpd.model.projects import ChangeRecord, FoundProject, PlaceStatus
+from kpd.model.projects import ChangeRecord, FoundProject, PlaceStatus, ProgramRun
 from kpd.production.program import PLACES, PlaceError, PlaceProgram
 from kpd.workspace.projects import ProjectConfig
 from kpd.workspace.run_files import digest
@@ -21,9 +21,16 @@ LEASE_S = 120.0
 """After so many seconds without a sign of life from kpd, the host restores the files by itself."""
 RENEWALS = 4
 """How often a lease is renewed in its time."""
+SPARE_S = 30.0
+"""For a run's binaries to be put, beside its own limit."""
 NOT_BEGUN = 97
 """The exit status of a build's job that was refused before the build began; 98: after it."""
 NOT_NOTED = 98
+
+
+def new_id() -> str:
+    """Make an id of a change."""
+    return secrets.token_hex(8)
 
 
 class ProjectPlace:
@@ -55,10 +62,16 @@ class ProjectPlace:
         found = (await self.program.ask("restore", id=id))["change"]
         return None if found is None else msgspec.convert(found, ChangeRecord)
 
+    async def changes(self) -> list[ChangeRecord]:
+        """Return all changes that the host remembers, oldest first."""
+        return msgspec.convert((await self.program.ask("history"))["changes"], list[ChangeRecord])
+
     @contextlib.asynccontextmanager
-    async def changing(self, purpose: str, lease_s: float = LEASE_S) -> AsyncIterator["OpenChange"]:
+    async def changing(
+        self, purpose: str, lease_s: float = LEASE_S, id: str | None = None
+    ) -> AsyncIterator["OpenChange"]:
         """Hold the files while the block runs. At its end they are restored, unless the change was committed."""
-        project, id = self.project, secrets.token_hex(8)
+        project, id = self.project, id or new_id()
         begun = await self.program.ask(
             "begin", id=id, files=project.files, binary=project.binary, build_dir=project.build_dir,
             holder=self.host.holder, purpose=purpose, lease_s=lease_s,
@@ -128,6 +141,36 @@ class OpenChange:
         found = (await self.place.status()).change
         self.record = found if found is not None and found.id == self.record.id else self.record
         return result
+
+    async def keep_copies(self) -> None:
+        """Have the host keep the files as they are now, so that they can be put again by their hashes."""
+        await self._ask("keep")
+
+    async def put_kept(self, path: str, sha: str) -> None:
+        """Write one of the files with what the host has kept under this hash. Raises PlaceError, HostError."""
+        folder = (await self.place.status()).folder
+        await self._ask("put", path=path, content=f"{folder}/originals/{sha}", sha=sha)
+
+    async def timed(
+        self, order: str, sides: Mapping[str, Mapping[str, str]], command: str, outputs: Sequence[str] = ()
+    ) -> list[ProgramRun]:
+        """Run a command of the project once for each letter of `order`, each in a process of its own.
+
+        Before each run the kept binaries of its side are put anew: `sides` are their hashes by path. The first run that
+        fails is the last one. Nothing of the link is between the runs.
+        """
+        project = self.place.project
+        words = await self.place.program.words(
+            "timed", id=self.record.id, order=order, sides=sides, command=command, cwd=project.cwd,
+            limit_s=project.limit_run_s, outputs=outputs,
+        )  # fmt: skip
+        self._jobs += 1
+        limit_s = len(order) * (project.limit_run_s + SPARE_S)
+        spec = JobSpec(f"place-{self.record.id}-{self._jobs}", words, limit_s, env=project.env)
+        result = await self.place.host.job(spec)
+        await self.place.host.forget(spec.id)
+        runs = self.place.program.answer(result.rc, result.stdout, result.stderr)["runs"]
+        return msgspec.convert(runs, list[ProgramRun])
 
     async def commit(self) -> None:
         """Keep the files as they are now."""

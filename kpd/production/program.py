@@ -13,7 +13,7 @@ PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/production", "kpd/produ
 MODULES = (
     "hosts/helper/children", "hosts/helper/files", "hosts/helper/processes", "production/far/disk",
     "production/far/main", "production/far/plan", "production/far/record", "production/far/restore",
-    "production/far/switch",
+    "production/far/switch", "production/far/timed",
 )  # fmt: skip
 START = b"from kpd.production.far.main import main\n\nmain()\n"
 PLACES = "~/.local/state/kpd/places"
@@ -67,13 +67,17 @@ class PlaceProgram:
     async def ask(self, op: str, **given: Any) -> dict[str, Any]:
         """Ask, and return the answer. Every request may be repeated. Raises HostError, PlaceError."""
         said = await self.host.run(await self.words(op, **given), LIMIT_S)
+        return self.answer(said.rc, said.stdout, said.stderr)
+
+    def answer(self, rc: int | None, stdout: bytes, stderr: bytes) -> dict[str, Any]:
+        """Read the answer to a request that has ended. Raises HostError, PlaceError."""
         try:
-            reply = json.loads(said.stdout)
+            reply = json.loads(stdout)
             if "ok" in reply:
                 return cast(dict[str, Any], reply["ok"])
             kind, message = str(reply["error"]["kind"]), str(reply["error"]["message"])
         except (ValueError, KeyError, TypeError) as err:
-            words = said.stderr.decode(errors="replace").strip()[-500:] or f"it ended with {said.rc}"
+            words = stderr.decode(errors="replace").strip()[-500:] or f"it ended with {rc}"
             raise HostError("host", f"{self.host.name}: the project's program does not answer: {words}") from err
         if kind in get_args(PlaceErrorKind):
             raise PlaceError(cast(PlaceErrorKind, kind), f"{self.host.name}: {message}")

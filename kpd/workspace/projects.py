@@ -18,12 +18,13 @@ class ProjectConfig:
     """A production program on a host, and the kernel in it that is to become faster. All paths are below `root`.
 
     kpd writes `files` and `binary`, and restores both by copy; `build` writes below `build_dir`; `context` is read.
-    `build`, `run` and `verify` are shell commands that run in the folder `cwd` with `env` added to the environment,
-    for `limit_build` and `limit_run` at most. `verify` is the program's own check of its result; without it that is
-    the exit code of `run` and the content of its `outputs`. With `approve` a person has to approve what is
-    deployed. With `sudo_ncu` Nsight Compute runs under sudo. `arch` and `flags` are the architecture and the
-    options (-I, -D) with which the kernel is compiled alone; `top` is the number of launch configurations to take
-    from a run, and one whose p95 is above `split` times its p25 counts as two.
+    `build`, `run` and `verify` are shell commands that run in the folder `cwd` with `env` added to the environment, for
+    `limit_build` and `limit_run` at most. `verify` is the program's own check of its result; without it that is the
+    exit code of `run` and the content of its `outputs`. With `approve` a person has to approve what is deployed;
+    `min_gain_pct` is the least gain that is, of the kernel alone and of the whole program. With `sudo_ncu` Nsight
+    Compute runs under sudo. `arch` and `flags` are the architecture and the options (-I, -D) with which the kernel is
+    compiled alone; `top` is the number of launch configurations to take from a run, and one whose p95 is above `split`
+    times its p25 counts as two.
     """
 
     host: Text
@@ -45,6 +46,7 @@ class ProjectConfig:
     sudo_ncu: bool = False
     arch: str = ""
     flags: tuple[Text, ...] = ()
+    min_gain_pct: Positive = 1.0
     top: Few = 5
     split: Positive = 2.5
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused, remove, trouble
 from kpd.hosts.helper.processes import MARK
-from kpd.production.far import disk, switch
+from kpd.production.far import disk, switch, timed
 from kpd.production.far.plan import ABSENT, LINK, owned
 from kpd.production.far.record import BLOCKED, BOOT, COMMITTED, ENDED, OPEN, Change, PlaceFolder, entries, with_entry
 from kpd.production.far.restore import restore
@@ -133,7 +133,8 @@ def op_put(place: PlaceFolder, id: str, path: str, content: str, sha: str) -> Ch
         if not owned(entry, now):
             raise RequestRefused("changed", f"somebody else has changed {path}")
         switch.arm(place)
-        entry = entry._replace(wrote=(*entry.wrote, sha))
+        others = tuple(one for one in entry.wrote if one != sha)
+        entry = entry._replace(wrote=(*others, sha))
         change = with_entry(change, entry)
         place.save(change)
         if not disk.replace(disk.place_of(place.root, path), Path(content), sha, entry, now):
@@ -171,6 +172,50 @@ def op_built(place: PlaceFolder, id: str) -> Change:
         change["touched"] = None if before is None or after is None else disk.touched(before, after)
         place.save(change)
     return change
+
+
+def op_keep(place: PlaceFolder, id: str) -> Change:
+    """Keep copies of the files as they are now, beside the originals, so that they can be put again."""
+    with place.locked():
+        change = live(place, id)
+        for entry in entries(change):
+            now = disk.seen(place.root, entry.path)
+            if not owned(entry, now):
+                raise RequestRefused("changed", f"somebody else has changed {entry.path}")
+            if now not in (ABSENT, LINK):
+                disk.keep(disk.place_of(place.root, entry.path), now, place.originals)
+    return change
+
+
+def op_timed(
+    place: PlaceFolder, id: str, order: str, sides: "dict[str, dict[str, str]]", command: str, cwd: str,
+    limit_s: float, outputs: "list[str]",
+) -> "dict[str, list[Change]]":  # fmt: skip
+    """Run the program once for each letter of `order`, with the kept binaries of that side put anew before each run.
+
+    `sides` are hashes by path. It ends at the first run that fails. The job in which this runs ends with the change.
+    """
+    with place.locked():
+        change = live(place, id)
+        change["jobs"] = [*change["jobs"], os.environ[MARK]]
+        place.save(change)
+    runs = []  # type: list[Change]
+    for side in order:
+        for path, sha in sides[side].items():
+            op_put(place, id, path, str(place.originals / sha), sha)
+        runs.append(dict(timed.run(place.root, command, cwd, limit_s, outputs), side=side))
+        if runs[-1]["rc"] != 0:
+            break
+    return {"runs": runs}
+
+
+def op_history(place: PlaceFolder) -> "dict[str, list[Change]]":
+    """Return all changes that are remembered, oldest first."""
+    if not place.folder.is_dir():
+        return {"changes": []}
+    with place.locked():
+        change = place.change()
+        return {"changes": [*history(place), *([] if change is None else [change])]}
 
 
 def op_renew(place: PlaceFolder, id: str, lease_s: float) -> Change:

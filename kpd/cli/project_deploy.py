@@ -1,0 +1,105 @@
+"""kpd project deploy: brings a run's winner into its program, and takes it back unless the program is faster."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import asdict
+
+from kpd.cli.ask import query
+from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
+from kpd.cli.log import run_of
+from kpd.cli.project import at_place, known
+from kpd.cli.terminal_text import narrate, out, out_json
+from kpd.client import operator
+from kpd.model.deployments import Deployment, Phase
+from kpd.production.deploy.deploy import Deploying, Telling
+from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning
+from kpd.production.deploy.settle import settle
+from kpd.production.deploy.winner import AcceptedKernel, NoWinner, winner
+from kpd.production.place import ProjectPlace, new_id
+from kpd.text import deployments
+from kpd.text.foreign import visible
+from kpd.workspace.paths import Workspace
+
+NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
+"""Reasons that say nothing of the candidate."""
+NO_WINNER = {
+    "unknown": "has no such accepted iteration",
+    "baseline": "has accepted nothing but its baseline",
+    "not_accepted": "has not accepted it, or something that it builds on",
+}
+
+
+def journal_of(ws: Workspace, name: str) -> DeploymentJournal:
+    return DeploymentJournal(ws.root / "deployments" / name)
+
+
+def deploy(ws: Workspace, args: Namespace) -> int:
+    """Deploy, and return 0 improved, 1 rolled back, 2 no gain, 3 infrastructure. Raises CliError, HostError."""
+    project = known(ws, args.name)[args.name]
+    found = _winner(ws, args)
+    asks = project.approve and not args.yes
+    if asks and not sys.stdin.isatty():
+        raise CliError(f"{args.name} wants its change approved", "call it on a terminal, or with --yes", USAGE)
+
+    def approves(diff: str) -> bool:
+        narrate(visible(diff))
+        return not asks or _asked()
+
+    async def work(place: ProjectPlace) -> Deployment:
+        await settle(place, journal)
+        opened = journal.begin(found.run, found.iteration, operator(), new_id())
+        return await Deploying(place, opened, telling(approves)).deploy(found)
+
+    journal = journal_of(ws, args.name)
+    try:
+        with journal.locked():
+            one = at_place(ws, project, work)
+    except DeploymentRunning as err:
+        raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
+    return told(args, one)
+
+
+def telling(approves: Callable[[str], bool] = lambda diff: True) -> Telling:
+    """Return what tells a person of each phase on stderr."""
+    return Telling(approves, _phase, _show, lambda done: narrate(f"    quad {done}"))
+
+
+def told(args: Namespace, one: Deployment) -> int:
+    """Print how a deployment ended; return its exit code."""
+    if args.json:
+        out_json(asdict(one))
+    else:
+        head, *rest = deployments.lines(args.name, one)
+        out(visible(head), *(f"    {visible(line)}" for line in rest))
+    if one.state == "deployed":
+        return OK
+    if one.state == "gated":
+        return NO_GAIN
+    return INFRA if one.cause in NOT_THE_CANDIDATES or one.rechecked is False else FAILED
+
+
+def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
+    run = run_of(ws, query(ws, "status"), args.run)
+    try:
+        return winner(ws, run, args.iteration)
+    except NoWinner as err:
+        raise CliError(f"{visible(args.run)} {NO_WINNER[err.why]}", f"kpd show {args.run}", NO_GAIN) from err
+    except OSError as err:
+        raise CliError(f"{err.filename}: {err.strerror}", "the run's files are needed", INFRA) from err
+
+
+def _asked() -> bool:
+    narrate("deploy this change? [y/N]")
+    try:
+        return input().strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def _phase(phase: Phase) -> None:
+    narrate(f"{phase}: {deployments.PHASES[phase]}")
+
+
+def _show(stream: str, data: bytes) -> None:
+    sys.stderr.write(visible(data.decode(errors="replace")))

@@ -1,0 +1,79 @@
+"""kpd project history, rollback: what was deployed, and the way back."""
+
+from argparse import Namespace
+from dataclasses import asdict
+from datetime import datetime
+
+from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
+from kpd.cli.project import at_place, known
+from kpd.cli.project_deploy import journal_of, telling, told
+from kpd.cli.terminal_text import columns, narrate, out, out_json, table
+from kpd.client import operator
+from kpd.hosts.errors import HostError
+from kpd.model.deployments import Deployment
+from kpd.production.deploy.journal import DeploymentRunning
+from kpd.production.deploy.rollback import latest, roll_back
+from kpd.production.deploy.settle import settle
+from kpd.production.place import ProjectPlace
+from kpd.production.program import PlaceError
+from kpd.text import deployments
+from kpd.text.foreign import visible
+from kpd.workspace.paths import Workspace
+
+
+def history(ws: Workspace, args: Namespace) -> int:
+    """Print all deployments of a project; first those are ended, with their host, whose process is gone."""
+    project = known(ws, args.name)[args.name]
+    journal = journal_of(ws, args.name)
+    code, busy = OK, False
+    if any(one.state == "open" for one in journal.all()):
+        try:
+            with journal.locked():
+                at_place(ws, project, lambda place: settle(place, journal))
+        except DeploymentRunning:
+            busy = True
+        except (HostError, PlaceError) as err:
+            code = INFRA
+            narrate(f"what became of an open deployment is not known: {visible(err.message)}")
+    found = journal.all()
+    if args.json:
+        out_json([asdict(one) for one in found])
+        return code
+    rows = [deployments.row(one, _when(one.at), busy) for one in found]
+    out(*table(("N", "WHEN", "STATE", "OF", "ALONE", "PROGRAM", "WHY"), rows, columns(), right="N"))
+    if not rows:
+        narrate(f"nothing was deployed; kpd project deploy {args.name} RUN does")
+    return code
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def rollback(ws: Workspace, args: Namespace) -> int:
+    """Take a deployment back; return 1 where somebody has changed its files since.
+
+    Raises CliError, HostError, PlaceError.
+    """
+    project = known(ws, args.name)[args.name]
+    journal = journal_of(ws, args.name)
+
+    async def work(place: ProjectPlace) -> Deployment:
+        await settle(place, journal)
+        known = {one.number: one for one in journal.all()}
+        of = latest(journal) if args.number is None else known.get(args.number)
+        if of is None or of.state != "deployed" or of.of is not None or of.taken_back is not None:
+            which = "nothing is deployed" if args.number is None else f"deployment {args.number} is not in place"
+            raise CliError(which, f"kpd project history {args.name}", USAGE)
+        return await roll_back(place, journal, of, operator(), telling())
+
+    try:
+        with journal.locked():
+            one = at_place(ws, project, work)
+    except DeploymentRunning as err:
+        raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
+    code = told(args, one)
+    if one.cause == "later" and not args.json:
+        out(*(f"    {visible(path)} was changed since, and is left as it is" for path in one.about.split("\n")))
+        out(f"    its change is in {visible(str(journal.folder / f'{one.of:04d}.diff'))}")
+    return FAILED if one.cause == "later" else code

@@ -1,0 +1,57 @@
+"""Defines what became of a run's winner in its production program."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kpd.model.verdicts import Verdict
+
+Phase = Literal[
+    "gate", "integrate", "begin", "baseline", "put", "build", "verify", "time", "commit", "restore", "recheck"
+]
+"""The phases of a deployment in their order; the last two are those of one that is taken back."""
+
+Forbidden = Literal[
+    "not_found", "no_kernel", "ambiguous", "not_the_baseline", "other_file", "signature", "exported", "emptied",
+    "early_return", "if_0", "unreadable", "other_kernel", "directive", "other_code", "same",
+]  # fmt: skip
+"""What an integration may not do, or why there is none."""
+
+DeployCause = Literal[
+    "gate", "no_check", "forbidden", "not_approved", "stale_binary", "program_fails", "unsteady", "build", "touched",
+    "same_binary", "wrong_result", "run_fails", "no_gain", "conflict", "taken", "ended", "host", "cut",
+    "asked", "later", "forgotten",
+]  # fmt: skip
+"""Why a deployment did not stay; `cut`: the process that made it ended before it said so."""
+
+DeployState = Literal["open", "deployed", "gated", "refused", "rolled_back", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One deployment of a project, or a rollback of one. Times are Unix times of this machine.
+
+    `alone` is the least gain in percent that the run's verdicts are sure of, `verdict` that of the whole program.
+    `phase` is the last one that began. `change` is the host's id of the change; `shas` are the hashes of the files
+    that it left, by path. `of` is the deployment that a rollback takes back, and `taken_back` the rollback that did.
+    `about` is what the cause is about: a name, a file, the last words of a build. `rechecked` says whether the
+    restored program was run again and gave its old result.
+    """
+
+    number: int
+    run: str
+    iteration: int
+    at: float
+    state: DeployState = "open"
+    phase: Phase | None = None
+    cause: DeployCause | None = None
+    forbidden: Forbidden | None = None
+    about: str = ""
+    alone: float | None = None
+    verdict: Verdict | None = None
+    change: str = ""
+    shas: dict[str, str] | None = None
+    of: int | None = None
+    taken_back: int | None = None
+    by: str = ""
+    ended: float | None = None
+    rechecked: bool | None = None

@@ -1,0 +1,209 @@
+"""Brings a winner into its program phase by phase; whatever does not end in a gain of the program is taken back."""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from kpd.hosts.errors import HostError
+from kpd.measure.judge import BadSamples
+from kpd.measure.samples import samples_to_json
+from kpd.model.deployments import DeployCause, Deployment, DeployState, Phase
+from kpd.model.projects import ChangeRecord
+from kpd.production.check import changed
+from kpd.production.deploy.integrate import Integrated, NotIntegrated, integrate
+from kpd.production.deploy.journal import OpenDeployment
+from kpd.production.deploy.trial import OLD, ProgramTrial, TakenBack
+from kpd.production.deploy.winner import AcceptedKernel
+from kpd.production.observe.step import shell_path
+from kpd.production.place import LEASE_S, NOT_BEGUN, NOT_NOTED, OpenChange, ProjectPlace
+from kpd.production.program import PlaceError, PlaceErrorKind
+from kpd.workspace.run_files import digest
+from kpd.workspace.sections import SectionError
+
+READ_S = 20.0
+TOLD = 600  # characters of a build's last words
+OF_PLACE: dict[PlaceErrorKind, DeployCause] = {"changed": "conflict", "ended": "ended", "taken": "taken"}
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What a person is told meanwhile, and asked: `approves` is given the diff of the production file."""
+
+    approves: Callable[[str], bool]
+    phase: Callable[[Phase], None] = lambda phase: None
+    output: Callable[[str, bytes], None] | None = None
+    quads: Callable[[int], None] = lambda done: None
+
+
+@contextmanager
+def phase(journal: OpenDeployment, telling: Telling, name: Phase) -> Iterator[None]:
+    """Journal a phase before and after it; an error leaves it without an end."""
+    journal.begins(name)
+    telling.phase(name)
+    yield
+    journal.ends(name)
+
+
+class Deploying:
+    """One deployment under way: its place, its journal, and what is told of it."""
+
+    def __init__(
+        self, place: ProjectPlace, journal: OpenDeployment, telling: Telling, lease_s: float = LEASE_S
+    ) -> None:
+        self.place = place
+        self.journal = journal
+        self.telling = telling
+        self.lease_s = lease_s
+        self._reference: dict[str, str] | None = None
+
+    async def deploy(self, winner: AcceptedKernel) -> Deployment:
+        """Deploy the winner, or leave the program as it was. Raises OSError where nothing can be journalled.
+
+        Where the host is lost the deployment stays open: the host restores, and the next command says what it did.
+        """
+        project = self.place.project
+        try:
+            with self._phase("gate"):
+                self.journal.note(alone=winner.sure_pct)
+            if winner.sure_pct < project.min_gain_pct:
+                return self.journal.close(state="gated", cause="gate")
+            if not (project.verify or project.outputs):
+                return self.journal.close(state="refused", cause="no_check")
+            with self._phase("integrate"):
+                integrated = integrate(await self._sources(), project.kernel, winner.baseline, winner.candidate)
+                self.journal.keep("diff", integrated.diff)
+            if not self.telling.approves(integrated.diff):
+                return self.journal.close(state="refused", cause="not_approved")
+            return await self._changed(integrated)
+        except NotIntegrated as err:
+            state: DeployState = "gated" if err.what == "same" else "refused"
+            return self.journal.close(state=state, cause="forbidden", forbidden=err.what, about=err.name)
+        except SectionError as err:
+            return self.journal.close(state="refused", cause="forbidden", forbidden="unreadable", about=str(err))
+        except PlaceError as err:
+            return self.journal.close(state="failed", cause=OF_PLACE[err.kind], about=err.message)
+        except HostError as err:
+            begun = self.journal.now.phase not in ("gate", "integrate")
+            self.journal.note(cause="host", about=err.message)
+            return self.journal.now if begun else self.journal.close(state="failed")
+
+    def _phase(self, name: Phase) -> AbstractContextManager[None]:
+        return phase(self.journal, self.telling, name)
+
+    async def _sources(self) -> dict[str, bytes]:
+        """Read the project's files as they are on the host. Raises HostError."""
+        project, found = self.place.project, {}
+        for path in project.files:
+            said = await self.place.host.run(f"cat -- {shell_path(f'{project.root}/{path}')}", READ_S)
+            if said.rc != 0:
+                words = said.stderr.decode(errors="replace").strip()
+                raise HostError("not_found", f"{self.place.host.name}: {path} cannot be read: {words}")
+            found[path] = said.stdout
+        return found
+
+    async def _changed(self, integrated: Integrated) -> Deployment:
+        """Change the program under the lease; keep it, or have it restored and run it once more."""
+        taken: TakenBack | None = None
+        self.journal.begins("begin")
+        self.telling.phase("begin")
+        id, purpose = self.journal.now.change, self.journal.purpose
+        async with self.place.changing(purpose, self.lease_s, id) as change:
+            self.journal.ends("begin")
+            try:
+                await self._tried(change, integrated)
+            except TakenBack as err:
+                taken = err
+            except PlaceError as err:
+                taken = TakenBack(OF_PLACE[err.kind], err.message)
+            if taken is not None:
+                self.journal.note(cause=taken.cause, about=taken.about[-TOLD:])
+                self.journal.begins("restore")
+                self.telling.phase("restore")
+        if taken is None:
+            return self.journal.close(state="deployed")
+        self.journal.ends("restore")
+        if (left := left_changed(change.record)) is not None:
+            return self.journal.close(state="failed", cause="conflict", about=left)
+        with self._phase("recheck"):
+            rechecked = await self._rechecked()
+        return self.journal.close(state="rolled_back", rechecked=rechecked)
+
+    async def _tried(self, change: OpenChange, integrated: Integrated) -> None:
+        """Build, verify and time the program with the new kernel, and commit.
+
+        Raises TakenBack, PlaceError, HostError.
+        """
+        if {entry.path: entry.sha for entry in change.record.entries}[integrated.path] != digest(integrated.before):
+            raise TakenBack("conflict", integrated.path)
+        with self._phase("baseline"):
+            await self._built(change, "program_fails")
+            if differ := changed(change.record):
+                raise TakenBack("stale_binary", differ[0])
+            await change.keep_copies()
+            old = binaries(change.record)
+        with self._phase("put"):
+            await change.put(integrated.path, integrated.after)
+        with self._phase("build"):
+            await self._built(change, "build")
+            await change.keep_copies()
+            new = binaries(change.record)
+        if new == old:
+            raise TakenBack("same_binary", integrated.path)
+        trial = ProgramTrial(change, old, new)
+        with self._phase("verify"):
+            self._reference = await trial.results()
+        with self._phase("time"):
+            try:
+                verdict, samples = await trial.timed(
+                    self._reference, self.place.project.min_gain_pct, self.telling.quads
+                )
+            except BadSamples as err:
+                raise TakenBack("unsteady", str(err)) from err
+            self.journal.keep("timing.json", samples_to_json(samples))
+            self.journal.note(verdict=verdict)
+        if not verdict.accepted:
+            raise TakenBack("no_gain")
+        with self._phase("commit"):
+            for path, sha in new.items():  # the last quad has left the old ones
+                await change.put_kept(path, sha)
+            self.journal.note(shas={**new, integrated.path: digest(integrated.after)})
+            await change.commit()
+
+    async def _built(self, change: OpenChange, failed: DeployCause) -> None:
+        """Build, and look at what the build has left. Raises TakenBack, PlaceError, HostError."""
+        result = await change.build(self.telling.output)
+        said = (result.stdout + result.stderr).decode(errors="replace").strip()
+        if result.rc in (NOT_BEGUN, NOT_NOTED):
+            raise PlaceError("ended", said[-TOLD:])
+        if result.rc != 0:
+            raise TakenBack(failed, f"{result.reason or f'it ends with {result.rc}'}: {said[-TOLD:]}")
+        missing = [path for path, sha in binaries(change.record).items() if not sha]
+        if missing:
+            raise TakenBack(failed, f"it does not make {missing[0]}")
+        if change.record.touched:
+            raise TakenBack("touched", change.record.touched[0])
+
+    async def _rechecked(self) -> bool | None:
+        """Run the restored program once; return whether it gives its old result, None where nobody could look."""
+        project = self.place.project
+        try:
+            async with self.place.changing("runs the restored program", self.lease_s) as change:
+                commands: Mapping[str, tuple[str, ...]] = {project.run: project.outputs}
+                if project.verify:
+                    commands = {**commands, project.verify: ()}
+                runs = [(await change.timed(OLD, {OLD: {}}, command, of))[0] for command, of in commands.items()]
+        except (PlaceError, HostError) as err:
+            self.journal.note(about=f"{self.journal.now.about}\nnot run again: {err.message}".strip())
+            return None
+        return all(run.rc == 0 for run in runs) and self._reference in (None, runs[0].outputs)
+
+
+def binaries(record: ChangeRecord) -> dict[str, str]:
+    """Return the hashes of the binaries that the last build of a change has left, by path."""
+    return {entry.path: entry.wrote[-1] for entry in record.entries if entry.kind == "binary"}
+
+
+def left_changed(record: ChangeRecord) -> str | None:
+    """Return which files a restored change has left because somebody else has changed them; None where none is."""
+    return shlex.join(record.conflicts) if record.conflicts or record.state == "blocked" else None

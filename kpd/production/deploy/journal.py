@@ -1,0 +1,120 @@
+"""Keeps what was deployed: a file of rows for each deployment, on the disk before and after each phase."""
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kpd.model.deployments import Deployment, Phase
+from kpd.workspace.run_files import write_atomic
+
+_FIELDS = {one.name for one in fields(Deployment)}
+
+
+class DeploymentRunning(Exception):
+    """The error that another process deploys this project from the same workspace."""
+
+
+class DeploymentJournal:
+    """The deployments of one project in a folder of the workspace, oldest first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the journal; the lock ends with the process. Raises DeploymentRunning, OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as err:
+                raise DeploymentRunning(str(self.folder)) from err
+            yield
+
+    def all(self) -> list[Deployment]:
+        """Return all deployments; a last row that was cut off is left out. Raises OSError."""
+        return [_read(path) for path in sorted(self.folder.glob("[0-9]*.jsonl"))]
+
+    def begin(self, run: str, iteration: int, by: str, change: str, of: int | None = None) -> "OpenDeployment":
+        """Begin the next deployment, under the id that its change will have. The caller holds the journal."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        before = self.all()
+        number = before[-1].number + 1 if before else 1
+        opened = OpenDeployment(self.folder, number)
+        opened.note(number=number, run=run, iteration=iteration, at=time.time(), by=by, change=change, of=of)
+        return opened
+
+    def taken_back(self, by: Deployment) -> None:
+        """Note on a deployment that a rollback has taken it back, where it has."""
+        if by.of is not None and by.state == "deployed":
+            OpenDeployment(self.folder, by.of).note(taken_back=by.number)
+
+
+class OpenDeployment:
+    """A deployment that is under way, or was cut off."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self.folder = folder
+        self.number = number
+
+    @property
+    def now(self) -> Deployment:
+        return _read(self._path)
+
+    @property
+    def purpose(self) -> str:
+        """What the host is told of the change."""
+        now = self.now
+        what = f"takes back deployment {now.of}" if now.of else f"iteration {now.iteration} of {now.run}"
+        return f"deployment {self.number}: {what}"
+
+    def begins(self, phase: Phase) -> None:
+        """Note that a phase begins, before anything of it is done."""
+        self.note(phase=phase)
+
+    def ends(self, phase: Phase, **found: Any) -> None:
+        """Note that a phase is over, and what it found."""
+        self._write({"done": phase, **found})
+
+    def note(self, **found: Any) -> None:
+        self._write(found)
+
+    def close(self, **found: Any) -> Deployment:
+        """Note how the deployment ended, and return it."""
+        self.note(ended=time.time(), **found)
+        return self.now
+
+    def keep(self, name: str, data: bytes | str) -> None:
+        """Write a file beside the journal: `diff`, or `timing.json`."""
+        write_atomic(self.folder / f"{self.number:04d}.{name}", data)
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / f"{self.number:04d}.jsonl"
+
+    def _write(self, row: dict[str, Any]) -> None:
+        line = json.dumps({"written": time.time(), **msgspec.to_builtins(row)}) + "\n"
+        with self._path.open("ab") as file:
+            if file.tell() and not self._path.read_bytes().endswith(b"\n"):
+                file.write(b"\n")  # a row was cut off
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _read(path: Path) -> Deployment:
+    """Fold a deployment's rows: of each key the last value counts. The number is the file's name."""
+    found: dict[str, Any] = {"run": "", "iteration": 0, "at": path.stat().st_mtime, "number": int(path.stem)}
+    for line in path.read_bytes().splitlines():
+        with contextlib.suppress(ValueError):
+            row = json.loads(line)
+            found |= {key: value for key, value in row.items() if key in _FIELDS}
+    return msgspec.convert(found, Deployment)

@@ -1,0 +1,86 @@
+"""Runs a program with its old and its new binaries: are the results the same, and is it faster?"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kpd.measure.judge import decide, judge
+from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.model.deployments import DeployCause
+from kpd.model.projects import ProgramRun
+from kpd.model.verdicts import Verdict
+from kpd.production.place import OpenChange
+
+OLD, NEW = "A", "B"
+QUAD = OLD + NEW + NEW + OLD
+
+
+class TakenBack(Exception):
+    """The error that a change cannot stay: the cause, and what it is about."""
+
+    def __init__(self, cause: DeployCause, about: str = "") -> None:
+        super().__init__(f"{cause}: {about}")
+        self.cause: DeployCause = cause
+        self.about = about
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTrial:
+    """A program under a change, with the hashes of its binaries by path: of the old ones, and of the new ones."""
+
+    change: OpenChange
+    old: Mapping[str, str]
+    new: Mapping[str, str]
+
+    async def results(self) -> dict[str, str]:
+        """Run the old program twice and the new one, and the project's own check of both; return the old one's outputs.
+
+        Raises TakenBack where one of them fails, or the results differ; HostError, PlaceError.
+        """
+        project = self.change.place.project
+        runs = await self._runs(OLD + OLD + NEW, project.run)
+        reference = runs[0].outputs
+        self._compare(runs, reference)
+        if project.verify:
+            await self._runs(OLD + NEW, project.verify, "wrong_result")
+        return reference
+
+    async def timed(
+        self, reference: Mapping[str, str], min_gain_pct: float, told: Callable[[int], None]
+    ) -> tuple[Verdict, tuple[ProcessSample, ...]]:
+        """Time both in quads A B B A until the verdict is settled; each quad counts as one observation.
+
+        Every run's result is compared, too. Raises TakenBack, BadSamples, HostError, PlaceError.
+        """
+        samples: list[ProcessSample] = []
+        while missing := decide(samples, min_gain_pct) if samples else 2:
+            for _ in range(missing):
+                runs = await self._runs(QUAD, self.change.place.project.run)
+                self._compare(runs, reference)
+                samples.append(quad(len(samples), runs))
+                told(len(samples))
+        return judge(samples, min_gain_pct), tuple(samples)
+
+    async def _runs(self, order: str, command: str, wrong: DeployCause = "run_fails") -> list[ProgramRun]:
+        sides = {OLD: self.old, NEW: self.new}
+        runs = await self.change.timed(order, sides, command, self.change.place.project.outputs)
+        if runs[-1].rc != 0:
+            said = f"it ends with {runs[-1].rc}: {runs[-1].said.strip()}"
+            raise TakenBack("program_fails" if runs[-1].side == OLD else wrong, said)
+        return runs
+
+    def _compare(self, runs: Sequence[ProgramRun], reference: Mapping[str, str]) -> None:
+        """Compare the outputs of all runs; the program as it was has to give the same ones every time."""
+        for side in (OLD, NEW):  # an unsteady program would look as if the new one were wrong
+            for run in (run for run in runs if run.side == side):
+                missing = [path for path in self.change.place.project.outputs if path not in run.outputs]
+                if missing:
+                    raise TakenBack("program_fails" if side == OLD else "wrong_result", f"{missing[0]} is not written")
+                differ = [path for path, sha in run.outputs.items() if reference[path] != sha]
+                if differ:
+                    raise TakenBack("unsteady" if side == OLD else "wrong_result", differ[0])
+
+
+def quad(number: int, runs: Sequence[ProgramRun]) -> ProcessSample:
+    """Return four runs A B B A as one observation of the whole program."""
+    old, new = (tuple(float(run.ns) for run in runs if run.side == side) for side in (OLD, NEW))
+    return ProcessSample(number, {"program": CaseSample(1, old, new)})

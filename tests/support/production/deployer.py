@@ -1,0 +1,39 @@
+"""Deploys a faster kernel and says which phase it begins, to be killed in it: `deployer.py FOLDER KERNEL`."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from kpd.model.deployments import Phase
+from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.winner import AcceptedKernel
+from kpd.workspace.projects import ProjectConfig
+from tests.support.production.provers import place_on
+from tests.support.production.sleepers import accepted, deploying
+
+LEASE_S = 8.0
+
+
+async def main(folder: Path, won: AcceptedKernel) -> None:
+    def tell(phase: Phase) -> None:
+        sys.stdout.write(f"{phase}\n")
+        sys.stdout.flush()
+
+    project = msgspec.convert(json.loads((folder / "project.json").read_text()), ProjectConfig)
+    host = Host("box", PurePosixPath(folder / "host"), Local())
+    await host.connect()
+    try:
+        place = place_on(host, project, folder)
+        await deploying(place, folder / "deployments", won, Telling(lambda diff: True, tell), LEASE_S).deploy(won)
+        sys.stdout.write("end\n")
+    finally:
+        await host.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), accepted(Path(sys.argv[2]).read_text())))

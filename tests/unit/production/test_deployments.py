@@ -1,0 +1,66 @@
+"""What a deployment was is read from its rows, whatever was cut off."""
+
+from pathlib import Path
+
+import pytest
+
+from kpd.measure.judge import judge
+from kpd.model.projects import ProgramRun
+from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
+from kpd.production.deploy.trial import quad
+from kpd.text.deployments import lines
+
+
+def test_the_last_row_of_each_kind_counts(tmp_path: Path) -> None:
+    journal = DeploymentJournal(tmp_path / "p")
+    opened = journal.begin("r-1", 3, "ada", "abcd")
+    opened.begins("gate")
+    opened.ends("gate", alone=7.5)
+    opened.begins("build")
+    now = opened.now
+    assert (now.state, now.phase, now.alone, now.run, now.iteration, now.change) == (
+        "open",
+        "build",
+        7.5,
+        "r-1",
+        3,
+        "abcd",
+    )
+    ended = opened.close(state="rolled_back", cause="build", about="no such name")
+    assert (ended.state, ended.cause, ended.ended is not None) == ("rolled_back", "build", True)
+    assert journal.begin("r-2", 1, "ada", "efgh").number == 2
+    assert [one.number for one in journal.all()] == [1, 2]
+
+
+def test_a_row_that_was_cut_off_is_left_out_and_the_next_one_is_whole(tmp_path: Path) -> None:
+    opened = DeploymentJournal(tmp_path).begin("r-1", 3, "ada", "abcd")
+    with (tmp_path / "0001.jsonl").open("ab") as file:
+        file.write(b'{"written": 1, "pha')
+    assert opened.now.phase is None
+    opened.begins("put")
+    assert OpenDeployment(tmp_path, 1).now.phase == "put"
+
+
+def test_one_process_deploys_at_a_time(tmp_path: Path) -> None:
+    journal = DeploymentJournal(tmp_path)
+    with journal.locked(), pytest.raises(DeploymentRunning), DeploymentJournal(tmp_path).locked():
+        pass
+    with journal.locked():
+        pass
+
+
+def test_the_verdict_of_the_program_is_that_of_any_timing(tmp_path: Path) -> None:
+    def runs(old: float, new: float) -> list[ProgramRun]:
+        return [ProgramRun(side, int(old if side == "A" else new), 0, "", {}) for side in "ABBA"]
+
+    samples = [quad(number, runs(1e9 + number * 1e5, 0.8e9 + number * 2e5)) for number in range(9)]
+    verdict = judge(samples, 1.0)
+    assert verdict.accepted
+    assert verdict.gain.pct == pytest.approx(20.0, abs=0.5)
+    opened = DeploymentJournal(tmp_path).begin("r-1", 3, "ada", "abcd")
+    opened.note(verdict=verdict)
+    assert opened.now.verdict == verdict
+    told = lines("prover", opened.close(state="deployed"))
+    assert told[0] == "DEPLOYED prover #1: r-1, iteration 3"
+    assert told[-1] == "back: kpd project rollback prover 1"
+    assert not judge([quad(number, runs(1e9, 1e9 + (-1) ** number * 1e6)) for number in range(15)], 1.0).accepted
