@@ -93,6 +93,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         (
             Verb("daemon", "run the daemon in the foreground", "daemon"),
             Verb("mcp", "serve kpd's tools to an agent's client (MCP on stdin and stdout)", "mcp"),
+            Verb("notify", "send a message to a desktop, Slack, Teams, ntfy or by mail", "notify"),
             Verb("shutdown", "end the daemon after its current steps, or at once", "daemon"),
             Verb("completion", "print the script for completion in a shell", "completion"),
             Verb("help", "say how a verb is used", "help"),
