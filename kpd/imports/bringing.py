@@ -12,7 +12,7 @@ from kpd.imports.probe import Ran, run_once
 from kpd.imports.reading import BenchmarkReading, understand
 from kpd.imports.source import ForeignFolder, read_folder
 from kpd.measure.command.result import last_object
-from kpd.workspace.editable import is_plain
+from kpd.workspace.editable import clash, is_plain
 from kpd.workspace.paths import inside
 from kpd.workspace.records import folders
 from kpd.workspace.run_files import write_atomic
@@ -75,7 +75,9 @@ def _copy(source: ForeignFolder, draft: TaskDraft, to: Path) -> None:
     """Write the files of the task, all of them below `to`. Raises ImportRefused, OSError."""
     for path in (*draft.copied, *draft.made):
         if not is_plain(path):
-            raise ImportRefused(f"a file of the task would be {path!r}", "give it a plain path within the folder")
+            raise ImportRefused(f"a file of the task would be {path!a}", "give it a plain path within the folder")
+    if (pair := clash(draft.copied, (*draft.copied, *draft.made))) is not None:
+        raise ImportRefused(f"{pair[0]} and {pair[1]} cannot be files of one folder everywhere", "rename one of them")
     for path in draft.copied:
         target = inside(to, path)
         write_atomic(target, source.data(path))

@@ -97,7 +97,8 @@ def read_folder(path: Path) -> ForeignFolder:
             if _fits(inside, (*PRODUCTS, *ignores)):
                 products.append(inside)
             elif why := _unusable(path, Path(at) / name, inside):
-                left_out.append(f"{inside}: {why}")
+                named = inside if is_plain(inside) else ascii(inside)  # it may look like another one
+                left_out.append(f"{named}: {why}")
             else:
                 files[inside] = (Path(at) / name).stat().st_size
             if len(files) > MOST_FILES:

@@ -39,3 +39,10 @@ def test_kpds_own_runner_has_its_own_score(tmp_path: Path, said: Answers) -> Non
     text = "class Model:\n    pass\ndef get_inputs():\n    pass\ndef get_init_inputs():\n    pass\n"
     with pytest.raises(ImportRefused, match="its score is a time"):
         bring(written(tmp_path / "a", {"p.py": text}), tmp_path / "b", "one", said)
+
+
+def test_two_names_that_some_file_systems_do_not_tell_apart_are_refused(tmp_path: Path) -> None:
+    files = {**gym.FILES, "Benchmark.py": ""}
+    with pytest.raises(ImportRefused, match=r"enchmark\.py and .enchmark\.py cannot be files of one folder everywhere"):
+        bring(written(tmp_path / "a", files), tmp_path / "b", "one", SAID)
+    assert not (tmp_path / "b" / "one").exists()

@@ -50,7 +50,7 @@ def test_huge_special_and_oddly_named_files_are_left_out(tmp_path: Path, more: i
         file.truncate(MOST_BYTES + more)
     found = read_folder(folder)
     assert ("big.bin" in found.files) == kept
-    told = ["a b.c: a name that tools trip over", "pipe: not a regular file"]
+    told = ["'a b.c': a name that tools trip over", "pipe: not a regular file"]
     assert list(found.left_out) == (told if kept else [told[0], "big.bin: larger than 16 MiB", told[1]])
 
 
@@ -122,3 +122,10 @@ def test_nothing_of_the_folder_is_run_to_recognise_it(tmp_path: Path) -> None:
     folder = read_folder(written(tmp_path / "folder", files))
     recognised(folder).importer.draft(folder, Answers())
     assert not (tmp_path / "was-here").exists()
+
+
+def test_a_name_that_looks_like_another_is_left_out_and_told_by_its_code_points(tmp_path: Path) -> None:
+    odd = ("kern\u0435l.py", "k\u202eyp.py", "\x1b[2J.py", "a\n.py")
+    found = read_folder(written(tmp_path, dict.fromkeys((*odd, "kernel.py"), "")))
+    assert list(found.files) == ["kernel.py"]
+    assert list(found.left_out) == [f"{name!a}: a name that tools trip over" for name in sorted(odd)]

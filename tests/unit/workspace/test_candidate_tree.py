@@ -74,7 +74,7 @@ def test_what_no_candidate_may_hold(task: Task, tree: Path) -> None:
     os.mknod(odd, stat.S_IFSOCK | 0o600)
     assert "odd.h: not a regular file" in refusal()
     odd.unlink()
-    for name in ("a b.h", "k\u202e.h", "kеrnel.h", os.fsdecode(b"\xff.h")):
+    for name in ("a b.h", "k\u202e.h", "kеrnel.h", "\x1b[2J.h", "a\n.h", os.fsdecode(b"\xff.h")):
         (tree / "src" / name).touch()
         assert f"a file named {'src/' + name!a} among the editable ones" in refusal()
         (tree / "src" / name).unlink()
