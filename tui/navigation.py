@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from tui import opening, themes
 from tui.actions.table import key
+from tui.model.alarms import alarm
 from tui.model.outline import ORDERS, TreePosition
 from tui.model.selected import compared_with
 from tui.model.view import TABS, Against, Tab
@@ -80,7 +81,13 @@ def find(app: "KpdApp") -> None:
 
 
 def clear(app: "KpdApp") -> None:
-    """Clear the search while the Log tab is open, else the filter; where that one is empty, clear the other."""
+    """Clear the search while the Log tab is open, else the filter; where that one is empty, clear the other.
+
+    Without either, dismiss the warning on the screen.
+    """
+    if not app.view.filter and not app.view.find:
+        app.change(dismissed=found.at if (found := alarm(app.view)) is not None else app.view.dismissed)
+        return
     search = bool(app.view.find) and (app.view.tab == "log" or not app.view.filter)
     app.change(**({"find": ""} if search else {"filter": ""}))
 

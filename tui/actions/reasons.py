@@ -1,5 +1,6 @@
 """Says why one of the app's own actions is not possible now; empty if it is possible."""
 
+from tui.model.alarms import alarm
 from tui.model.selected import findings, folder_of, path_of, source_of
 from tui.model.view import View
 
@@ -33,7 +34,7 @@ def following(view: View) -> str:
 
 
 def nothing_to_clear(view: View) -> str:
-    return "" if view.filter or view.find else "there is no filter and no search"
+    return "" if view.filter or view.find or alarm(view) else "there is no filter, no search and no warning"
 
 
 def no_path(view: View) -> str:

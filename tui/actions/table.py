@@ -86,7 +86,8 @@ _LOOK: tuple[Action, ...] = (
            rank=14),
     Action("tools", "U", "tools", "which tools agents called, their trials, and the tools they have built", "Look"),
     Action("find", "slash", "filter", "filter the tree; in the log: search it", "Look", rank=21),
-    Action("clear", "escape", "clear", "take back the filter, or the search", "Look", reasons.nothing_to_clear),
+    Action("clear", "escape", "clear", "take back the filter or the search, or dismiss a warning", "Look",
+           reasons.nothing_to_clear),
     Action("sort", "o", "sort", "order the iterations of a run by age, gain or score", "Look"),
 )  # fmt: skip
 

@@ -36,6 +36,7 @@ DONE = Mark("✓", "done", ".good")
 NOT_YET = Mark("·", "not yet", ".muted")
 UP = Mark("●", "up", ".good")
 DOWN = Mark("○", "down", ".bad")
+NO_LINK = Mark("○", "no link", ".muted")
 OFFERED = Mark("!", "new key", ".warn")
 FREE = Mark("·", "free", ".muted")
 TAKEN = Mark("■", "taken", ".warn")
@@ -92,9 +93,10 @@ COLUMNS = (
 """Heads of columns, and what they mean."""
 
 
-def of_iteration(iteration: Iteration, run: Run, held: bool = False) -> Mark:
-    """Return the mark for an iteration's outcome, or for what it is doing."""
-    return _mark(signs.of_iteration(iteration, run, held))
+def of_iteration(iteration: Iteration, run: Run, held: bool = False, out_of_touch: bool = False) -> Mark:
+    """Return the mark for an iteration's outcome, or for what it is doing, which is not known while `out_of_touch`."""
+    unknown = out_of_touch and run.begun and iteration.outcome is None
+    return NO_LINK if unknown else _mark(signs.of_iteration(iteration, run, held))
 
 
 def gain_of(iteration: Iteration) -> str:
@@ -104,9 +106,12 @@ def gain_of(iteration: Iteration) -> str:
     return brief(iteration.verdict.gain.pct)
 
 
-def of_run(run: Run, held: bool = False) -> Mark:
-    """Return the mark for a run's outcome, or for what it is doing; one that has begun is `held` while the queue is."""
-    return _mark(signs.of_run(run, held))
+def of_run(run: Run, held: bool = False, out_of_touch: bool = False) -> Mark:
+    """Return the mark for a run's outcome, or for what it is doing; one that has begun is `held` while the queue is.
+
+    What is under way is not known while the screen is `out_of_touch` with the daemon.
+    """
+    return NO_LINK if out_of_touch and run.begun else _mark(signs.of_run(run, held))
 
 
 def of_host(host: HostCard) -> Mark:

@@ -38,7 +38,8 @@ class View:
     operator has marked, `against` what the diff and the metrics compare with; `split` shows the diff side by side.
     `find` is the search in the log; `filter` and `order` say which iterations the tree shows, and in which order. Ages
     are counted to the Unix time `now`, or to the last event where that is later. `looks` are the newest statuses of
-    hosts, by name, which are polled while the operator watches them.
+    hosts, by name, which are polled while the operator watches them. Warnings up to the Unix time `dismissed` are not
+    shown.
     """
 
     state: State = field(default_factory=State)
@@ -64,6 +65,7 @@ class View:
     order: Order = "newest"
     now: float = 0.0
     looks: Mapping[str, HostStatus] = field(default_factory=dict)
+    dismissed: float = 0.0
 
     @property
     def moment(self) -> float:
@@ -99,6 +101,11 @@ class View:
     def live(self) -> Run | None:
         """The run that the header and the banner show: the selected one if it has begun, else the newest that has."""
         return next(iter(self.begun), None)
+
+    @property
+    def out_of_touch(self) -> bool:
+        """Whether there is no link to the daemon, so that nobody knows what goes on."""
+        return self.link.state == "down"
 
     @property
     def ref(self) -> str:

@@ -14,6 +14,7 @@ from tui.actions.table import ACTIONS, key
 from tui.format import marks, money
 from tui.format.numbers import count
 from tui.format.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
+from tui.model.alarms import alarm
 from tui.model.filtering import KNOWN, parsed
 from tui.model.hosts import ordered
 from tui.model.outline import TreePosition
@@ -92,12 +93,12 @@ def _now(view: View, width: int) -> Content:
     if run is None:
         waiting = len(state.queue)
         return line((f"{count(waiting, 'run')} queued" if waiting else "idle", ".muted"))
-    mark, it = marks.of_run(run, bool(state.held)), run.current
+    mark, it = marks.of_run(run, bool(state.held), view.out_of_touch), run.current
     at = f"{run.id}.{it.number}" if it is not None and it.step is not None else run.id
     head = Content.assemble(_of_all(view, mark, width // 3), f"  {at}")
     if mark is marks.WAITING:
         return Content.assemble(head, ("  " + clip(waits(run).text, max(12, width // 2 - head.cell_length)), ".muted"))
-    if it is None or it.step is None:
+    if it is None or it.step is None or view.out_of_touch:
         return head
     steps = it.steps
     done = steps.index(it.step)
@@ -109,7 +110,7 @@ def _now(view: View, width: int) -> Content:
 
 def _of_all(view: View, shown: marks.Mark, room: int) -> Content:
     """Return `… running`, `… 2 running`, or `… 1 running  ◔ 1 waiting   ◔`: the last mark is that of the run shown."""
-    sums = Counter(marks.of_run(run, bool(view.state.held)) for run in view.begun)
+    sums = Counter(marks.of_run(run, bool(view.state.held), view.out_of_touch) for run in view.begun)
     number = sums.total()
     if len(sums) == 1:
         return line(
@@ -132,7 +133,7 @@ def banner(view: View, width: int) -> list[Content]:
 
 
 def _urgent(view: View) -> tuple[str, str, str] | None:
-    """Return a mark, the most urgent news, and the remedy. A notice counts until the next iteration begins."""
+    """Return a mark, the most urgent news, and the remedy."""
     link, run = view.link, view.live
     if link.state == "down":
         return "○", first_line(link.message), f"{first_line(link.remedy)}; this screen reconnects by itself"
@@ -150,10 +151,9 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
     if run is not None and run.stale:
         files = ", ".join(clean(name) for name in run.stale)
         return "!", f"protected files changed: {files}", f"{run.id} goes on with the old ones, a new run takes the new"
-    last = view.state.notices[-1] if view.state.notices else None
-    newest = run.iterations[-1].started if run is not None and run.iterations else 0.0
-    if last is not None and last.level != "info" and last.at >= newest:
-        return "!" if last.level == "warning" else "✗", first_line(notice(last)), ""
+    if (last := alarm(view)) is not None:
+        dismiss = "" if view.filter or view.find else f"{key(view, 'clear')} dismisses it"
+        return "!" if last.level == "warning" else "✗", first_line(notice(last)), dismiss
     card = view.host_card
     if card is not None and card.offered and view.tab != "hosts":
         remedy = f"{key(view, 'tab_hosts')} shows it, {key(view, 'trust')} trusts it"

@@ -253,7 +253,7 @@ def _use(view: View, card: HostCard, device: Device) -> Content:
 def held(view: View, runs: Sequence[Run]) -> Content:
     """Return the first of the runs on a device, with its mark, and the number of the others."""
     run = runs[0]
-    mark = marks.of_run(run, bool(view.state.held))
+    mark = marks.of_run(run, bool(view.state.held), view.out_of_touch)
     now = run.current
     at = f"{run.id}.{now.number}" if now is not None else run.id
     more = f" +{len(runs) - 1}" if len(runs) > 1 else ""

@@ -139,7 +139,7 @@ def _act(view: View, event: e.Event, indent: int, width: int) -> list[Content]:
 
 
 def _chapter(view: View, run: Run, it: Iteration, acts: Sequence[e.Event], width: int) -> list[Content]:
-    mark = marks.of_iteration(it, run, bool(view.state.held))
+    mark = marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch)
     gain = marks.gain_of(it)
     head = line(
         (f"{it.number:>4}  ", ".strong" if view.at.iteration == it.number else ".muted"),

@@ -30,7 +30,7 @@ def others(view: View, run: Run, width: int) -> list[Content]:
 
 def _run(view: View, run: Run, ids: int, width: int) -> Content:
     """Draw a run: its mark, id, task, host, step and gain; what does not fit is left out from the end."""
-    mark, now = marks.of_run(run, bool(view.state.held)), run.current
+    mark, now = marks.of_run(run, bool(view.state.held), view.out_of_touch), run.current
     head = line((f"{mark.glyph} ", mark.style), (fit(run.id, ids), ".strong"), " ", clip(clean(run.task), 28))
     tail: list[Part] = [(f"  {where(run)}", ".muted")]
     if now is not None and now.step is not None and mark is marks.RUNNING:
@@ -59,7 +59,7 @@ Row = tuple[tuple[str, str], tuple[str, str], tuple[str, str], str]
 
 
 def _row(view: View, run: Run, it: Iteration) -> Row:
-    mark = marks.of_iteration(it, run, bool(view.state.held))
+    mark = marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch)
     told = first_line(it.memo) or first_line(of_iteration(it))
     return (f"{mark.glyph} {run.id}.{it.number}", mark.style), _news(it, mark), (figure(it.score), ""), told
 

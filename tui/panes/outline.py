@@ -63,7 +63,7 @@ def _task(card: TaskCard, row: OutlineRow, width: int) -> Content:
 
 
 def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:
-    mark = marks.of_run(run, bool(view.state.held))
+    mark = marks.of_run(run, bool(view.state.held), view.out_of_touch)
     factor = won(run)
     left = f" {'▾' if row.open else '▸'} "
     room = max(0, width - len(left) - len(factor) - 1)
@@ -84,7 +84,7 @@ def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:
 
 def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
     """Draw an iteration: mark and gain, or its outcome; then score, agent and age as far as there is room."""
-    mark = marks.of_iteration(it, run, bool(view.state.held))
+    mark = marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch)
     sign = (" ", "")
     if run.incumbent == it.number:
         sign = ("★", ".good")
@@ -109,7 +109,7 @@ def _digits(run: Run) -> int:
 def _what(it: Iteration, mark: marks.Mark, room: int) -> str:
     """Return `1.034× ±0.004` for a judged iteration, with its word where there is room; else the word for its state."""
     word = mark.word
-    if it.outcome is None and it.step is not None and mark is not marks.REVIEW:
+    if it.outcome is None and it.step is not None and mark not in (marks.REVIEW, marks.NO_LINK):
         word = it.step
     if it.verdict is None or it.outcome == "baseline":
         return word

@@ -108,7 +108,7 @@ def _after_blank(found: list[Content]) -> list[Content]:
 
 def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     """Draw the run as a whole: its state, the outcomes of its iterations, and what is left."""
-    mark = marks.of_run(run, bool(view.state.held))
+    mark = marks.of_run(run, bool(view.state.held), view.out_of_touch)
     on = device(run, width)
     by = f"   by {', '.join(map(clean, run.agents))} on {where(run)}" + (
         f", {clean(run.device)}" if run.device and not on else ""
@@ -119,7 +119,7 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     half = width if width < WIDEST else (width - GAP) // 2
     rows = max(5, min(12 if half == width else 24, height - 12))
     left = [*_best(view, run, half), *distance(view, run, half), *chart(run, half, rows, view.state.direction(run))]
-    counts = Counter(marks.of_iteration(it, run, bool(view.state.held)) for it in run.iterations)
+    counts = Counter(marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch) for it in run.iterations)
     became = [heading("Iterations")]
     became += [
         line((f"{kind.glyph} {kind.word:<14}", kind.style), f"{times_seen:>6,}")
@@ -136,7 +136,7 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
 
 
 def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
-    mark = marks.of_iteration(it, run, bool(view.state.held))
+    mark = marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch)
     parts: list[Part] = [(f"{run.id}.{it.number}", ".strong"), "  ", (f"{mark.glyph} ", mark.style)]
     gain = marks.gain_of(it)
     parts.append((f"{gain}  {mark.word}" if gain else mark.word, mark.style))

@@ -85,7 +85,7 @@ def usual(view: View, run: Run, it: Iteration, step: StepName) -> float | None:
 def _state_of(view: View, step: StepName, run: Run, it: Iteration, detail: Detail) -> tuple[marks.Mark, float | None]:
     """Return whether a step is done, under way or to come, and how long it took."""
     if it.step == step and it.outcome is None:
-        return marks.of_iteration(it, run, bool(view.state.held)), None
+        return marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch), None
     if step == "record":
         return (marks.DONE if it.outcome is not None else marks.NOT_YET), None
     fact = getattr(detail, _FACT_OF[step])
@@ -121,8 +121,10 @@ def _heading(view: View, run: Run, it: Iteration, detail: Detail, width: int) ->
     attempt = it.under_way.attempt if it.under_way is not None else 1
     again = f", attempt {attempt}" if attempt > 1 else ""
     found = heading("Steps", (place + again, ".accent"))
-    if marks.of_iteration(it, run, bool(view.state.held)) is not marks.RUNNING:
-        return as_fits(found, [("  waiting", ".warn")], width)
+    mark = marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch)
+    if mark is not marks.RUNNING:
+        word = (f"  {mark.word}", mark.style) if mark is marks.NO_LINK else ("  waiting", ".warn")
+        return as_fits(found, [word], width)
     expected = usual(view, run, it, it.step)
     so_far: list[Part] = [(f"  {seconds(elapsed(view, it))}", ".accent")]
     if expected is not None:

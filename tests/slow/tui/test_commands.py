@@ -197,7 +197,7 @@ R4, LAST = TreePosition(logs.TASK, "r4"), TreePosition(logs.TASK, "r1", 5)
         ("compare", view_of(logs.some(), mark=LAST), "r1.5 is the marked one: select another to compare it with"),
         ("compare", view_of(logs.some(), mark=TreePosition("other", "r9", 1)), "r9.1 belongs to the task other"),
         ("next_hunk", view_of(logs.some()), "hunks are in the Diff tab"),
-        ("clear", view_of(logs.some()), "there is no filter and no search"),
+        ("clear", view_of(logs.some()), "there is no filter, no search and no warning"),
         ("edit", view_of(logs.no_runs()), "no run is selected"),
         ("edit", view_of(logs.no_runs().run()), "r1 has no incumbent yet"),
         ("edit", view_of(logs.running()), ""),
