@@ -2,9 +2,9 @@
 
     python benchmarks/session_kills.py [kills]
 
-Prints one JSON object. A scripted coding agent works on a small task, in run after run of its session; the daemon or
-the agent is killed at random moments, and the daemon is started again. At the end each session must have its end, each
-call one bill, and no process may be left.
+Prints one JSON object. A scripted coding agent works on a small task, in run after run of its session, and starts two
+programs that outlive it in each turn; the daemon or the agent is killed at random moments, and the daemon is started
+again. At the end each session must have its end, each call one bill, and no process may be left.
 """
 
 import json

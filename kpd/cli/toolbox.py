@@ -57,6 +57,8 @@ def show(ws: Workspace, args: Namespace) -> int:
     folder = shelf(ws, one["tool"], one["version"])
     told = clean(one)
     why = f": {told['why']}" if told["why"] else ""
+    if told["lost"]:
+        why = f": it points at {', '.join(told['lost'])}, which no session may get"
     out(f"{told['shown']} ({told['state']}{why}) for {told['task']}")
     out(f"  {told['summary']}", f"  files     {folder}")
     if told["inventory"]:
@@ -95,7 +97,8 @@ def retire(ws: Workspace, args: Namespace) -> int:
 
 def _stopped(found: dict[str, Any], args: Namespace, what: str) -> int:
     left = found["active"] or "no version of it"
-    return _told(found, args, f"{'are' if ',' in found['tool'] else 'is'} {what}; sessions get {clean(left)}")
+    also = f", nor {', '.join(found['withheld'])}, which pointed at it" if found["withheld"] else ""
+    return _told(found, args, f"{'are' if ',' in found['tool'] else 'is'} {what}; sessions get {clean(left + also)}")
 
 
 def restore(ws: Workspace, args: Namespace) -> int:

@@ -11,6 +11,7 @@ from kpd.model.codec import jsonable
 from kpd.model.events import SkillsRead, ToolCalled, ToolsGiven, Tried
 from kpd.model.run import Run
 from kpd.model.toolbox import ToolVersion
+from kpd.model.tools import active, lost
 
 LISTING = "tools/list"
 """What an agent asks a server for when it starts it; it is counted as no call."""
@@ -46,11 +47,15 @@ def toolbox(log: EventStore, versions: Collection[ToolVersion], runs: Collection
             for ref in had.tools:
                 given[ref].add((had.run, had.iteration))
     read, told = _readers(log), []
+    known = {one.ref: one for one in versions}
     for one in versions:
         having = given[one.ref]
         any_version = {at for other in versions if other.tool == one.tool for at in given[other.ref]}
         compared = effect(runs, one.task, having, any_version)
         told.append(_version(one, {at: called[*at, one.tool] for at in having}, read[one.ref], compared))
+        names = {other.tool for other in active(known, one.task)}
+        if one.state == "qualified" and (without := lost(one, names, known)):
+            told[-1] |= {"state": "withheld", "lost": without}
     return told
 
 
@@ -77,7 +82,7 @@ def _version(
         "used": len(callers | readers),
     }
     told = {"ref": found.ref, "shown": found.shown, "state": found.state, **jsonable(found), **counts, **used}
-    return {**told, "effect": jsonable(compared)}
+    return {**told, "lost": (), "effect": jsonable(compared)}
 
 
 def _calls(run: str, server: str, tool: str, facts: list[ToolCalled]) -> dict[str, Any]:

@@ -30,7 +30,8 @@ class ToolVersion:
     """A version of a tool: `built` at a Unix time for runs of `task`, in an iteration of `run` (empty: by a person).
 
     `checks` are the last ones, `inventory` the tools of its server. `stopped` is a person's decision, and `why` the
-    reason; it holds whatever checks say, until the version is restored.
+    reason; it holds whatever checks say, until the version is restored. `points` are the names that its words point
+    at, of which some may be other tools.
     """
 
     tool: str
@@ -47,6 +48,7 @@ class ToolVersion:
     checked: float = 0.0
     stopped: Literal["", "quarantined", "retired"] = ""
     why: str = ""
+    points: tuple[str, ...] = ()
 
     @property
     def state(self) -> ToolState:

@@ -1,10 +1,10 @@
 """Defines the tools that agents have built, and the facts about them.
 
 A version of a tool is named by its content. Only what `active` returns is given to agents: it follows from the states
-of all versions, so nothing can point at a version that is not qualified.
+of all versions, so nothing that is given points at a tool that is not.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -29,7 +29,7 @@ class ToolFact(Fact):
 class ToolBuilt(ToolFact):
     """A new version, for runs of `task`: built in an iteration of a run, or brought in by a person (`by`).
 
-    `files` are its files (path → sha256); it has a `server`, a `skill`, or both.
+    `files` are its files (path → sha256); it has a `server`, a `skill`, or both. `points` are as in `ToolVersion`.
     """
 
     task: str
@@ -40,6 +40,7 @@ class ToolBuilt(ToolFact):
     run: str = ""
     iteration: int = 0
     by: str = ""
+    points: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +131,22 @@ class SmithEnded(IterationFact):
 
 
 def active(tools: Mapping[str, ToolVersion], task: str) -> tuple[ToolVersion, ...]:
-    """Return what sessions of a task get: of each tool the version that was qualified last, sorted by name."""
-    found: dict[str, ToolVersion] = {}
-    for one in sorted(tools.values(), key=lambda one: one.checked):
-        if one.task == task and one.state == "qualified":
-            found[one.tool] = one
-    return tuple(found[name] for name in sorted(found))
+    """Return what sessions of a task get: of each tool the version that was qualified last, sorted by name.
+
+    A version that points at another tool is given only where that is given, too.
+    """
+    qualified = [one for one in tools.values() if one.task == task and one.state == "qualified"]
+    while True:
+        newest = {one.tool: one for one in sorted(qualified, key=lambda one: one.checked)}
+        if not (stale := {one.ref for one in newest.values() if lost(one, newest, tools)}):
+            return tuple(newest[name] for name in sorted(newest))
+        qualified = [one for one in qualified if one.ref not in stale]
+
+
+def lost(one: ToolVersion, given: Collection[str], tools: Mapping[str, ToolVersion]) -> tuple[str, ...]:
+    """Return the tools that a version points at, and that are not among the `given` ones."""
+    known = {other.tool for other in tools.values() if other.task == one.task}
+    return tuple(name for name in one.points if name in known and name not in given and name != one.tool)
 
 
 def given_to(run: Run, tools: Mapping[str, ToolVersion]) -> Mapping[str, ToolVersion]:
@@ -147,7 +158,10 @@ def given_to(run: Run, tools: Mapping[str, ToolVersion]) -> Mapping[str, ToolVer
 
 def still_active(given: Iterable[str], tools: Mapping[str, ToolVersion]) -> tuple[ToolVersion, ...]:
     """Return those of the versions with which a session began that it may still use."""
-    return tuple(tools[ref] for ref in given if ref in tools and tools[ref].state == "qualified")
+    still = [tools[ref] for ref in given if ref in tools and tools[ref].state == "qualified"]
+    while stale := [one for one in still if lost(one, {other.tool for other in still}, tools)]:
+        still = [one for one in still if one not in stale]
+    return tuple(still)
 
 
 @reduces(SmithPrompted)
@@ -169,7 +183,7 @@ def _ended(state: State, at: float, fact: SmithEnded) -> State:
 def _built(state: State, at: float, fact: ToolBuilt) -> State:
     made = ToolVersion(
         fact.tool, fact.version, fact.task, at, summary=fact.summary, server=fact.server, skill=fact.skill,
-        run=fact.run, iteration=fact.iteration,
+        run=fact.run, iteration=fact.iteration, points=fact.points,
     )  # fmt: skip
     return state if made.ref in state.tools else replace(state, tools={**state.tools, made.ref: made})
 

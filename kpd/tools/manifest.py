@@ -15,6 +15,10 @@ from kpd.workspace.strict import MOST_BYTES, ConfigError, Document, Text
 MANIFEST, SKILL = "tool.toml", "SKILL.md"
 NAME = re.compile(r"(?!kpd)[a-z][a-z0-9-]{1,31}")
 """Names that begin with kpd's own would be taken for kpd's."""
+WRITTEN = (r"`(NAME)`", r"\bmcp__(NAME)__", r"\btools/(NAME)\b", r"\b(NAME)@[0-9a-f]{4}")
+POINTER = re.compile("|".join(form.replace("NAME", NAME.pattern) for form in WRITTEN))
+MOST_POINTS = 200
+"""How the name of a tool is written in words; it may be any word in these places."""
 INTERPRETER = ("python", "python3")
 MOST_SKILL = 16 << 10
 MOST_SUMMARY = 200
@@ -72,6 +76,13 @@ def skill_trouble(files: Mapping[str, bytes]) -> str:
         return "it is not UTF-8"
     body = [line for line in text.splitlines() if line.strip() and not line.startswith(("#", "---"))]
     return "" if len(body) >= 2 else "it says nothing: write when it helps, and what to do"
+
+
+def points(files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return the names that a tool's manifest and skill point at, as one writes the name of a tool; sorted."""
+    told = "\n".join(files[path].decode(errors="replace") for path in (MANIFEST, SKILL) if path in files)
+    found = {name for match in POINTER.finditer(told) for name in match.groups() if name}
+    return tuple(sorted(found)[:MOST_POINTS])
 
 
 def command(words: tuple[str, ...], folder: Path, files: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from kpd.model.toolbox import ToolVersion
 from kpd.model.tools import ToolChecked
 from kpd.tools.clean_room import CleanRoom
 from kpd.tools.files import BadTool, keep, kept, version_of
-from kpd.tools.manifest import SKILL, Manifest, read_manifest
+from kpd.tools.manifest import SKILL, Manifest, points, read_manifest
 from kpd.tools.qualify import qualify
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest
@@ -43,7 +43,8 @@ def register(
         return ref
     hashes = {path: digest(data) for path, data in files.items()}
     parts = bool(manifest.server), SKILL in files
-    record(e.ToolBuilt(manifest.name, version, task, hashes, manifest.summary, *parts, run, iteration, by))
+    told = points(files)
+    record(e.ToolBuilt(manifest.name, version, task, hashes, manifest.summary, *parts, run, iteration, by, told))
     return ref
 
 

@@ -14,7 +14,7 @@ from kpd.model.comparison import ToolComparison
 from kpd.model.comparisons import runs_of
 from kpd.model.state import State
 from kpd.model.toolbox import ToolVersion
-from kpd.model.tools import active
+from kpd.model.tools import active, lost
 from kpd.operations.comparisons import CompareTools, StopComparison
 from kpd.operations.operation import Refused
 from kpd.operations.runs import StopRun
@@ -65,6 +65,10 @@ def _chosen(state: State, task: str, named: str) -> tuple[str, ...]:
     found = [_usable(of_task, task, name) for name in names]
     if len({one.tool for one in found}) < len(found):
         raise Refused(f"{refs(found)}: a session has one version of a tool", "name each tool once")
+    chosen = {one.tool for one in found}
+    for one in found:
+        if without := lost(one, chosen, of_task.tools):
+            raise Refused(f"{one.shown} points at {', '.join(without)}", f"--with {','.join([*names, *without])}")
     return tuple(one.ref for one in found)
 
 

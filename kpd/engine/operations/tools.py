@@ -27,17 +27,19 @@ async def qualify_tool(engine: Engine, op: QualifyTool, target: ToolVersion, by:
 
 
 def quarantine_tool(engine: Engine, op: QuarantineTool, target: Versions, by: str) -> dict[str, Any]:
+    before = _given(engine, target)
     for one in target:
         if one.stopped != "quarantined":
             engine.journal.emit(e.ToolQuarantined(one.tool, one.version, visible(op.why).strip(), by))
-    return _left(engine, target)
+    return _left(engine, target, before)
 
 
 def retire_tool(engine: Engine, op: RetireTool, target: Versions, by: str) -> dict[str, Any]:
+    before = _given(engine, target)
     for one in target:
         if one.stopped != "retired":
             engine.journal.emit(e.ToolRetired(one.tool, one.version, by))
-    return _left(engine, target)
+    return _left(engine, target, before)
 
 
 def restore_tool(engine: Engine, op: RestoreTool, target: ToolVersion, by: str) -> dict[str, Any]:
@@ -58,10 +60,19 @@ async def import_tool(engine: Engine, op: ImportTool, target: None, by: str) -> 
     return {"tool": found.shown, **await _checked(engine, found, by)}
 
 
-def _left(engine: Engine, stopped: Versions) -> dict[str, Any]:
-    """Say which version of a tool sessions get after some of them were stopped; empty for none."""
-    still = active(engine.journal.state.tools, stopped[0].task)
-    return {"active": next((one.shown for one in still if one.tool == stopped[0].tool), "")}
+def _given(engine: Engine, versions: Versions) -> dict[str, ToolVersion]:
+    """Return what sessions of the task of these versions get, by name."""
+    return {one.tool: one for one in active(engine.journal.state.tools, versions[0].task)}
+
+
+def _left(engine: Engine, stopped: Versions, before: dict[str, ToolVersion]) -> dict[str, Any]:
+    """Say which version of a tool sessions get after some of them were stopped; empty for none.
+
+    `withheld` are the other tools that no session gets any more, because they point at it.
+    """
+    still, tool = _given(engine, stopped), stopped[0].tool
+    withheld = [one.shown for name, one in before.items() if name != tool and name not in still]
+    return {"active": still[tool].shown if tool in still else "", "withheld": withheld}
 
 
 def _read(folder: Path) -> tuple[dict[str, bytes], Manifest]:

@@ -11,4 +11,5 @@ def test_no_session_is_lost_none_is_billed_twice_and_nothing_is_left(daemon: Rea
     found = kill_often(daemon, workspace, 6)
     assert found.daemon_kills
     assert found.agent_kills
+    assert found.children, "the agent had processes of its own"
     assert (found.lost, found.orphans, found.double_bills, found.unbilled) == (0, 0, 0, 0)

@@ -15,18 +15,20 @@ from tests.support.daemon.real_daemon import RealDaemon, leftovers
 from tests.support.sessions.scripted import PROGRAM, agent, kernel
 
 SEED = 7
+CHILD = "sleep"
 LONGEST_S = 0.8
 """Seconds between the moment at which an agent is seen and a kill."""
-GRACE_S = 4.0
+GRACE_S = 30.0
 """Seconds in which everything has to end with its daemon."""
 
 
 @dataclass
 class Found:
-    """What was seen: `kills` of the daemon and of the agent, and what there must be none of."""
+    """What was seen: kills of the daemon and of the agent, which had `children`, and what there must be none of."""
 
     daemon_kills: int = 0
     agent_kills: int = 0
+    children: int = 0
     iterations: int = 0
     lost: int = 0
     orphans: int = 0
@@ -46,21 +48,37 @@ def agents_of(workspace: Workspace) -> list[psutil.Process]:
     return found
 
 
+def children_of(workspace: Workspace) -> list[psutil.Process]:
+    """The programs that the scripted agents have started, in sessions of their own."""
+    return [process for process in leftovers(workspace) if _name(process) == CHILD]
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return str(process.name())
+    except psutil.Error:
+        return ""
+
+
 def kill_often(daemon: RealDaemon, workspace: Workspace, kills: int) -> Found:
     """Run a task whose agent works in small steps; kill the one or the other at random moments."""
     chance, found = random.Random(SEED), Found()
-    work = [[["say", "x\n"], ["cost", 0.01], ["sleep", 0.1]] * 8, [["write", "kernel.c", kernel(4)]]]
+    begins = [["fork", 2], ["say", "x\n"]]
+    work = [begins, [["say", "x\n"], ["cost", 0.01], ["sleep", 0.1]] * 8, [["write", "kernel.c", kernel(4)]]]
     agent(workspace, [step for part in work for step in part], settings='limit = "20s"\nusd = 0.2')
     daemon.start()
     daemon.command("run", task="scale", agent="mine", iterations=10_000, patience=10_000, usd=1000.0)
     while found.daemon_kills + found.agent_kills < kills:
         daemon.until(lambda: _at_work(daemon, workspace), "an agent at work")
         time.sleep(chance.uniform(0.0, LONGEST_S))
+        children = children_of(workspace)
+        found.children += len(children)
         if chance.random() < 0.5:
             for process in agents_of(workspace):
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
             found.agent_kills += 1
+            found.orphans += _left(lambda old=children: [one for one in old if one.is_running()])
         else:
             daemon.kill()
             found.daemon_kills += 1
@@ -69,7 +87,7 @@ def kill_often(daemon: RealDaemon, workspace: Workspace, kills: int) -> Found:
             if daemon.query("status")["held"]:
                 daemon.command("resume")
     daemon.command("stop")
-    found.orphans += _left(lambda: agents_of(workspace))
+    found.orphans += _left(lambda: [*agents_of(workspace), *children_of(workspace)])
     return _accounts(daemon, found)
 
 

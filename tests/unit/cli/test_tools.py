@@ -7,7 +7,9 @@ import pytest
 
 from kpd.cli.main import main
 from kpd.model import events as e
+from kpd.model.kinds import Told
 from kpd.model.toolbox import OF_EVERY, ToolCheck
+from kpd.model.verdicts import Gain, Verdict
 from kpd.tools.files import keep, read_tool, shelf
 from tests.support.e2e.desk_place import Place
 from tests.support.tools.built import SKILL, as_bytes
@@ -75,4 +77,37 @@ def test_built_tools_are_listed_with_the_sessions_that_had_and_used_them(
     assert main([*own, "export", str(tmp_path / "out")]) == 0, "nothing of the first try is left"
     assert read_tool(tmp_path / "out" / "loop-notes") == dict(sorted(files.items()))
     assert main([*own, "show", "lint"]) == 64
+    place.store.close()
+
+
+def test_a_tool_whose_attempts_rank_lower_is_suggested_for_retirement_with_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Place(tmp_path / "w")
+    (place.workspace.root / "tasks").mkdir()
+    version = keep(place.workspace, "loop-notes", as_bytes(SKILL))
+    checks = tuple(ToolCheck(name, True) for name in sorted({*OF_EVERY, "skill"}))
+    facts: list[e.Fact] = [
+        e.ToolBuilt("loop-notes", version, "scale", {}, "loops", skill=True),
+        e.ToolChecked("loop-notes", version, checks),
+    ]
+    for number in range(3, 13):
+        at, having = ("r1", number), number % 2
+        facts += [e.IterationStarted(*at, "mine", 1), e.SessionOpened(*at, f"r1.{number}", ("mine",), 60.0)]
+        facts += [e.ToolsGiven(*at, f"r1.{number}", (f"loop-notes@{version}",))] if having else []
+        gain = 1.0 + 0.1 * number if having else 9.0 + 0.1 * number
+        verdict = Verdict("same", Gain(gain, gain, gain), 7, False, "same", 1.0)
+        facts += [e.Judged(*at, 0.1, 0.1, verdict), e.IterationEnded(*at, "rejected", Told("slower"))]
+    own = ["-w", str(place.workspace.root), "tools", "show", "loop-notes"]
+    for fact in facts[:-2]:
+        place.journal.emit(fact)
+    assert main(own) == 0
+    assert "kpd tools retire" not in capsys.readouterr().out, "four attempts without it are too few"
+    for fact in facts[-2:]:
+        place.journal.emit(fact)
+    assert main(own) == 0
+    told = capsys.readouterr().out
+    assert "with it   5 attempts, 0 accepted, median gain 1.7 % of 5 measured" in told
+    assert "without   5 attempts, 0 accepted, median gain 9.8 % of 5 measured" in told
+    assert f"kpd tools retire loop-notes@{version[:12]}" in told and "% of cases" in told
     place.store.close()

@@ -8,7 +8,7 @@ from kpd.model import events as e
 from kpd.model.fold import fold_all
 from kpd.model.state import State
 from kpd.model.toolbox import OF_EVERY, OF_SERVERS, ToolCheck
-from kpd.model.tools import active, still_active
+from kpd.model.tools import active, lost, still_active
 
 SERVER = tuple(ToolCheck(name, True) for name in sorted(OF_EVERY | OF_SERVERS))
 AT = ("lint", "aa")
@@ -76,3 +76,31 @@ def test_what_never_passed_is_restored_to_what_it_was() -> None:
 
 def test_the_same_content_again_is_the_same_version() -> None:
     assert state_of(built(), passed(), built()).tools["lint@aa"].state == "qualified"
+
+
+NOTES = e.ToolBuilt("notes", "cc", "scale", {"SKILL.md": "00"}, skill=True, points=("lint", "loop", "notes"))
+NOTES_PASSED = e.ToolChecked("notes", "cc", tuple(ToolCheck(name, True) for name in (*sorted(OF_EVERY), "skill")))
+STOPPED, RETIRED = e.ToolQuarantined(*AT, "it hangs"), e.ToolRetired(*AT)
+
+
+@pytest.mark.parametrize("stop", [STOPPED, RETIRED])
+def test_what_points_at_a_tool_that_is_stopped_goes_with_it_and_comes_back_with_it(stop: e.Fact) -> None:
+    both = (built(), passed(), NOTES, NOTES_PASSED)
+    given = ["lint@aa", "notes@cc"]
+    assert refs(state_of(*both)) == given
+    stopped = state_of(*both, stop)
+    assert refs(stopped) == [] and stopped.tools["notes@cc"].state == "qualified"
+    assert lost(stopped.tools["notes@cc"], (), stopped.tools) == ("lint",), "nobody has built a tool `loop`"
+    assert still_active(given, stopped.tools) == (), "a session that has both loses both"
+    assert refs(state_of(*both, stop, e.ToolRestored(*AT))) == given
+    assert refs(state_of(NOTES, NOTES_PASSED)) == ["notes@cc"], "before there was a tool of that name"
+
+
+def test_a_chain_of_pointers_falls_whole_and_an_older_version_that_points_at_nothing_stays() -> None:
+    chain = e.ToolBuilt("guide", "dd", "scale", {}, skill=True, points=("notes",))
+    older = e.ToolBuilt("guide", "ee", "scale", {}, skill=True)
+    facts = (built(), passed(), NOTES, NOTES_PASSED, chain, e.ToolChecked("guide", "dd", NOTES_PASSED.checks))
+    assert refs(state_of(*facts, STOPPED)) == []
+    first = (older, e.ToolChecked("guide", "ee", NOTES_PASSED.checks))
+    assert refs(state_of(*first, *facts)) == ["guide@dd", "lint@aa", "notes@cc"]
+    assert refs(state_of(*first, *facts, STOPPED)) == ["guide@ee"]

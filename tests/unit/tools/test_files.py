@@ -8,7 +8,7 @@ import pytest
 from kpd.model.toolbox import ToolVersion
 from kpd.tools import files as f
 from kpd.tools.files import BadTool, keep, kept, read_tool, shelf, version_of
-from kpd.tools.manifest import command, read_manifest, skill_trouble
+from kpd.tools.manifest import command, points, read_manifest, skill_trouble
 from kpd.tools.qualify import read_built
 from kpd.workspace.paths import Workspace
 from tests.support.tools.built import SKILL, as_bytes, server_tool
@@ -123,3 +123,17 @@ def test_a_command_finds_the_tools_own_files_and_kpds_python() -> None:
 )
 def test_a_skill_says_something(text: str, fine: bool) -> None:
     assert (skill_trouble({"SKILL.md": text.encode()}) == "") is fine
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("call `word-count` or read it", ("word-count",)),
+        ("mcp__loop-lint__find, then session/tools/trace/SKILL.md", ("loop-lint", "trace")),
+        ("as in lint@3f2a91c07b44", ("lint",)),
+        ("word-count counts, my-tools/xy, `a b`, `kpd`, `X`, mail@example", ("xy",)),
+    ],
+)
+def test_what_the_words_of_a_tool_point_at(words: str, names: tuple[str, ...]) -> None:
+    assert points({"SKILL.md": words.encode()}) == names
+    assert points({"tool.toml": words.encode(), "SKILL.md": b"\xff", "server.py": b"`other`"}) == names
