@@ -3,18 +3,18 @@
 import dataclasses
 import math
 import re
-import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, Union
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import tomli
 
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.run_files import NotRegularFile, read_plain
+from kpd.workspace.type_words import base_of, choices_of, in_words, is_needed, to_give, wanted
 
 T = TypeVar("T")
 Keys = tuple[str, ...]
@@ -113,7 +113,7 @@ class Document:
         return ConfigError(self.path, self.line(*keys), message, remedy)
 
     def _value(self, value: Any, kind: Any, keys: Keys) -> Any:
-        base = _base(kind)
+        base = base_of(kind)
         if dataclasses.is_dataclass(base) and isinstance(base, type):
             return self._dataclass(value, base, keys)
         if typing.get_origin(base) is dict and isinstance(value, dict):
@@ -124,20 +124,22 @@ class Document:
         try:
             return msgspec.convert(value, type=kind)
         except msgspec.ValidationError as err:
-            message = f"{_name(keys)} must be {wanted(kind)}, not {_found(value)}"
-            raise self.error(message, nearest(value, _choices(kind)), *keys) from err
+            message = f"{_name(keys)} must be {wanted(kind)}, not {in_words(value)}"
+            raise self.error(message, nearest(value, choices_of(kind)), *keys) from err
 
     def _dataclass(self, value: Any, kind: type, keys: Keys) -> Any:
         if not isinstance(value, dict):
-            raise self.error(f"{_name(keys)} must be a table, not {_found(value)}", f"write [{'.'.join(keys)}]", *keys)
+            raise self.error(
+                f"{_name(keys)} must be a table, not {in_words(value)}", f"write [{'.'.join(keys)}]", *keys
+            )
         hints = typing.get_type_hints(kind, include_extras=True)
         fields = {field.name: field for field in dataclasses.fields(kind)}
         for key in value:
             if key not in fields:
                 raise self.unknown(key, isinstance(value[key], dict), fields, *keys)
         for key, field in fields.items():
-            if _needed(field) and key not in value:
-                raise self.error(f"{_name((*keys, key))} is missing", _to_give((*keys, key), hints[key]), *keys)
+            if is_needed(field) and key not in value:
+                raise self.error(f"{_name((*keys, key))} is missing", to_give((*keys, key), hints[key]), *keys)
         return kind(**{key: self._value(item, hints[key], (*keys, key)) for key, item in value.items()})
 
 
@@ -154,14 +156,14 @@ def misfit(given: Mapping[str, Any], kind: type) -> str:
             msgspec.convert(value, type=hints[name])
         except msgspec.ValidationError:
             place, kind, given_one = _deepest(name, value, hints[name])
-            return f"{place} must be {wanted(kind)}, not {_found(given_one)[:MOST_FOUND]}"
-    missing = [field.name for field in dataclasses.fields(kind) if _needed(field) and field.name not in given]
+            return f"{place} must be {wanted(kind)}, not {in_words(given_one)[:MOST_FOUND]}"
+    missing = [field.name for field in dataclasses.fields(kind) if is_needed(field) and field.name not in given]
     return f"{missing[0]} is missing" if missing else ""
 
 
 def _deepest(place: str, value: Any, kind: Any) -> tuple[str, Any, Any]:
     """Find the value that does not fit, in a table its first such entry. Return its place, wanted type and value."""
-    base = _base(kind)
+    base = base_of(kind)
     if isinstance(value, dict) and typing.get_origin(base) in (dict, Mapping):
         of = typing.get_args(base)[1]
         for key, one in value.items():
@@ -225,84 +227,6 @@ def _paths(table: dict[str, Any]) -> Iterator[Keys]:
         yield (key,)
         if isinstance(value, dict):
             yield from ((key, *rest) for rest in _paths(value))
-
-
-def _base(kind: Any) -> Any:
-    """Return `kind` without Annotated and without an optional None."""
-    if typing.get_origin(kind) is Annotated:
-        return _base(typing.get_args(kind)[0])
-    if typing.get_origin(kind) in (Union, types.UnionType):
-        options = [option for option in typing.get_args(kind) if option is not type(None)]
-        return _base(options[0]) if len(options) == 1 else kind
-    return kind
-
-
-def _choices(kind: Any) -> tuple[str, ...]:
-    base = _base(kind)
-    return typing.get_args(base) if typing.get_origin(base) is Literal else ()
-
-
-_WORDS: dict[Any, str] = {
-    int: "an integer",
-    float: "a number",
-    str: "a string",
-    bool: "true or false",
-    list: "a list",
-    dict: "a table",
-}
-
-
-def wanted(kind: Any) -> str:
-    """Describe, in words, the values that this type allows: `an integer, at least 1`."""
-    if choices := _choices(kind):
-        return " or ".join(f'"{choice}"' for choice in choices)
-    base = _base(kind)
-    if typing.get_origin(base) in (Union, types.UnionType):
-        return " or ".join(wanted(option) for option in typing.get_args(base))
-    if dataclasses.is_dataclass(base):
-        return f"a table of {', '.join(field.name for field in dataclasses.fields(base))}"
-    word = _WORDS.get(typing.get_origin(base) or base, "another value")
-    if typing.get_origin(base) is tuple:
-        word = f"a list in which each is {wanted(typing.get_args(base)[0])}"
-    return word + _limits(kind)
-
-
-def _to_give(keys: Keys, kind: Any) -> str:
-    """Describe, in words, what to write for a missing key."""
-    base = _base(kind)
-    if not dataclasses.is_dataclass(base):
-        return f"give {wanted(kind)}"
-    needed = [field.name for field in dataclasses.fields(base) if _needed(field)]
-    return f"write a table [{'.'.join(keys)}]" + (f" with {', '.join(needed)}" if needed else "")
-
-
-def _needed(field: "dataclasses.Field[Any]") -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def _limits(kind: Any) -> str:
-    if typing.get_origin(kind) is not Annotated:
-        return next((_limits(part) for part in typing.get_args(kind) if typing.get_origin(part) is Annotated), "")
-    meta = typing.get_args(kind)[1]
-    signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    bounds = [f"{word} {getattr(meta, name)}" for name, word in signs.items() if getattr(meta, name) is not None]
-    filled = ["not empty"] if meta.min_length else []
-    return ", " + " and ".join(bounds + filled)
-
-
-def _found(value: Any) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return str(value)
-        case str():
-            return f'"{value[:40]}"' if value else "an empty string"
-        case list():
-            return f"[{', '.join(map(_found, value[:3]))}{', …' if len(value) > 3 else ''}]"
-    return _WORDS.get(type(value), "a date or time")
 
 
 def _name(keys: Keys) -> str:

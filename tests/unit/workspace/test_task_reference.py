@@ -9,7 +9,8 @@ import pytest
 import tomli
 
 from kpd.workspace.specs import TaskFile
-from kpd.workspace.strict import Document, wanted
+from kpd.workspace.strict import Document
+from kpd.workspace.type_words import wanted
 
 PAGE = Path(__file__).parents[3] / "docs" / "tasks.md"
 ROW = re.compile(r"^\| `(?P<key>\w+)` \| (?P<type>[^|]+) \| (?P<default>[^|]+) \| (?P<meaning>[^|]+) \|$", re.MULTILINE)
