@@ -5,7 +5,6 @@ import math
 from typing import Any, NoReturn
 
 from kpd.cli.exit_codes import CliError
-from kpd.workspace.durations import duration
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,6 +45,8 @@ def add_timeout(parser: argparse.ArgumentParser) -> None:
 
 def limit(text: str) -> float:
     """Parse a duration, and return its seconds. Raises ArgumentTypeError."""
+    from kpd.workspace.durations import duration  # --help needs nothing of the workspace
+
     try:
         return duration(text)
     except ValueError as err:

@@ -181,7 +181,8 @@ async def test_a_switch_that_was_killed_is_started_again_for_a_build_and_outlive
     async with place_at(project, tmp_path) as place, place.changing("to see") as change:
         await change.put("src/kernel.c", FASTER)
         for process in switches(tmp_path):
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         building = asyncio.create_task(change.build())
         await until((root / "target" / "pid").exists)
         far = PlaceFolder(tmp_path / "places", root)
