@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from kpd.cli import labels
+from kpd.cli.report_cases import table_of_cases
 from kpd.cli.terminal_text import line, paint, table, wrapped
 from kpd.model.hosts import Confinement
 from kpd.model.metrics import describe, parted
 from kpd.model.missing import missing_by_reason
-from kpd.model.profiles import ESTIMATED, MANY_CASES
+from kpd.model.profiles import ESTIMATED
 from kpd.model.spending import dollars
-from kpd.model.verdicts import Gain, ratio_of
 from kpd.profile.changes import changes
 from kpd.text import numbers
 from kpd.text.confinement import lacks, means
 from kpd.text.endings import TURN_ENDS
-from kpd.text.gains import brief, cell, times
+from kpd.text.gains import brief
 from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED
 
 Answer = dict[str, Any]
@@ -24,8 +24,6 @@ LABEL = 12  # cells of the left column
 MOST_MOVED = 12
 MOST_ADVICE = 8
 SHORT_ADVICE = 160  # characters of a piece, then to the end of the sentence: the rest is general explanation
-ON_CPU = ("CASE", "µs", "INCUMBENT µs", "SPEED-UP", "ROOFLINE µs", "OF ROOFLINE")
-ON_GPU = ("CASE", "EVENT µs", "DEVICE µs", "LAUNCH", "WARM µs", "INCUMBENT", "SPEED-UP", "ROOF")
 SEVERITIES = {"high": "‼", "medium": "!", "low": "·"}
 
 
@@ -36,7 +34,7 @@ def report(shown: Answer, limit: int | None, colour: bool) -> list[str]:
     """
     sections = (
         _head(shown, limit, colour),
-        _cases(shown["detail"], limit),
+        table_of_cases(shown["detail"], limit),
         _findings(shown["detail"], limit),
         _advice(shown["detail"], limit),
         _moved(shown, limit),
@@ -188,48 +186,6 @@ def _expected(shown: Answer) -> str:
     went = "up" if after > before else "down" if after < before else "nowhere"
     held = "as expected" if went == expected["direction"] else "not as expected"
     return f"{text}: it went {went}, {numbers.number(before)} → {numbers.number(after)}, {held}"
-
-
-def _cases(detail: Answer, limit: int | None) -> Iterator[str]:
-    """Yield a table with a row per case; on a GPU with the time as launched and the time on the device."""
-    cases = detail["timed"]["cases"] if detail["timed"] else []
-    if not cases:
-        return
-    if len(cases) > MANY_CASES:
-        cases = sorted(cases, key=lambda case: float(case["gain_pct"]))
-    on_gpu = any(case["device_us"] is not None for case in cases)
-    head = ON_GPU if on_gpu else ON_CPU
-    rows = [(_on_gpu if on_gpu else _on_cpu)(case) for case in cases]
-    yield from table(head, rows, limit, right=" ".join(title.replace(" ", "_") for title in head[1:]))
-
-
-def _on_cpu(case: Answer) -> tuple[str, ...]:
-    times = numbers.number(case["candidate_us"]), numbers.number(case["incumbent_us"])
-    return (case["case"], *times, _gain(case), numbers.number(case["roofline_us"]), _of_roofline(case))
-
-
-def _on_gpu(case: Answer) -> tuple[str, ...]:
-    event, device, warm, before = (
-        numbers.number(case[name]) for name in ("candidate_us", "device_us", "warm_us", "incumbent_us")
-    )
-    return case["case"], event, device, _launching(case), warm, before, _gain(case), _of_roofline(case)
-
-
-def _launching(case: Answer) -> str:
-    if case["device_us"] is None or not case["candidate_us"]:
-        return ""
-    return f"{100 * max(0.0, 1 - case['device_us'] / case['candidate_us']):.0f} %"
-
-
-def _gain(case: Answer) -> str:
-    if case["low_pct"] is None:
-        return times(ratio_of(case["gain_pct"]))
-    return cell(Gain(case["gain_pct"], case["low_pct"], case["high_pct"]))
-
-
-def _of_roofline(case: Answer) -> str:
-    floor = case["roofline_us"]
-    return f"{100 * floor / case['candidate_us']:.0f} %" if floor else ""
 
 
 def _findings(detail: Answer, limit: int | None) -> Iterator[str]:

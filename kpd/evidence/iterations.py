@@ -170,7 +170,9 @@ class Derivation:
         if self.is_baseline:
             return f"{text}: the machine's noise"
         old = " by an older kpd's rule" if verdict.fewest < FEWEST_WON else ""
-        return f"{text}: accepted{old}" if verdict.accepted else text
+        if self.began.confirming:
+            return f"{text}, against the baseline"
+        return f"{text}: {'accepted' if self.found.accepted else 'won'}{old}" if verdict.accepted else text
 
     def _final(self) -> HeldOutResult | None:
         raw = self.bundle.files.get(iteration_file(self.began.iteration, FINAL))
