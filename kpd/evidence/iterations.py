@@ -40,14 +40,14 @@ class _Broken(Exception):
 class Terms:
     """What applied when an iteration was judged.
 
-    `worst_case` and `direction` are the task's; `least_pct` is the run's least gain at that time. `accepted` are the
-    iterations that were the incumbent before it began.
+    `worst_case` and `direction` are the task's; `least_pct` is the run's least gain at that time. `against` is
+    the iteration that it had to be measured against: the incumbent then, or the baseline.
     """
 
     least_pct: float
     worst_case: float
     direction: Direction
-    accepted: frozenset[int]
+    against: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,9 @@ class Derivation:
             yield VerifiedLine(False, self.about, str(err))
 
     def _parent(self) -> str:
-        if not self.is_baseline and self.began.parent not in self.terms.accepted:
-            raise _Broken(f"it was measured against iteration {self.began.parent}, which was never the incumbent")
+        if self.began.parent != self.terms.against:
+            said = f"it was measured against iteration {self.began.parent}"
+            raise _Broken(f"{said}, and the incumbent was {self.terms.against}")
         return ""
 
     def _candidate(self) -> str:

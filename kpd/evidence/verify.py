@@ -82,9 +82,8 @@ class _Log:
     of: dict[int, list[e.Event]] = field(default_factory=lambda: defaultdict(list))
     pinned: e.TaskPinned | None = None
     least: dict[int, float] = field(default_factory=dict)
-    accepted: dict[int, frozenset[int]] = field(default_factory=dict)
-    """The iterations that were accepted before each one began."""
-    _ever: frozenset[int] = frozenset()
+    against: dict[int, int] = field(default_factory=dict)
+    """What each iteration had to be measured against."""
     _at: float = 0.0
 
     @property
@@ -149,15 +148,20 @@ class _Log:
         fact = event.fact
         if isinstance(fact, e.IterationStarted):
             self.began.setdefault(fact.iteration, fact)
-            self.accepted.setdefault(fact.iteration, self._ever)
+            self.against.setdefault(fact.iteration, self._against(fact))
         if isinstance(fact, e.TaskPinned):
             self.pinned = fact
         if isinstance(fact, e.IterationFact):
             self.of[fact.iteration].append(event)
-        if isinstance(fact, e.Accepted):
-            self._ever |= {fact.iteration}
         if isinstance(fact, e.Judged) and (run := self.state.runs.get(fact.run)) is not None:
             self.least[fact.iteration] = run.budget.min_gain_pct
+
+    def _against(self, began: e.IterationStarted) -> int:
+        """Return the incumbent; the iteration itself where there is none, and the baseline for a contest against it."""
+        run = self.state.runs.get(self.id)
+        if run is None or run.incumbent is None:
+            return began.iteration
+        return run.baseline.number if began.confirming and run.baseline is not None else run.incumbent
 
 
 def _task(log: _Log) -> Iterator[VerifiedLine]:
@@ -197,7 +201,7 @@ def _results(log: _Log) -> Iterator[VerifiedLine]:
     worst_case, direction = _terms(log)
     holds = True
     for number, began in sorted(log.began.items()):
-        terms = Terms(log.least.get(number, 0.0), worst_case, direction, log.accepted[number])
+        terms = Terms(log.least.get(number, 0.0), worst_case, direction, log.against[number])
         for line in Derivation(log.bundle, began, detail(log.of[number]), terms).lines():
             holds = holds and line.holds
             yield line

@@ -174,11 +174,14 @@ def test_an_acceptance_that_nothing_says_is_found() -> None:
     assert any(found.startswith(said) for found in wrong(events_with(harder)))
 
 
-def test_a_parent_that_was_never_the_incumbent_is_found() -> None:
-    def other(fact: e.Fact) -> e.Fact:
-        return replace(fact, parent=7) if isinstance(fact, e.IterationStarted) and fact.iteration == 2 else fact
+@pytest.mark.parametrize("parent", [0, 2, 7])
+def test_another_parent_than_the_incumbent_is_found(parent: int) -> None:
+    """Also itself, as if it were the baseline."""
 
-    assert any("against iteration 7, which was never the incumbent" in said for said in wrong(events_with(other)))
+    def other(fact: e.Fact) -> e.Fact:
+        return replace(fact, parent=parent) if isinstance(fact, e.IterationStarted) and fact.iteration == 2 else fact
+
+    assert f"r1.2 it was measured against iteration {parent}, and the incumbent was 1" in wrong(events_with(other))
 
 
 def test_an_accepted_iteration_without_a_verdict_is_found() -> None:
