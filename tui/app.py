@@ -211,7 +211,9 @@ class KpdApp(App[int]):
         action = BY_ID[id]
         if (why := reason(action, self.view)) != "":
             self.say(f"{action.label}: {why}", good=False)
-            if action.reads:
+            if action.id == "steer" and commands.may_run_with_note(self.view):
+                commands.run_with_note(self)
+            elif action.reads:
                 opening.refuse(self, action.label.capitalize(), why)
             return
         if self.view.said is not None:
@@ -232,7 +234,7 @@ class KpdApp(App[int]):
     # ── where the operator goes ───────────────────────────────────────────────────────────────────────────────────
 
     def on_tree_moved(self, message: Tree.Moved) -> None:
-        following = message.place == newest(self.view.state) and message.place.iteration is not None
+        following = message.place == newest(self.view.state, self.view.followed) and message.place.iteration is not None
         self.change(at=message.place, following=following, said=None)
 
     def on_tree_folded(self, message: Tree.Folded) -> None:
@@ -280,6 +282,7 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
     "palette": navigation.palette,
     "help": navigation.help,
     "detach": lambda app: app.exit(0),
+    "run": commands.new_run,
     "steer": commands.steer,
     "rollback": commands.rollback,
     "skill": commands.skill,

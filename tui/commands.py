@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 from kpd.model.run import RuleSetting
 from kpd.operations.iterations import RollBack
 from kpd.operations.operation import Operation
-from kpd.operations.runs import SetRule, SteerRun
+from kpd.operations.runs import QueueRun, SetRule, SteerRun
 from kpd.subscription import DaemonError
 from tui import opening
-from tui.actions import confirm
-from tui.actions.action import Action, no_link
+from tui.actions import confirm, forms
+from tui.actions.action import Action, no_link, reason
 from tui.actions.table import BY_ID
 from tui.format.text import clean
 from tui.model.answers import Diff, Problem
@@ -80,7 +80,10 @@ async def refusal(app: "KpdApp", action: Action, op: Operation[Any]) -> str:
     if action.answer is not None:
         app.show_said(action.answer(result))
         return ""
-    app.say(op.told(result if isinstance(result, dict) else {}))
+    answer = result if isinstance(result, dict) else {}
+    app.say(op.told(answer))
+    if isinstance(op, QueueRun):
+        app.change(followed=str(answer.get("run", "")), following=True)
     return ""
 
 
@@ -116,6 +119,33 @@ def _refusal(action: Action, err: DaemonError) -> str:
 
 
 # ── acts that are more than a command ─────────────────────────────────────────────────────────────────────────────
+
+
+def new_run(app: "KpdApp") -> None:
+    _new_run(app, FormScreen(forms.run(app.view)))
+
+
+def may_run_with_note(view: View) -> bool:
+    """Return whether a note that comes too late for the selected run can be given to a new one."""
+    return view.run is not None and view.run.over and not reason(BY_ID["run"], view)
+
+
+def run_with_note(app: "KpdApp") -> None:
+    """Offer a new run that begins with the note for which the selected one has no use any more."""
+    _new_run(app, FormScreen(forms.run_with_note(app.view)))
+
+
+def _new_run(app: "KpdApp", screen: FormScreen) -> None:
+    action, op = BY_ID["run"], _picked(BY_ID["run"], app.view)
+
+    async def send(changes: dict[str, Any]) -> str:
+        terms = {name: value for name, value in changes.items() if name != "note"}
+        why = await refusal(app, action, QueueRun(**{**op.args(), **terms}))
+        if not why and "note" in changes and app.view.followed:
+            await refusal(app, BY_ID["steer"], SteerRun(run=app.view.followed, text=changes["note"]))
+        return why
+
+    opening.ask(app, screen, send)
 
 
 def rollback(app: "KpdApp") -> None:

@@ -32,7 +32,7 @@ def previous_tab(app: "KpdApp") -> None:
 
 
 def follow(app: "KpdApp") -> None:
-    app.change(following=True)
+    app.change(following=True, followed="")
 
 
 def mark(app: "KpdApp") -> None:

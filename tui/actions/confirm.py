@@ -78,17 +78,6 @@ def gate(view: View) -> Confirmation | None:
     return Confirmation(f"Switch the review gate of {run.id} off?", (text,), "switch it off")
 
 
-def run(view: View) -> Confirmation:
-    begun = ", ".join(one.id for one in view.state.begun)
-    under_way = f"; under way: {begun}" if begun else ""
-    if view.state.held:
-        waits = f"The queue is held: it begins once somebody has released it{under_way}."
-    else:
-        waits = f"It begins as soon as a device that fits is free{under_way}." if begun else "It begins at once."
-    rest = "Agent, host and budget come from config.toml and its task.toml."
-    return Confirmation(f"Queue a run of {clean(view.at.task)}?", (waits, rest), "queue the run")
-
-
 def accept(view: View) -> Confirmation:
     it, run = view.iteration, view.run
     assert it is not None

@@ -15,7 +15,8 @@ Kind = Literal["count", "number", "text"]
 class Field:
     """A field of a form: `name` is the command's argument, `value` the present value, `least` the smallest number.
 
-    An entry that was emptied becomes `none`; where that is None, an empty entry changes nothing.
+    An entry that was emptied becomes `none`; where that is None, an empty entry changes nothing. One that is `long` has
+    no hint, and all the room of the line.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Field:
     kind: Kind = "text"
     least: float = 0
     none: int | str | None = None
+    long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,44 @@ def _value(field: Field, text: str) -> int | float | str:
     return value
 
 
+def run(view: View) -> Form:
+    """Return the form of a new run of the selected task. Whatever is left empty is as config.toml and task.toml say."""
+    return _run(view, "")
+
+
+def run_with_note(view: View) -> Form:
+    """Return the same form for the note that an ended run cannot be given any more; the note comes first."""
+    assert view.run is not None
+    return _run(view, f"{view.run.id} has ended: a new run can have your note.")
+
+
+def _run(view: View, why: str) -> Form:
+    begun = ", ".join(one.id for one in view.state.begun)
+    under_way = f"; under way: {begun}" if begun else ""
+    if view.state.held:
+        waits = f"The queue is held: it begins once somebody has released it{under_way}."
+    else:
+        waits = f"It begins as soon as a device that fits is free{under_way}." if begun else "It begins at once."
+    rest = "What you leave empty is as task.toml and config.toml say."
+    agents = _agents(view) or "such as sweep"
+    hosts = ", ".join(clean(name) for name in view.state.hosts) or "one of config.toml"
+    note = Field("note", "note", "", "", none=None, long=True)
+    terms = (
+        Field("agent", "agent", "", agents),
+        Field("host", "host", "", hosts),
+        Field("iterations", "iterations", "", "attempts, without the baseline", "count", 1),
+        Field("usd", "dollars", "", "for calls to models", "number"),
+        Field("hours", "hours", "", "from when it begins", "number"),
+    )
+    fields = (note, *terms) if why else (*terms, note)
+    text = tuple(part for part in (why, f"{waits} {rest}") if part)
+    return Form(f"New run of {clean(view.at.task)}", text, fields, "queue the run")
+
+
+def _agents(view: View) -> str:
+    return ", ".join(clean(name) for name in sorted({name for one in view.state.runs.values() for name in one.agents}))
+
+
 def budget(view: View) -> Form:
     run = view.run
     assert run is not None
@@ -84,11 +124,10 @@ def budget(view: View) -> Form:
 def agent(view: View) -> Form:
     run = view.run
     assert run is not None
-    seen = sorted({name for one in view.state.runs.values() for name in one.agents})
     fields = (
         Field("agent", "agent", clean(run.agent), "several take turns: claude,sweep"),
         Field("model", "model", clean(run.model), "empty: that of config.toml", none=""),
     )
-    runs = f"Agents in this workspace's runs: {', '.join(map(clean, seen))}."
+    runs = f"Agents in this workspace's runs: {_agents(view)}."
     text = "The next iteration is theirs; one under way is finished as it began."
     return Form(f"Who proposes for {run.id}", (text, runs), fields, "change it")

@@ -23,7 +23,6 @@ def key(view: View, id: str) -> str:
 
 
 ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
-    "run": confirm.run,
     "skip": confirm.skip,
     "stop": confirm.stop,
     "review": confirm.gate,
@@ -38,7 +37,7 @@ ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
 """The question before an operation, by the id of its key."""
 TYPES = ("steer", "edit")
 """Operations with a dialog of their own, or an editor."""
-FORMS = {"budget": forms.budget, "agent": forms.agent}
+FORMS = {"run": forms.run, "budget": forms.budget, "agent": forms.agent}
 ANSWERS: Mapping[str, Callable[[Any], StatusMessage]] = {
     "profile": answers.profiled,
     "check_hosts": answers.hosts_now,

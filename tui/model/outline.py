@@ -177,9 +177,14 @@ def outline(
     return Outline(rows, Index(rows), matching, total)
 
 
-def newest(state: State) -> TreePosition:
-    """Return the place of the newest iteration: of the newest run that has begun, else of the newest run."""
-    run = state.active or next(reversed(state.runs.values()), None)
+def newest(state: State, followed: str = "") -> TreePosition:
+    """Return the place of the newest iteration: of the newest run that has begun, else of the newest run.
+
+    A run that is `followed` goes before these until it has ended and another one has begun.
+    """
+    run = state.runs.get(followed)
+    if run is None or (run.over and state.active is not None):
+        run = state.active or next(reversed(state.runs.values()), None)
     if run is None:
         return TreePosition(min(state.tasks, default=""))
     return TreePosition(run.task, run.id, run.iterations[-1].number if run.iterations else None)

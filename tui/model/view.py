@@ -31,7 +31,8 @@ class StatusMessage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """Everything that the screen shows. `at` is the selected place; while `following` it moves to the newest iteration.
+    """Everything that the screen shows. `at` is the selected place; while `following` it moves to the newest iteration,
+    of the run `followed` until that has ended.
 
     `host` is the name of the chosen host. `elsewhere` is the machine that the workspace is on, if it is not this one.
     `keys` holds the keys that the operator has set for actions, by the action's id. `mark` is the iteration that the
@@ -50,6 +51,7 @@ class View:
     outline: Outline = field(default_factory=Outline)
     at: TreePosition = field(default_factory=TreePosition)
     following: bool = True
+    followed: str = ""
     tab: Tab = "overview"
     host: str = ""
     shown: LoadedDetails = field(default_factory=LoadedDetails)

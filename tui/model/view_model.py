@@ -76,7 +76,7 @@ class ViewModel:
         view = replace(before, **fields)
         at = view.at
         if view.following or not exists(view.state, at):
-            at = newest(view.state)
+            at = newest(view.state, view.followed)
         view = self._outlined(before, replace(view, at=at))
         if view.mark is not None and not exists(view.state, view.mark):
             view = replace(view, mark=None, against="parent" if view.against == "mark" else view.against)

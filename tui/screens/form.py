@@ -35,8 +35,11 @@ class FormScreen(Dialog[dict[str, Any]]):
         for field, value in zip(self.form.fields, self.entries, strict=True):
             with Horizontal(classes="field"):
                 yield Label(field.label, markup=False)
-                yield TextEntry("", value)
-                yield Label(clean(field.hint), markup=False, classes="hint")
+                entry = TextEntry("What the agent should know or try" if field.long else "", value)
+                entry.set_class(field.long, "long")
+                yield entry
+                if not field.long:
+                    yield Label(clean(field.hint), markup=False, classes="hint")
 
     def tell(self, trouble: str) -> None:
         """Show what went wrong, below the text of the form and apart from its fields."""

@@ -18,7 +18,9 @@ from tui.actions.table import ACTIONS
 from tui.app import KpdApp
 
 BOUND = [key for action in ACTIONS for key in action.keys.split(",") if key != "escape"]
-REFUSED_WHEN_ENDED = [action for action in ACTIONS if action.reads and reason(action, view_of(logs.ended()))]
+ENDED = [action for action in ACTIONS if action.reads and reason(action, view_of(logs.ended()))]
+REFUSED_WHEN_ENDED = [action for action in ENDED if action.id != "steer"]
+"""But for steering, which offers a new run then."""
 
 
 def shown(app: KpdApp) -> tuple[Any, ...]:
@@ -62,7 +64,7 @@ def test_dialogs_are_opened_in_one_place_only() -> None:
 
 
 def test_what_reads_keys_can_be_refused_when_a_run_has_ended() -> None:
-    assert {"steer", "stop", "budget", "agent"} <= {action.id for action in REFUSED_WHEN_ENDED}
+    assert {"stop", "budget", "agent", "skip", "edit"} <= {action.id for action in REFUSED_WHEN_ENDED}
 
 
 @pytest.mark.parametrize("action", REFUSED_WHEN_ENDED, ids=lambda action: action.id)

@@ -41,8 +41,12 @@ PAUSED: list[tuple[list[str], Commands]] = [
     (["s", "up", "up", "ctrl+d", "escape"], [("steer", {"run": "r1", "text": "", "note": 1})]),
 ]
 IDLE: list[tuple[list[str], Commands]] = [
-    (["n", "y"], [("run", {"task": logs.TASK})]),
-    (["down", "n", "y"], [("run", {"task": "transpose_cpu"})]),
+    (["n", "enter"], [("run", {"task": logs.TASK})]),
+    (
+        ["n", "type:claude", "down", "type:local", "down", "type:3", "down", "type:2.5", "enter"],
+        [("run", {"task": logs.TASK, "agent": "claude", "host": "local", "iterations": 3, "usd": 2.5})],
+    ),
+    (["down", "n", "enter"], [("run", {"task": "transpose_cpu"})]),
 ]
 EDITED: list[tuple[list[str], Commands]] = [
     (["m", "type:by hand", "enter"], [("memo", {"iteration": "r1.6", "text": "by hand"})])
@@ -93,7 +97,7 @@ async def test_a_refusal_is_shown_with_its_remedy() -> None:
 
 
 async def test_what_was_done_is_said() -> None:
-    app, _ = await press(logs.no_runs(), "n", "y", on_command=lambda verb, args: {"run": "r7"})
+    app, _ = await press(logs.no_runs(), "n", "enter", on_command=lambda verb, args: {"run": "r7"})
     assert app.view.said is not None
     assert app.view.said.text == f"{logs.TASK} is queued as r7"
 

@@ -45,8 +45,8 @@ PAUSED: list[tuple[list[str], Commands]] = [
     (["s", "click:^d withdraw", "click:↑↓ choose a note", "click:esc close"], []),
 ]  # fmt: skip
 IDLE: list[tuple[list[str], Commands]] = [
-    (["n", "click:n or esc leave it"], []),
-    (["n", "click:y queue the run"], [("run", {"task": logs.TASK})]),
+    (["n", "click:esc leave it"], []),
+    (["n", "click:⏎ queue the run"], [("run", {"task": logs.TASK})]),
 ]
 UNKNOWN: list[tuple[list[str], Commands]] = [
     (["7", "T", "click:n or esc leave it"], []),
