@@ -11,7 +11,7 @@ from typing import Any
 from kpd.cli import labels
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK, USAGE, CliError
-from kpd.cli.log import run_of
+from kpd.cli.log import recorded, run_of
 from kpd.cli.terminal_text import narrate
 from kpd.model.codec import decode, encode
 from kpd.model.toolbox import ToolVersion
@@ -82,7 +82,8 @@ def _harnessgym(ws: Workspace, status: Mapping[str, Any], name: str, folder: Pat
     else:
         run = run_of(ws, status, name)
         card = status["tasks"].get(run.task, {})
-        files = exports.harnessgym(run, _tools(ws, run.task), labels.unit(card), card.get("direction", "lower"))
+        facts, tools = [event.fact for event in recorded(ws, name)], _tools(ws, run.task)
+        files = exports.harnessgym(run, facts, tools, labels.unit(card), card.get("direction", "lower"))
         if run.incumbent is not None:
             best = IterationFolder(ws.iteration_folder(run.task, run.id, run.incumbent)).read_candidate()
             write_tree(folder / "checkpoints" / "best", best)

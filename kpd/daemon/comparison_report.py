@@ -7,13 +7,13 @@ from statistics import median
 from typing import Literal
 
 from kpd.daemon.rank_test import SURE, Shift, rank_test, shift
-from kpd.daemon.tool_calls import LISTING
 from kpd.model.comparison import ToolComparison
 from kpd.model.events import Event, Proposed, SkillsRead, ToolCalled, ToolsGiven
 from kpd.model.headline import ALONE, headline
 from kpd.model.run import Run
 from kpd.model.side import Side, in_blocks
 from kpd.model.status import Ended
+from kpd.model.trials import LISTING
 from kpd.model.verdicts import Speedup
 
 Invalid = Literal["stopped", "failed", "held", "unconfirmed", "inactive"]

@@ -12,9 +12,7 @@ from kpd.model.events import SkillsRead, ToolCalled, ToolsGiven, Tried
 from kpd.model.run import Run
 from kpd.model.toolbox import ToolVersion
 from kpd.model.tools import active, lost
-
-LISTING = "tools/list"
-"""What an agent asks a server for when it starts it; it is counted as no call."""
+from kpd.model.trials import LISTING
 
 
 def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:

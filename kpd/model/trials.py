@@ -18,6 +18,9 @@ TrialEnd = Literal["measured", "not_built", "wrong", "trouble", "cut"]
 """How a trial ended: with figures, with a fault of the files (`not_built`, `wrong`), with trouble of the host, or
 because its session or daemon ended meanwhile, or its seconds on the device were used up (`cut`)."""
 
+LISTING = "tools/list"
+"""What an agent asks a server for when it starts it; it is counted as no call of a tool."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrialBudget:

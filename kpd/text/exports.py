@@ -1,19 +1,22 @@
 """Renders a run, its tools and a comparison as files for other programs: tables, and the shapes of HarnessGym.
 
 What these files call a score is kpd's own measurement, and `verified` is kpd's own check: nothing that an agent says
-of itself is in them, but for its memo.
+of itself is in them, but for its memo and the improvement that it named.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
+from kpd.model.events import SmithEnded
+from kpd.model.fact import Fact
 from kpd.model.headline import headline, paired_score, speedups
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.scores import Direction
 from kpd.model.toolbox import ToolVersion
+from kpd.text import harness_use
 from kpd.text.endings import of_iteration, of_run
 
 Json = dict[str, Any]
@@ -48,12 +51,18 @@ def _candidate(it: Iteration, unit: str, chained: float | None) -> Json:
     return dict(zip(COLUMNS, row, strict=True))
 
 
-def harnessgym(run: Run, tools: Iterable[ToolVersion], unit: str, direction: Direction) -> dict[str, Json]:
-    """Return the files of a run by path: summary.json, iterations/N/result.json, checkpoints/best_manifest.json …"""
+def harnessgym(
+    run: Run, facts: Collection[Fact], tools: Collection[ToolVersion], unit: str, direction: Direction
+) -> dict[str, Json]:
+    """Return the files of a run by path: summary.json, iterations/N/result.json, checkpoints/best_manifest.json …
+
+    `facts` are those of the run.
+    """
     attempts = [it for it in run.iterations if it.outcome is not None]
     best = paired_score(run, direction)
-    files = {f"iterations/{it.number}/result.json": _result(it, unit) for it in attempts}
-    files["summary.json"] = _summary(run, attempts, best, unit, direction)
+    known = {one.ref: one for one in tools}
+    files = {f"iterations/{it.number}/result.json": _result(it, unit, facts, known) for it in attempts}
+    files["summary.json"] = _summary(run, attempts, facts, best, unit, direction)
     files["registry.json"] = _registry(tools)
     if run.incumbent is not None and run.files:
         files["checkpoints/best_manifest.json"] = {
@@ -64,7 +73,8 @@ def harnessgym(run: Run, tools: Iterable[ToolVersion], unit: str, direction: Dir
     return files
 
 
-def _result(it: Iteration, unit: str) -> Json:
+def _result(it: Iteration, unit: str, facts: Collection[Fact], known: Mapping[str, ToolVersion]) -> Json:
+    made = harness_use.built(facts, it.number, known)
     checked = "passed" if it.outcome in CHECKED else "failed" if it.outcome == "failed" else "not_run"
     gain = it.verdict.gain if it.verdict is not None else None
     metrics = {"score": it.score, "score_unit": unit, "gain_pct": gain and gain.pct}
@@ -72,29 +82,37 @@ def _result(it: Iteration, unit: str) -> Json:
         "status": STATUS.get(it.outcome or "", "incomplete"),
         "verified": checked == "passed",
         "summary": it.memo or of_iteration(it),
-        "reflection": {"selected_improvement": None},
-        "verification": {"status": checked, "tooling_tests": []},
+        "reflection": {"selected_improvement": harness_use.improvement(facts, it.number, made)},
+        "verification": {"status": checked, "tooling_tests": harness_use.tests_of(made)},
         "metrics": {**metrics, "gain_interval_pct": gain and [gain.low, gain.high]},
+        "harness_usage": harness_use.usage(facts, it.number),
     }
 
 
-def _summary(run: Run, attempts: list[Iteration], best: float | None, unit: str, direction: Direction) -> Json:
+def _summary(
+    run: Run, attempts: list[Iteration], facts: Collection[Fact], best: float | None, unit: str, direction: Direction
+) -> Json:
     found = headline(run)
     baseline = run.baseline.score if run.baseline is not None else None
     won = any(it.outcome == "accepted" for it in attempts)
+    built = any(isinstance(fact, SmithEnded) and fact.end == "qualified" for fact in facts)
+    status = "solved" if won else "tooling_built" if built else "incomplete"
     iterations = [
         {"iteration": it.number, "agent": it.agent, "status": STATUS.get(it.outcome or "", "incomplete"),
          "solved": it.outcome == "accepted", "result_path": f"iterations/{it.number}/result.json", "score": it.score,
-         "attempt_seconds": it.session.seconds if it.session is not None else None}
+         "attempt_timed_out": it.session.end == "time" if it.session is not None else None,
+         "attempt_duration_seconds": it.session.seconds if it.session is not None else None,
+         "harness_usage": harness_use.usage(facts, it.number)}
         for it in attempts
     ]  # fmt: skip
     times = None if found is None else {"ratio": found.speedup.ratio, "low": found.speedup.low,
                                         "high": found.speedup.high, "interval_pct": CONFIDENCE_PCT}  # fmt: skip
     return {
-        "run_id": run.id, "task": run.task, "status": "solved" if won else "incomplete", "reason": of_run(run),
+        "run_id": run.id, "task": run.task, "status": status, "reason": of_run(run),
         "score_key": unit, "direction": direction, "baseline_score": baseline, "best_score": best,
-        "best_iteration": run.incumbent, "speedup": times, "usd": run.spend.usd,
-        "iterations_completed": len(run.counted), "iterations": iterations,
+        "stop_score": run.budget.stop_score, "best_iteration": run.incumbent, "speedup": times, "usd": run.spend.usd,
+        "mcp_telemetry": harness_use.telemetry(facts), "iterations_completed": len(run.counted),
+        "iterations": iterations,
     }  # fmt: skip
 
 

@@ -87,6 +87,8 @@ def step(what: str, *args: Any) -> None:
             say(f"servers: {', '.join(SERVERS)}\n")
         case "call":
             say(f"{args[1]} says: {call(*args) if args[0] in SERVERS else 'there is no such server'}\n")
+        case "apply":  # write what a tool answers into a file
+            Path(args[0]).write_text(call(*args[1:]))
         case "with":  # what is done where the session has a server, and what is done without it
             for each in args[1] if args[0] in SERVERS else args[2]:
                 step(*each)

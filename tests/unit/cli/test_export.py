@@ -6,13 +6,23 @@ import json
 from dataclasses import replace
 
 from kpd.cli.export import _print_table
+from kpd.model import events as e
 from kpd.model.status import Ended
-from kpd.model.toolbox import ToolVersion
+from kpd.model.toolbox import ToolCheck, ToolVersion
+from kpd.model.trials import LISTING
 from kpd.text.exports import COLUMNS, candidates, compare_report, harnessgym
 from tests.support.model.compared import run
 from tests.support.model.samples import NO_CAUSE
 
-TOOL = ToolVersion("lint", "a" * 64, "task", 3.0, summary="finds loops", server=True, skill=True, run="r1", iteration=2)
+TOOL = ToolVersion("lint", "a" * 64, "task", 3.0, summary="finds loops", server=True, skill=True, run="r1", iteration=2,
+                   checks=(ToolCheck("sample", False, of="count"),))  # fmt: skip
+AT = ("r1", 1)
+FACTS = (
+    e.ToolsGiven(*AT, "r1.1", (TOOL.ref,)), e.ToolCalled(*AT, "lint", LISTING, True, 1.0),
+    e.ToolCalled(*AT, "lint", "count", True, 1.0), e.ToolCalled(*AT, "lint", "count", False, 1.0),
+    e.ToolCalled(*AT, "kpd", "try", True, 1.0), e.SkillsRead(*AT, "r1.1", (TOOL.ref,)),
+    e.SmithTurned(*AT, "r1.1", "reflect", "done", 1.0, "a lint"), e.SmithEnded(*AT, "r1.1", "qualified", TOOL.ref),
+)  # fmt: skip
 
 
 def test_candidates_have_their_gain_with_its_interval_and_the_unit_of_their_score() -> None:
@@ -39,24 +49,39 @@ def test_text_of_others_is_no_formula_in_a_table() -> None:
 
 def test_the_shapes_of_harnessgym_hold_measurements_and_no_claims() -> None:
     found = replace(run(1.5), files={"kernel.c": "12"}, status=Ended("improved", NO_CAUSE, 9.0))
-    files = harnessgym(found, [TOOL], "µs", "lower")
+    files = harnessgym(found, FACTS, [TOOL], "µs", "lower")
     assert set(files) == {
         "summary.json", "registry.json", "checkpoints/best_manifest.json",
         *(f"iterations/{number}/result.json" for number in range(3)),
     }  # fmt: skip
     won, failed = (
         files["iterations/1/result.json"],
-        harnessgym(run(None), [], "µs", "lower")["iterations/1/result.json"],
+        harnessgym(run(None), [], [], "µs", "lower")["iterations/1/result.json"],
     )
     assert (won["status"], won["verified"], won["verification"]["status"]) == ("solved", True, "passed")
     assert (failed["status"], failed["verified"], failed["verification"]["status"]) == ("failed", False, "failed")
+    assert won["reflection"]["selected_improvement"] == {
+        "kind": "mcp", "name": "lint", "reason": "a lint", "target_path": f"tools/{TOOL.tool}/{TOOL.version}",
+    }  # fmt: skip
+    assert won["verification"]["tooling_tests"] == [{"name": "sample count", "status": "failed"}]
+    used = won["harness_usage"]
+    assert (used["active_artifacts"], used["skills_read"]) == ([TOOL.ref], [TOOL.ref])
+    assert used["mcp_telemetry"] == {
+        "count": 2, "successful_count": 1, "failed_count": 1, "status_counts": {"completed": 1, "error": 1},
+        "called_tools": ["count"], "servers": ["lint"],
+    }  # fmt: skip
+    assert failed["harness_usage"]["mcp_telemetry"]["count"] == 0
     summary = files["summary.json"]
+    assert (
+        summary["mcp_telemetry"] == used["mcp_telemetry"] == summary["iterations"][1]["harness_usage"]["mcp_telemetry"]
+    )
     assert (summary["status"], summary["best_iteration"], round(summary["speedup"]["ratio"], 6)) == ("solved", 1, 1.5)
-    assert harnessgym(run(1.0), [], "µs", "lower")["summary.json"]["status"] == "incomplete"
+    assert harnessgym(run(1.0), [], [], "µs", "lower")["summary.json"]["status"] == "incomplete"
+    assert harnessgym(run(1.0), FACTS, [TOOL], "µs", "lower")["summary.json"]["status"] == "tooling_built"
     manifest = files["checkpoints/best_manifest.json"]
     assert (manifest["iteration"], manifest["files"], manifest["file_count"]) == (1, ["kernel.c"], 1)
     kinds = [(one["kind"], one["metadata"]["qualification"]["status"]) for one in files["registry.json"]["artifacts"]]
-    assert kinds == [("mcp", "not_run"), ("skill", "not_run")]
+    assert kinds == [("mcp", "quarantined"), ("skill", "quarantined")]
 
 
 def test_a_comparison_counts_its_invalid_trials_as_the_worst() -> None:

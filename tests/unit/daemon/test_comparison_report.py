@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from kpd.daemon.comparison_report import ComparisonReport, ToolUse, outcome_of, report, use_of
-from kpd.daemon.tool_calls import LISTING
 from kpd.model import events as e
 from kpd.model.causes import Stopped
 from kpd.model.comparison import ToolComparison
@@ -16,6 +15,7 @@ from kpd.model.iteration import Iteration, PersonsAnswer
 from kpd.model.run import Budget, Run
 from kpd.model.side import Side
 from kpd.model.status import Ended, Running
+from kpd.model.trials import LISTING
 from tests.support.model.compared import TOOLS, run, verdict
 from tests.support.model.samples import done
 
