@@ -9,15 +9,11 @@ from kpd.model.deployments import Deployment, Phase
 from kpd.production.deploy.deploy import Telling
 from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
-from tests.support.production.imaging import COLUMNS, LOOPS, SOURCE, candidate, deploying, files, made
+from tests.support.production.imaging import COLUMNS, LOOPS, SOURCE, alone, candidate, deploying, files, made
 from tests.support.production.provers import place_at
 
 pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
 NOBODY = Telling(lambda diff: True)
-SLOW_START = """    static std::vector<int> table;
-    while (table.size() < 20000000u) table.push_back(table.empty() ? 0 : table.back() + 1);
-    int w = image.width, h"""
-"""Does something once that only a program with many calls could make good."""
 
 
 async def deployed(folder: Path, winner: AcceptedKernel, telling: Telling = NOBODY) -> tuple[Deployment, bool]:
@@ -51,7 +47,7 @@ async def test_a_kernel_that_makes_the_program_faster_stays(tmp_path: Path) -> N
 
 
 async def test_what_wins_alone_and_loses_in_production_is_taken_back(tmp_path: Path) -> None:
-    ended, same = await deployed(tmp_path, candidate("    int w = image.width, h", SLOW_START))
+    ended, same = await deployed(tmp_path, alone())
     assert (ended.state, ended.cause, ended.rechecked) == ("rolled_back", "no_gain", True)
     assert ended.verdict is not None
     assert not ended.verdict.accepted

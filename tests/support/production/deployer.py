@@ -1,7 +1,9 @@
-"""Deploys a faster kernel and says which phase it begins, to be killed in it: `deployer.py FOLDER KERNEL`."""
+"""Deploys a faster kernel and says which phase it begins, to be killed in it: `deployer.py FOLDER KERNEL STOPS_IN`."""
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from pathlib import Path, PurePosixPath
 
@@ -19,10 +21,12 @@ from tests.support.production.sleepers import accepted, deploying
 LEASE_S = 8.0
 
 
-async def main(folder: Path, won: AcceptedKernel) -> None:
+async def main(folder: Path, won: AcceptedKernel, stops: str) -> None:
     def tell(phase: Phase) -> None:
         sys.stdout.write(f"{phase}\n")
         sys.stdout.flush()
+        if phase == stops:
+            os.kill(os.getpid(), signal.SIGSTOP)
 
     project = msgspec.convert(json.loads((folder / "project.json").read_text()), ProjectConfig)
     host = Host("box", PurePosixPath(folder / "host"), Local())
@@ -36,4 +40,4 @@ async def main(folder: Path, won: AcceptedKernel) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), accepted(Path(sys.argv[2]).read_text())))
+    asyncio.run(main(Path(sys.argv[1]), accepted(Path(sys.argv[2]).read_text()), sys.argv[3]))

@@ -4,6 +4,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kpd.production.deploy.deploy import Deploying, Telling
 from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
@@ -52,3 +54,8 @@ def accepted(new: str = FAST, sure_pct: float = 50.0, old: str = SLOW) -> Accept
 def deploying(place: ProjectPlace, folder: Path, won: AcceptedKernel, telling: Telling, lease_s: float) -> Deploying:
     opened = DeploymentJournal(folder).begin(won.run, won.iteration, "a test", new_id())
     return Deploying(place, opened, telling, lease_s)
+
+
+def read(folder: Path) -> ProjectConfig:
+    """Read the project that a process of its own was given."""
+    return msgspec.convert(msgspec.json.decode((folder / "project.json").read_bytes()), ProjectConfig)

@@ -1,0 +1,62 @@
+"""kpd project deploy, history, rollback: the verbs on a log with a real run's verdicts, without a daemon."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kpd.cli.main import main
+from kpd.workspace.run_files import IterationFolder
+from tests.io.cli.test_run_report import workspace_of
+from tests.support.production.sleepers import BUILD, FAST, PATH, SLOW, content, made
+
+
+def test_a_run_s_winner_is_deployed_told_and_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    ws = workspace_of(tmp_path / "ws")
+    for number, text in ((0, SLOW), (13, FAST), (2, "int other(int x) { return x; }\n")):
+        folder = IterationFolder(ws.iteration_folder("transpose_cuda", "r1", number))
+        folder.write_candidate({"kernel.cu": text.encode()})
+    root = tmp_path / "program"
+    made(root)
+    before = content(root)
+    ws.config.write_text(
+        '[hosts.local]\n\n[project.p]\nhost = "local"\n'
+        f'root = "{root}"\nfiles = ["{PATH}"]\nbinary = ["target/program"]\nbuild_dir = "target"\n'
+        f'build = {json.dumps(BUILD)}\nrun = "target/program"\nkernel = "work"\noutputs = ["target/out"]\n'
+    )
+
+    def kpd(*args: str) -> tuple[int, str, str]:
+        code = main(["-w", str(ws.root), "project", *args])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    code, _, said = kpd("deploy", "p", "r1")
+    assert (code, "--yes" in said) == (64, True)
+    code, _, said = kpd("deploy", "p", "r1", "--iteration", "3", "--yes")
+    assert (code, "has not accepted it" in said) == (2, True)
+    code, told, _ = kpd("deploy", "p", "r1", "--iteration", "2", "--yes")
+    assert (code, "work: the run's files do not define the project's kernel" in told) == (1, True)
+    assert content(root) == before
+    code, told, said = kpd("deploy", "p", "r1", "--yes")
+    assert (code, told.startswith("DEPLOYED p #2: r1, iteration 13\n")) == (0, True)
+    assert "+int work(int x) { return 2 * x; }" in said
+    assert content(root)[0] == FAST
+    code, told, _ = kpd("history", "p", "--json")
+    assert [(one["number"], one["state"], one["cause"]) for one in json.loads(told)] == [
+        (1, "refused", "forbidden"), (2, "deployed", None),
+    ]  # fmt: skip
+    (root / PATH).write_text("somebody's\n")
+    code, told, _ = kpd("rollback", "p")
+    assert (code, f"{PATH} was changed since, and is left as it is" in told) == (1, True)
+    assert (root / PATH).read_text() == "somebody's\n"
+    (root / PATH).write_text(FAST)
+    assert kpd("rollback", "p", "1")[0] == 64
+    assert kpd("rollback", "p", "2")[0] == 0
+    assert content(root) == before
+    code, told, _ = kpd("history", "p")
+    assert [line.split()[3:5] for line in told.splitlines()[1:]] == [
+        ["REFUSED", "r1"], ["TAKEN", "BACK"], ["FAILED", "back"], ["TAKEN", "BACK"],
+    ]  # fmt: skip
