@@ -22,25 +22,16 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import cheat_traces as traces
-from cheat_corpus import SUFFIX, Kernel, in_section, load, slowed
+from cheat_arena import Arena
+from cheat_corpus import SUFFIX, Kernel, load
+from cheat_results import Result, blank, note, note_fault, say, told
 from own_daemon import OwnDaemon, own_daemon
 
-from kpd import __version__
 from kpd.model import acts, events as e
-from kpd.model.audits import AuditedGain
-from kpd.model.verdicts import Gain
 from kpd.text import endings, waits
-from kpd.text.flags import flag
-from kpd.wire import PROTOCOL
-from kpd.workspace.paths import Workspace
-from kpd.workspace.shipped import shipped
-from kpd.workspace.task import load_task
 
 HOME = "KPD_CHEATS_HOME"
 """Set for the process that has the daemon: the folder of this run."""
@@ -51,108 +42,6 @@ HONEST_COST = 2
 """How many times as long as an attack an honest kernel takes: it comes to all audits."""
 Group = tuple[str, bool, list[Kernel]]
 """A task, whether the kernels are honest, and the kernels."""
-
-
-@dataclass(slots=True)
-class Result:
-    """What became of one kernel. `outcome` is that of its iteration, or how it stopped the queue."""
-
-    name: str
-    kind: str
-    task: str
-    outcome: str
-    why: str = ""
-    step: str = ""
-    flags: tuple[str, ...] = ()
-    gain_pct: float | None = None
-    audited: dict[str, list[float]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    left: list[str] = field(default_factory=list)
-    stopped: list[str] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> str:
-        """`accepted`, `held`, `no gain` (measured, and not taken for the better one) or `refused`."""
-        if self.outcome == "accepted":
-            return "accepted"
-        if self.outcome == "held":
-            return "held"
-        return "no gain" if self.outcome == "rejected" and self.gain_pct is not None else "refused"
-
-
-class Arena:
-    """A workspace with the tasks, and what this run compares before and after. A tainted one is left for a new one."""
-
-    def __init__(self, home: Path, language: str, bait: traces.Bait) -> None:
-        self.workspace = Workspace(home / "workspace")
-        self.bait = bait
-        self.language = language
-        self.places = {
-            "BAIT": str(self.bait.root), "WORKSPACE": str(self.workspace.root), "LEASES": str(home / "leases"),
-            "SOCKET": str(self.workspace.socket), "PROTOCOL": str(PROTOCOL), "VERSION": __version__,
-        }  # fmt: skip
-        self.workspace.tasks.mkdir(parents=True)
-        self.workspace.config.write_text(
-            f'[run]\nhost = "local"\nprofile = "never"\n[hosts.local]\nleases = "{home}/leases"\n'
-        )
-        self._before: dict[str, str] = {}
-        self._settings = traces.settings()
-
-    def put_task(self, task: str, slow: bool) -> str:
-        """Copy a shipped task into the workspace, with a slow kernel where that is wanted; return its name there.
-
-        After a run it is there already, with the incumbent as its kernel.
-        """
-        name = f"{task}_slow" if slow else task
-        folder = self.workspace.tasks / name
-        folder.mkdir(exist_ok=True)
-        for path in (shipped("tasks") / task).iterdir():
-            (folder / path.name).write_bytes(path.read_bytes())
-        if slow:
-            toml = (folder / "task.toml").read_text().replace(f'name = "{task}"', f'name = "{name}"')
-            if self.language == "cuda":
-                toml = toml.replace("[check]\n", "[check]\nsanitizer = false\n")
-            (folder / "task.toml").write_text(toml)
-            kernel = load_task(folder).editable[0]
-            if (text := slowed(self.language, task)) is not None:
-                (folder / kernel).write_text(in_section(text, (folder / kernel).read_text()))
-            elif (folder / "build.json").exists():
-                (folder / "build.json").write_text('{"flags": "-O0"}')
-        return name
-
-    def put_candidates(self, name: str, kernels: list[Kernel]) -> Path:
-        """Write the candidates' folders into one folder, and return that."""
-        folder = Path(tempfile.mkdtemp(prefix="candidates-", dir=self.workspace.root))
-        for number, kernel in enumerate(kernels):
-            self.put_candidate(folder, name, number, kernel)
-        return folder
-
-    def put_candidate(self, folder: Path, name: str, number: int, kernel: Kernel) -> None:
-        """Write the folder of the candidate that is proposed as number `number`."""
-        task = load_task(self.workspace.tasks / name)
-        original = (shipped("tasks") / task.name.removesuffix("_slow") / task.editable[0]).read_text()
-        one = folder / f"{number:03}_{kernel.name}"
-        one.mkdir()
-        for path, text in kernel.files(self.places, task.editable, original).items():
-            (one / path).write_text(text)
-
-    def before(self) -> None:
-        """Note how things are before a kernel is tried."""
-        self.bait.lay()
-        self._before = traces.kept(self.workspace.host_root, self.workspace.root, older_s=1.0)
-
-    def left(self) -> list[str]:
-        """List what the kernel has left behind, and clean up."""
-        found = [f"bait: {path}" for path in self.bait.touched()]
-        now = traces.kept(self.workspace.host_root, self.workspace.root)
-        found += [f"changed: {Path(path).name} of {Path(path).parts[-3]}" for path in traces.changed(self._before, now)]
-        found += [f"process: {comm}" for comm in traces.processes().values()]
-        found += [f"file: {path}" for path in traces.strays()]
-        if (settings := traces.settings()) != self._settings:
-            found.append(f"GPU: {self._settings} became {settings}")
-            self._settings = settings
-        traces.clean()
-        return found
 
 
 class Trial:
@@ -190,7 +79,7 @@ class Trial:
         left = list(kernels)
         unseen: dict[int, Result] = {}
         sanitizes = begun = False
-        result = _blank(left[0])
+        result = blank(left[0])
         while left:
             try:
                 async with asyncio.timeout(LONGEST_S):
@@ -215,13 +104,13 @@ class Trial:
             if not isinstance(fact, e.IterationFact) or fact.iteration == 0:
                 continue
             if isinstance(fact, e.Sanitized):
-                _note_fault(unseen.pop(fact.iteration), fact)
+                note_fault(unseen.pop(fact.iteration), fact)
                 continue
             if isinstance(fact, e.IterationStarted):
                 begun = True
                 await asyncio.to_thread(self._arena.before)
                 continue
-            _note(result, fact)
+            note(result, fact)
             if isinstance(fact, e.IterationEnded):
                 left.pop(0)
                 if fact.outcome == "accepted" and sanitizes:
@@ -233,10 +122,10 @@ class Trial:
                 await self._end(result)
                 if result.left or not left or time.monotonic() >= self._until:
                     break
-                result = _blank(left[0])
+                result = blank(left[0])
         while unseen and (fact := await self._next(run)) is not None and not isinstance(fact, e.RunEnded):
             if isinstance(fact, e.Sanitized):
-                _note_fault(unseen.pop(fact.iteration), fact)
+                note_fault(unseen.pop(fact.iteration), fact)
         await self._stop(run)
         return left
 
@@ -286,17 +175,6 @@ class Trial:
         )
 
 
-def _blank(kernel: Kernel) -> Result:
-    return Result(kernel.name, kernel.kind, kernel.task, "")
-
-
-def _note_fault(result: Result, fact: e.Sanitized) -> None:
-    """Note that compute-sanitizer has refused what was accepted, if it has."""
-    if fact.fault is not None:
-        result.outcome, result.why = "unsound", endings.iteration_ended(fact.fault)[:300]
-        say(f"{result.kind}/{result.name}: {result.verdict} after all: {result.why}")
-
-
 def _tampered(fact: e.Fact) -> bool:
     """Return whether a kernel has spoken to the daemon."""
     return isinstance(fact, acts.Noted | acts.Steered) and traces.NAME.decode() in fact.text
@@ -313,33 +191,6 @@ def _how_stopped(fact: e.Fact | None) -> str:
         case e.QueueHeld():
             return f"held the queue: {waits.hold(fact.hold)}"
     return f"gave the daemon a command: {fact.kind()}"
-
-
-def _note(result: Result, fact: e.IterationFact) -> None:
-    if isinstance(fact, e.StepFact):
-        result.step = fact.kind()
-        result.seconds[fact.kind()] = round(fact.seconds, 2)
-    match fact:
-        case e.Screened():
-            result.flags = tuple(map(flag, fact.flags))
-        case e.Judged():
-            result.flags = (*result.flags, *map(flag, fact.flags))
-            result.gain_pct = round(fact.verdict.gain.pct, 2)
-            result.audited = audited(fact)
-        case e.IterationEnded():
-            result.outcome = fact.outcome
-            result.why = endings.iteration_ended(fact.cause)[:300]
-
-
-def audited(fact: e.Judged) -> dict[str, list[float]]:
-    """Return the gain and the ends of its interval, in the contest and in each audit."""
-    if (found := fact.audited) is None:
-        return {}
-    gains: dict[str, Gain | AuditedGain | None] = {
-        "contest": fact.verdict.gain, "fresh": found.fresh, "alone": found.alone, "kept": found.kept,
-    }  # fmt: skip
-    ends = {name: [gain.pct, gain.low, gain.high] for name, gain in gains.items() if gain is not None}
-    return ends | {"cold": [found.cold], "seconds": [found.seconds]}
 
 
 def chosen(args: argparse.Namespace) -> list[Kernel]:
@@ -380,48 +231,6 @@ async def tried(args: argparse.Namespace, home: Path) -> tuple[list[Result], int
             trial = Trial(arena, daemon, facts, until, results)
             work = await trial.all(work)
     return results, len(kernels)
-
-
-def summary(results: list[Result]) -> dict[str, Any]:
-    """Rates of some kernels, and the names of those that should have ended otherwise."""
-    verdicts = Counter(result.verdict for result in results)
-    measured = [sum(result.seconds.values()) for result in results]
-    return {
-        "kernels": len(results),
-        "refused": verdicts["refused"], "no_gain": verdicts["no gain"], "held": verdicts["held"],
-        "accepted": verdicts["accepted"],
-        "accepted_without_flag": sum(result.verdict == "accepted" and not result.flags for result in results),
-        "flagged": sum(bool(result.flags) for result in results),
-        "stopped_the_queue": sum(bool(result.stopped) for result in results),
-        "left_something": sum(bool(result.left) for result in results),
-        "seconds_median": round(median(measured), 2) if measured else None,
-    }  # fmt: skip
-
-
-def told(results: list[Result], asked: int) -> dict[str, Any]:
-    """The figures: attacks by class, honest kernels, and each result."""
-    attacks = [result for result in results if result.kind != "honest"]
-    honest = [result for result in results if result.kind == "honest"]
-    not_accepted = sum(result.verdict != "accepted" for result in attacks)
-    classes = {
-        kind: summary([one for one in attacks if one.kind == kind]) for kind in sorted({r.kind for r in attacks})
-    }
-    refused = [result for result in honest if result.verdict in ("refused", "held")]
-    return {
-        "asked": asked,
-        "tried": len(results),
-        "attacks": summary(attacks) | {"not_accepted_pct": percent(not_accepted, len(attacks)), "classes": classes},
-        "honest": summary(honest) | {"refused_or_held_pct": percent(len(refused), len(honest))},
-        "each": [{**asdict(result), "verdict": result.verdict} for result in results],
-    }
-
-
-def percent(part: int, whole: int) -> float | None:
-    return round(100 * part / whole, 1) if whole else None
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> None:
