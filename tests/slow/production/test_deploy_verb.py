@@ -7,7 +7,7 @@ import pytest
 
 from kpd.cli.main import main
 from kpd.workspace.run_files import IterationFolder
-from tests.io.cli.test_run_report import workspace_of
+from tests.support.cli.recorded_run import workspace_of
 from tests.support.production.sleepers import BUILD, FAST, PATH, SLOW, content, made
 
 
