@@ -41,7 +41,7 @@ def bundle_arguments(parser: ArgumentParser) -> None:
 
 
 def bundle(args: Namespace) -> int:
-    from kpd.evidence.archive import Bundle, pack
+    from kpd.evidence.archive import BadBundle, Bundle, pack, unpack
     from kpd.evidence.contents import gather
     from kpd.evidence.scrub import StillNamed
     from kpd.evidence.signature import CannotSign, sign
@@ -61,8 +61,11 @@ def bundle(args: Namespace) -> int:
     except CannotSign as err:
         raise CliError(f"the bundle could not be signed: {err}", "--sign wants a private SSH key", INFRA) from err
     packed = pack(made)
+    try:
+        wrong = [found for found in verified(unpack(packed)) if not found.holds]
+    except BadBundle as err:
+        raise CliError(f"{source.run} does not fit into a bundle: {err}", "kpd export has its table", FAILED) from err
     write_atomic(path, packed)
-    wrong = [found for found in verified(made) if not found.holds]
     if args.json:
         said = {"run": source.run, "path": str(path), "bytes": len(packed), "holds": not wrong}
         out_json({**said, "scrubbed": args.scrub, "redacted": made.manifest.redacted, "signed": args.sign is not None})

@@ -173,7 +173,9 @@ class Derivation:
         old = " by an older kpd's rule" if verdict.fewest < FEWEST_WON else ""
         if self.began.confirming:
             return f"{text}, against the baseline"
-        return f"{text}: {'accepted' if self.found.accepted else 'won'}{old}" if verdict.accepted else text
+        audited = "" if self.found.judged and self.found.judged.audited else ", not audited"
+        won = "accepted" if self.found.accepted else "won"
+        return f"{text}: {won}{old}{audited}" if verdict.accepted else text
 
     def _final(self) -> HeldOutResult | None:
         raw = self.bundle.files.get(iteration_file(self.began.iteration, FINAL))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
+from kpd.evidence import archive
 from kpd.evidence.archive import pack, read
 from tests.support.cli.recorded_run import workspace_of
 from tests.support.evidence.bundles import with_file
@@ -131,3 +132,12 @@ def test_a_scrubbed_bundle_names_nobody_here(root: Path, tmp_path: Path, capsys:
 def test_what_cannot_be_bundled_is_said(root: Path, capsys: Printed, argv: list[str], said: str) -> None:
     assert main(["-w", str(root), "bundle", *argv]) == 64
     assert said in capsys.readouterr().err
+
+
+def test_a_run_that_is_too_large_is_said(
+    root: Path, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MOST_FILES", 10)
+    assert main(["-w", str(root), "bundle", "-o", str(tmp_path / "b.tgz")]) == 1
+    assert "does not fit into a bundle: it holds more than 10 files" in capsys.readouterr().err
+    assert not (tmp_path / "b.tgz").exists()

@@ -15,6 +15,6 @@ def test_the_bundle_of_a_recorded_run_on_a_gpu_verifies() -> None:
 
 
 def test_page_short_form_and_readme_have_the_figure_that_the_bundle_gives() -> None:
-    for name in ("transpose-h100.html", "transpose-h100.md", "README.md"):
+    for name in ("transpose-h100.html", "transpose-h100-short.md", "README.md"):
         text = (EXAMPLES / name).read_text()
         assert "5.30×" in text and "NVIDIA H100 80GB HBM3" in text, name
