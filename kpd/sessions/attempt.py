@@ -35,7 +35,7 @@ from kpd.workspace.environment import keys
 from kpd.workspace.task import TaskError
 
 LEAST_S = 60.0
-"""Seconds that a repair or a message gets at least, or the whole limit if that is shorter."""
+"""Seconds that a prompt after the first one gets at least, or the whole limit if that is shorter."""
 LISTENS: tuple[TurnEnd, ...] = ("done", "refused", "stopped")
 """Ends of a turn after which the operator's messages are sent."""
 
@@ -116,7 +116,7 @@ class SessionAttempt:
     async def _turn(self, before: Past, goes_on: bool, notes: tuple[Steering, ...] = ()) -> TurnResult:
         """Start the agent, send it one prompt, and wait for the end of its turn."""
         context = self.context
-        left = max(before.left_s(_last_word(self.folder.log)), min(LEAST_S, before.limit_s))
+        left = max(before.left_s(last_word(self.folder.log)), min(LEAST_S, before.limit_s))
         await context.ready()
         conversation = Conversation(context.tell, self.folder.log, self.cleaner)
         budget = TrialBudget(self.settings.trials, self.settings.device_s)
@@ -262,7 +262,8 @@ class SessionAttempt:
         if files == known:
             last = said.strip().splitlines()[-1][:200] if said.strip() else "without a word"
             names = ", ".join(context.task.editable)
-            raise BadReply(f"{names} is as it was when {TURN_ENDS[end]}: {last}")
+            where = "session.md, and the agent's own logs in session/state, say more"
+            raise BadReply(f"{names} is as it was when {TURN_ENDS[end]}: {last} ({where})")
         notes = brief.notes_of(said)
         tree = Proposal.of_tree(files, context.incumbent, notes.memo)
         point = space.point_of(context.task, files)
@@ -311,7 +312,7 @@ def unread(run: Run) -> tuple[Steering, ...]:
     return tuple(line for line in run.steering if line.consumed_by is None)
 
 
-def _last_word(log: Path) -> float:
+def last_word(log: Path) -> float:
     """Return when the log of a session last changed; 0 where there is none."""
     try:
         return log.stat().st_mtime

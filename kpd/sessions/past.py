@@ -61,14 +61,23 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class SmithTurn:
-    """A turn of a session that works on a tool; `ended` is None where nobody saw its end."""
+    """A turn of a session that works on a tool; `ended` is None where nobody saw its end.
+
+    `begun` is the Unix time of its last prompt, `spent_s` what the turn had lasted before that.
+    """
 
     task: SmithTask
     ended: e.SmithTurned | None = None
+    begun: float = 0.0
+    spent_s: float = 0.0
 
     @property
     def seen(self) -> bool:
         return self.ended is not None and self.ended.end not in UNSEEN
+
+    def lasted_s(self, last_word: float) -> float:
+        """Return the seconds that it has had; where nobody saw its end, until the `last_word`, in Unix time."""
+        return self.spent_s + (max(0.0, last_word - self.begun) if self.ended is None else 0.0)
 
 
 def smith_turns(events: Iterable[e.Event]) -> list[SmithTurn]:
@@ -77,9 +86,11 @@ def smith_turns(events: Iterable[e.Event]) -> list[SmithTurn]:
     for event in events:
         match event.fact:
             case e.SmithPrompted(task=task, continues=continues):
-                found = [*(found[:-1] if continues else found), SmithTurn(task)]
-            case e.SmithTurned(task=task) as turned:
-                found = [*found[:-1], SmithTurn(task, turned)]
+                spent = found[-1].spent_s if continues else 0.0
+                found = [*(found[:-1] if continues else found), SmithTurn(task, None, event.at, spent)]
+            case e.SmithTurned(task=task, seconds=seconds) as turned:
+                spent = found[-1].spent_s + seconds
+                found = [*found[:-1], SmithTurn(task, turned, found[-1].begun, spent)]
     return found
 
 

@@ -10,7 +10,7 @@ from kpd.model.tools import SmithEnd, SmithTask
 from kpd.model.trials import TrialBudget
 from kpd.sessions import program, smith_brief as words
 from kpd.sessions.asking import Asking
-from kpd.sessions.attempt import SessionAttempt
+from kpd.sessions.attempt import LEAST_S, SessionAttempt, last_word
 from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.past import Past, SmithTurn, past, smith_turns
@@ -108,7 +108,9 @@ class Toolsmith:
         if former is not None and former.seen and former.ended is not None:
             result = TurnResult(former.ended.end, former.ended.said)
         else:
-            result = await self._asked_for(task, prompt, limit_s, goes_on=former is not None)
+            had_s = former.lasted_s(last_word(self._attempt.folder.log)) if former is not None else 0.0
+            left_s = max(limit_s - had_s, min(LEAST_S, limit_s))
+            result = await self._asked_for(task, prompt, left_s, goes_on=former is not None)
         if result.end == "stopped":
             raise BrokenOff("an operator has cut its turn")
         return result

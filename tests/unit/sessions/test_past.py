@@ -6,7 +6,7 @@ from kpd.model import events as e
 from kpd.model.fold import fold_all
 from kpd.model.run import Budget
 from kpd.model.spending import Usage
-from kpd.sessions.past import Past, past
+from kpd.sessions.past import Past, past, smith_turns
 
 AT = ("r1", 1)
 OPENED = e.SessionOpened(*AT, "r1.1", ("agent",), 60.0)
@@ -83,3 +83,14 @@ def test_the_seconds_of_a_turn_count_once() -> None:
     assert known(KNOWN, PROMPTED).left_s(last_word=113.0) == 50.0
     assert known(KNOWN, PROMPTED).left_s(last_word=0.0) == 60.0
     assert known(KNOWN, PROMPTED, replace(TURNED, end="cut")).left_s(last_word=115.0) == 48.0
+
+
+def test_a_turn_on_a_tool_that_goes_on_has_had_what_it_lasted() -> None:
+    prompt = e.SmithPrompted(*AT, "r1.1", "build"), e.SmithPrompted(*AT, "r1.1", "build", continues=True)
+    facts = ((100.0, prompt[0]), (500.0, prompt[1]))
+    events = [e.Event(seq, at, fact) for seq, (at, fact) in enumerate(facts, 1)]
+    (turn,) = smith_turns(events[:1])
+    assert (turn.lasted_s(130.0), turn.lasted_s(90.0)) == (30.0, 0.0), "until its last word"
+    cut = e.Event(2, 140.0, e.SmithTurned(*AT, "r1.1", "build", "cut", 40.0))
+    (turn,) = smith_turns([events[0], cut, events[1]])
+    assert turn.lasted_s(510.0) == 50.0
