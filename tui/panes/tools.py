@@ -20,6 +20,7 @@ BUILT = (
     Column("tool", right=False), Column("state", right=False), Column("calls"), Column("failed"),
     Column("had it", keep=7), Column("used it", keep=6), Column("with it", keep=5), Column("without", keep=4),
 )  # fmt: skip
+READ = (Column("skill", right=False), Column("run", right=False), Column("read in"))
 STATES = {"qualified": ".good", "quarantined": ".bad", "retired": ".muted"}
 GAINS = (
     "with it, without: the median gain of the measured attempts on the same task. They were no experiment: kpd compare."
@@ -40,11 +41,16 @@ def tool_lines(called: Mapping[str, Any], built: Sequence[Mapping[str, Any]], wi
     if trials := called.get("trials"):
         found += [BLANK, heading("Trials", ("they decide nothing: kpd measures what lies in the tree", ".muted"))]
         found += table(TRIALS, [_trial(one) for one in trials], width)
+    if read := called.get("skills_read"):
+        found += [BLANK, heading("Skills read", ("as the agents told of the files that they opened", ".muted"))]
+        found += table(READ, [_read(one) for one in read], width)
     if built:
         found += [BLANK, heading("Built by agents", ("sessions get them while they are qualified", ".muted"))]
         found += table(BUILT, [_tool(one) for one in built], width)
         found += wrapped(GAINS, width, ".muted")
         for one in built:
+            if one["lost"]:
+                found += wrapped(_withheld(one), width, ".warn")
             if one["effect"]["retire"]:
                 found += wrapped(_worse(one), width, ".warn")
     return found
@@ -61,6 +67,10 @@ def _trial(one: Mapping[str, Any]) -> list[Cell]:
     ends = ", ".join(f"{times:,} {clean(end).replace('_', ' ')}" for end, times in one["ends"].items())
     number = f"{sum(one['ends'].values()):,}"
     return [f"{clean(one['run'])}.{one['iteration']}", number, seconds(one["device_s"]), ends]
+
+
+def _read(one: Mapping[str, Any]) -> list[Cell]:
+    return [clean(one["skill"]), clean(one["run"]), count(one["sessions"], "session")]
 
 
 def _tool(one: Mapping[str, Any]) -> list[Cell]:
@@ -82,6 +92,11 @@ def _gains(found: Mapping[str, Any]) -> str:
     """Format the attempts of one side: `3.1 % of 6`, or how many there were where none was measured."""
     median, measured = found["median_pct"], found["measured"]
     return count(found["attempts"], "attempt") if median is None else f"{signed(median)} % of {measured:,}"
+
+
+def _withheld(one: Mapping[str, Any]) -> str:
+    lost = ", ".join(map(clean, one["lost"]))
+    return f"⚑ {clean(one['shown'])} points at {lost}, which no session may get: kpd tools restore"
 
 
 def _worse(one: Mapping[str, Any]) -> str:

@@ -72,11 +72,15 @@ def with_its_words(log: AgentLog) -> CannedFeed:
     feed.built = [
         {
             "shown": "count-loads@1f3a9c2", "state": "qualified", "calls": 14, "failed": 0, "sessions": 1, "used": 1,
-            "effect": unclear,
+            "lost": (), "effect": unclear,
         },
         {
             "shown": "asm-diff@77b01de", "state": "quarantined", "calls": 2, "failed": 2, "sessions": 9, "used": 1,
-            "effect": worse,
+            "lost": (), "effect": worse,
+        },
+        {
+            "shown": "asm-notes@9c02bb1", "state": "withheld", "calls": 0, "failed": 0, "sessions": 1, "used": 1,
+            "lost": ("asm-diff",), "effect": unclear,
         },
     ]  # fmt: skip
     since = next(event.at for event in log.events if isinstance(event.fact, e.SessionPrompted))

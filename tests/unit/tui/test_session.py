@@ -75,7 +75,8 @@ def test_tools_with_calls_failures_and_states(width: int) -> None:
     call = {"run": "r1", "server": "kpd", "tool": "try", "calls": 3, "failed": 1, "median_ms": 12.0}
     call |= {"longest_ms": 14_000.0, "answer_bytes": 2048}
     trial = {"run": "r1", "iteration": 1, "ends": {"measured": 2}, "device_s": 3.0}
-    drawn = tool_lines({"calls": [call], "trials": [trial]}, feed.built, width)
+    read = {"run": "r1", "skill": "memory-bound", "sessions": 2}
+    drawn = tool_lines({"calls": [call], "trials": [trial], "skills_read": [read]}, feed.built, width)
     assert max(line.cell_length for line in drawn) <= width
     told = plain(drawn)
     assert "try" in told
@@ -83,8 +84,10 @@ def test_tools_with_calls_failures_and_states(width: int) -> None:
     assert "quarantined" in told
     whole = " ".join(told.split())
     assert "⚑ attempts with asm-diff@77b01de rank lower than those without; chance explains it in 1.2 %" in whole
+    assert "⚑ asm-notes@9c02bb1 points at asm-diff, which no session may get" in whole
+    assert "memory-bound r1 2 sessions" in whole
     if width == 120:
-        assert whole.count("1 attempt ") == 1 and "−1.2 % of 8 4.1 % of 8" in whole
+        assert whole.count("1 attempt ") == 2 and "−1.2 % of 8 4.1 % of 8" in whole
     assert "No agent has called a tool" in " ".join(plain(tool_lines({}, [], width)).split())
 
 
