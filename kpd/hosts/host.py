@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from uuid import uuid4
 
-from kpd.hosts.content import Content
-from kpd.hosts.errors import LOST, HostError, HostKey
+from kpd.hosts.errors import LOST, HostError
 from kpd.hosts.helper.lock import SHARED
 from kpd.hosts.job import (
     Claim,
@@ -26,20 +25,19 @@ from kpd.hosts.job import (
     waiting,
 )  # fmt: skip
 from kpd.hosts.link import Frame, Link, Transport
+from kpd.hosts.linked import LinkedHost
 from kpd.hosts.preflight import device_status, probe
-from kpd.hosts.reconnect import USUAL, LinkTiming, Reconnector
+from kpd.hosts.reconnect import USUAL, LinkTiming
 from kpd.model.hosts import Telemetry
 
 __all__ = ["CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
 
 KILL_WAIT_S = 8.0  # for the processes of a cancelled job to end: TERM, KILL, and some time if one hangs in the kernel
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
-BOOT = "cat /proc/sys/kernel/random/boot_id 2>/dev/null || sysctl -n kern.boottime"
-BOOT_S = 5.0
 LEASES = str(SHARED)
 
 
-class Host:
+class Host(LinkedHost):
     """A place where commands run, over a link that is kept up: requests made while it is down wait until it is up.
 
     Every request may be repeated, and after a lost link it is: content is named by its hash, and a job by its id. Every
@@ -62,77 +60,13 @@ class Host:
         reads: tuple[str, ...] = (),
         writes: tuple[str, ...] = (),
     ) -> None:
-        self.name = name
-        self.root = root
-        self.leases = leases
+        super().__init__(name, root, transport, leases, pace)
         self.holder = holder
         self.tolerate = tolerate
         self.cuda_home = cuda_home
         self.reads = reads
         self.writes = writes
-        self.transport = transport
-        self.skew_s = 0.0  # the host's clock minus ours
-        self._rtt_s = 0.0
-        self.machine = 0  # grows by one with every other machine, or restart, behind the link
-        self.boot = b""  # what tells this start of the machine from others
-        self._keeper = Reconnector(name, transport, self._greet, pace)
-        self._content = Content(name, self._ask)
         self._doomed: dict[str, asyncio.Task[str | None]] = {}  # jobs that were asked to end and may still run
-
-    @property
-    def up(self) -> bool:
-        return self._keeper.up
-
-    @property
-    def trouble(self) -> HostError | None:
-        """Why the link is down, as far as that is known; None while it is up."""
-        return self._keeper.trouble
-
-    @property
-    def rtt_s(self) -> float:
-        """The last round trip to the helper, in seconds."""
-        return self._keeper.rtt_s or self._rtt_s
-
-    def on_link(self, told: Callable[[], None]) -> None:
-        """Call `told` whenever the link comes up or goes down."""
-        self._keeper.changed = told
-
-    def start(self) -> None:
-        """Keep a link from now on, without waiting for it."""
-        self._keeper.start()
-
-    async def connect(self) -> None:
-        """Keep a link from now on, and wait until it is up. Raises HostError for errors that need a person.
-
-        From then on `root` is the folder's resolved path on the host.
-        """
-        if self.trouble is not None:
-            self.retry_now()
-        self.start()
-        await self._keeper.linked()
-
-    @property
-    def tries(self) -> int:
-        """How many attempts to connect have ended, well or not."""
-        return self._keeper.tries
-
-    async def tried(self, before: int) -> None:
-        """Wait until more than `before` attempts to connect have ended."""
-        await self._keeper.tried(before)
-
-    def retry_now(self) -> None:
-        """Try to connect now, if the link is down."""
-        if not self.up:
-            self._keeper.retry_now()
-
-    async def renew(self) -> None:
-        """Drop the link: the next one begins afresh, with a new helper, and makes the host's folders again."""
-        await self._keeper.renew()
-
-    async def trust(self, key: HostKey) -> None:
-        """Accept `key` as this host's, on a person's word, and connect. Raises HostError (host_key)."""
-        await self.transport.trust(key)
-        self.retry_now()
 
     async def close(self) -> None:
         """Release the host. Its jobs go on, except those whose end was asked for."""
@@ -141,10 +75,6 @@ class Host:
         for task in tuple(self._doomed.values()):
             task.cancel()
         await self._keeper.close()
-
-    async def linked(self) -> Link:
-        """Return the link, once it is up, for what is more than one request. Raises HostError."""
-        return await self._keeper.linked()
 
     async def stage(self, files: Mapping[str, bytes]) -> str:
         """Make the folder `root/trees/<digest>/` of these files, read-only, and return its digest.
@@ -298,17 +228,6 @@ class Host:
         owners = (await self._ask("holders", devices=list(devices), pids=pids)).fields
         return device_status.telemetry(devices, figures, owners, self.tolerate, time.time(), self.skew_s)
 
-    async def _greet(self, link: Link) -> None:
-        begun = time.time()
-        hello = (await link.ask("hello", root=str(self.root), leases=self.leases)).fields
-        self._rtt_s = time.time() - begun
-        self.skew_s = hello["clock"] - (begun + self._rtt_s / 2)
-        self.root = PurePosixPath(hello["root"])
-        self._content.forget()
-        if (boot := (await link.ask("run", BOOT.encode(), limit_s=BOOT_S)).body) != self.boot:
-            self.boot = boot
-            self.machine += 1
-
     def _frames(self, link: Link, spec: JobSpec, seen: Mapping[Stream, Tail] | None) -> AsyncGenerator[Frame]:
         """Start the job, or with `seen` continue to follow it where that ends; return its frames."""
         if seen is not None:
@@ -341,9 +260,6 @@ class Host:
         task = asyncio.create_task(end(), name=f"ends {id} on {self.name}")
         self._doomed[id] = task
         task.add_done_callback(lambda ended: self._doomed.pop(id) if self._doomed.get(id) is ended else None)
-
-    async def _ask(self, op: str, body: bytes = b"", **fields: Any) -> Frame:
-        return await self._keeper.ask(op, body, **fields)
 
     async def _result(self, id: str, end: dict[str, Any], tails: Mapping[Stream, Tail], asked: bool) -> JobResult:
         if end["free"] < NO_SPACE:

@@ -59,7 +59,7 @@ async def test_what_time_heals_is_tried_again(tmp_path: Path, kind: HostErrorKin
 async def test_a_job_is_not_followed_on_another_machine(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kpd.hosts.host.BOOT", f"cat {tmp_path}/boot")
+    monkeypatch.setattr("kpd.hosts.linked.BOOT", f"cat {tmp_path}/boot")
     (tmp_path / "boot").write_text("one")
     await cut(host)
     assert await host.run("true", 5.0)
