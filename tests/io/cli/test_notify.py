@@ -13,7 +13,7 @@ from kpd.daemon.alert import tell
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.model.events import Noticed
-from tests.support.cli.receivers import MailServer, Webhook, served
+from tests.support.cli.receivers import MailServer, Webhook, key_and_certificate, served
 
 Printed = pytest.CaptureFixture[str]
 KPD = str(Path(sys.executable).parent / "kpd")
@@ -79,6 +79,23 @@ def test_no_password_goes_to_a_server_without_tls(monkeypatch: pytest.MonkeyPatc
     with served(server):
         assert main(["notify", "mail", "x", "--to", "ada@example.org", "--smtp", server.address]) == 3
     assert "it has no TLS" in capsys.readouterr().err and not any("AUTH" in said.upper() for said in server.lines)
+
+
+def test_a_login_goes_over_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed) -> None:
+    certificate = tmp_path / "both.pem"
+    certificate.write_bytes(key_and_certificate())
+    monkeypatch.setenv("KPD_SMTP_USER", "ada")
+    monkeypatch.setenv("KPD_SMTP_PASSWORD", "correct-horse")
+    monkeypatch.setattr("kpd.cli.notify.LOOPBACK", ())  # as if the server were another machine
+    server = MailServer(certificate)
+    with served(server):
+        argv = ["notify", "mail", "r3 ended", "--to", "ada@example.org", "--smtp", server.address]
+        assert main(argv) == 3, "nobody that this machine trusts has signed its certificate"
+        assert "CERTIFICATE_VERIFY_FAILED" in capsys.readouterr().err and server.secret == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert main(argv) == 0
+    logins = [said for said in server.lines if said.startswith("AUTH")]
+    assert logins and set(logins) <= set(server.secret) and "Subject: kpd: r3 ended" in server.secret
 
 
 @pytest.mark.parametrize("answer", [302, 404, 500])
