@@ -155,9 +155,9 @@ def _session(it: Answer) -> str:
 
 
 def _cost(spend: Answer) -> str:
-    tokens = sum(spend["usage"].values())
+    tokens = f"{sum(spend['usage'].values()):,}{' + ?' if spend['uncounted'] else ''} tokens"
     unknown = " + ?" if spend["unpriced"] else ""
-    return f"{dollars(spend['usd'])}{unknown} for {tokens:,} tokens in {numbers.counted(spend['calls'], 'call')}"
+    return f"{dollars(spend['usd'])}{unknown} for {tokens} in {numbers.counted(spend['calls'], 'call')}"
 
 
 def _share(shown: Answer) -> str:

@@ -31,15 +31,20 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What calls to models came to, in US dollars; `unpriced` counts the calls whose price is not known."""
+    """What calls to models came to, in US dollars; `unpriced` counts the calls whose price is not known.
+
+    `uncounted` are those without tokens: nobody saw their end, or an agent does not report them.
+    """
 
     calls: int = 0
     usage: Usage = Usage()
     usd: float = 0.0
     unpriced: int = 0
+    uncounted: int = 0
 
     def with_call(self, usage: Usage, usd: float | None) -> "Spend":
-        return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), self.unpriced + (usd is None))
+        unpriced, uncounted = self.unpriced + (usd is None), self.uncounted + (usage.total == 0)
+        return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), unpriced, uncounted)
 
 
 NOTHING = Spend()

@@ -14,6 +14,8 @@ def cost(spend: Spend) -> str:
 
 def tokens(spend: Spend) -> str:
     total = spend.usage.total
+    if spend.uncounted:
+        return f"{compact(total)} + ? tokens" if total else "? tokens"
     return f"{compact(total)} {'token' if total == 1 else 'tokens'}"
 
 

@@ -77,6 +77,8 @@ def test_dollars_have_as_many_digits_as_they_need(usd: float, text: str) -> None
         (Spend(2, Usage(1_000, 4_870, 4_870, 1_204), 0.07), "$0.0700 for 11,944 tokens in 2 calls, 41 % from cache"),
         (Spend(3, Usage(1_000, 0, 0, 500), 0.25, unpriced=1), "$0.25 + ? for 1,500 tokens in 3 calls"),
         (Spend(2, Usage(2_345_678, 0, 0, 500), 0.0, unpriced=2), "? for 2.35M tokens in 2 calls"),
+        (Spend().with_call(Usage(1_500), 0.25).with_call(Usage(), 2.0), "$2.25 for 1,500 + ? tokens in 2 calls"),
+        (Spend().with_call(Usage(), None), "? for ? tokens"),
     ],
 )
 def test_a_cost_is_told_in_dollars_and_tokens_and_never_guessed(spend: Spend, text: str) -> None:
