@@ -40,7 +40,9 @@ def history(ws: Workspace, args: Namespace) -> int:
         out_json([asdict(one) for one in found])
         return code
     rows = [deployments.row(one, _when(one.at), busy) for one in found]
-    out(*table(("N", "WHEN", "STATE", "OF", "ALONE", "PROGRAM", "WHY"), rows, columns(), right="N"))
+    out(*table(("N", "WHEN", "STATE", "OF", "ALONE", "PROGRAM"), rows, columns(), right="N"))
+    told = [f"{one.number}: {said}" for one in found if (said := deployments.after(one))]
+    out(*(visible(line) for line in told))
     if not rows:
         narrate(f"nothing was deployed; kpd project deploy {args.name} RUN does")
     return code

@@ -91,9 +91,13 @@ def row(one: Deployment, when: str, busy: bool) -> tuple[str, ...]:
     state = _state(one)
     if one.state == "open":
         state = f"{one.phase} NOW" if busy else f"CUT OFF in {one.phase}"
-    back = f"taken back by {one.taken_back}" if one.taken_back is not None else why(one)
     alone = "" if one.alone is None else f"≥ {one.alone:.2f} %"
-    return str(one.number), when, state, of, alone, "" if one.verdict is None else gain(one.verdict.gain), back
+    return str(one.number), when, state, of, alone, "" if one.verdict is None else gain(one.verdict.gain)
+
+
+def after(one: Deployment) -> str:
+    """Say why a deployment did not stay, or what took it back; empty where it is in place."""
+    return f"taken back by {one.taken_back}" if one.taken_back is not None else why(one)
 
 
 def _state(one: Deployment) -> str:

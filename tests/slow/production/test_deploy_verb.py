@@ -57,6 +57,11 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     assert kpd("rollback", "p", "2")[0] == 0
     assert content(root) == before
     code, told, _ = kpd("history", "p")
-    assert [line.split()[3:5] for line in told.splitlines()[1:]] == [
+    assert [line.split()[3:5] for line in told.splitlines()[1:5]] == [
         ["REFUSED", "r1"], ["TAKEN", "BACK"], ["FAILED", "back"], ["TAKEN", "BACK"],
     ]  # fmt: skip
+    assert told.splitlines()[5:] == [
+        "1: work: the run's files do not define the project's kernel",
+        "2: taken back by 4",
+        f"3: what it left is not in place any more: {PATH}",
+    ]
