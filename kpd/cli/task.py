@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kpd.cli import task_import, task_new
+from kpd.cli import task_import, task_like, task_new
 from kpd.cli.ask import planned_workspace, workspace
 from kpd.cli.diagnosis import problems
 from kpd.cli.exit_codes import OK, USAGE, CliError
@@ -29,8 +29,13 @@ def arguments(parser: ArgumentParser) -> None:
     new = verbs.add_parser("new", help="create a small task to start from, or a task of a production kernel")
     new.add_argument("name", metavar="NAME")
     new.add_argument(
-        "--language", "--lang", metavar="L", default="c", help="language of the small task: c, python (default: c)"
+        "--language",
+        "--lang",
+        metavar="L",
+        default="c",
+        help="c, python, with --like also cuda (default: c)",
     )
+    task_like.arguments(new)
     task_new.arguments(new)
     task_import.arguments(verbs.add_parser("import", help="make a task of a folder that others wrote, and try it"))
     check = verbs.add_parser(
@@ -61,12 +66,20 @@ def _new(ws: Workspace, args: Namespace) -> int:
     folder = ws.tasks / name
     if folder.exists():
         raise CliError(f"{folder} is there already", "choose another name")
-    for source in sorted(_template(args.language).iterdir()):
-        write_atomic(folder / source.name, source.read_text().replace(PLACEHOLDER, name))
+    for file, text in (task_like.task_files(args) if args.like else _small(args)).items():
+        write_atomic(folder / file, text)
     load_task(folder)
     narrate(f"made {name}: edit its files, then kpd task check {name} and kpd start {name}")
     out(str(folder))
     return OK
+
+
+def _small(args: Namespace) -> dict[str, str]:
+    """Return the files of a small task by their names. Raises CliError."""
+    if args.sizes is not None or args.dtype is not None:
+        raise CliError("--sizes and --dtype belong to --like", f"--like {task_like.LIKE[0]}, for example")
+    found = sorted(_template(args.language).iterdir())
+    return {source.name: source.read_text().replace(PLACEHOLDER, args.name) for source in found}
 
 
 def _template(language: str) -> Path:

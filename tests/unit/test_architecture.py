@@ -165,7 +165,7 @@ def test_onboarding_hangs_at_the_side() -> None:
         for module, path in modules("kpd", "tui")
         if not module.startswith("kpd.onboarding") and any(name.startswith("kpd.onboarding") for name in imports(path))
     }
-    assert users == {"kpd.cli.task_new", "kpd.production.observe.observation"}
+    assert users == {"kpd.cli.task_new", "kpd.cli.task_like", "kpd.production.observe.observation"}
     for module, path in modules("kpd/onboarding"):
         assert not {room(name) for name in imports(path)} & {"engine", "daemon", "demo"}, module
 
