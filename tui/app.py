@@ -292,6 +292,7 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
     "edit": editing.edit,
     "copy_path": copying.copy_path,
     "copy_text": copying.copy_text,
+    "copy_command": copying.copy_command,
     "copy_kernel": copying.copy_kernel,
     "screenshot": copying.screenshot,
     "open_folder": copying.open_folder,

@@ -7,6 +7,7 @@ from kpd.model.run import RuleSetting
 from kpd.operations.iterations import RollBack
 from kpd.operations.operation import Operation
 from kpd.operations.runs import QueueRun, SetRule, SteerRun
+from kpd.operations.spelling import command_of
 from kpd.subscription import DaemonError
 from tui import opening
 from tui.actions import confirm, forms
@@ -49,6 +50,11 @@ def _fill(app: "KpdApp", action: Action, view: View, screen: FormScreen) -> None
         op = _picked(action, view)
         return await refusal(app, action, type(op)(**{**op.args(), **changes})) if changes else ""
 
+    def spelled(changes: dict[str, Any]) -> None:
+        op = _picked(action, view)
+        spell(app, command_of(type(op)(**{**op.args(), **changes})))
+
+    screen.spell = spelled
     opening.ask(app, screen, send)
 
 
@@ -61,12 +67,23 @@ def carry_out(app: "KpdApp", action: Action, op: Operation[Any]) -> None:
     app.run_worker(refusal(app, action, op), group="send")
 
 
+def spell(app: "KpdApp", command: str) -> None:
+    """Copy a command, and show it."""
+    if not command:
+        app.say("no single command does this", good=False)
+        return
+    app.copy_to_clipboard(command)
+    app.say(f"copied, if this terminal allows it: {command}")
+
+
 async def refusal(app: "KpdApp", action: Action, op: Operation[Any]) -> str:
     """Send a command, and show the daemon's answer. Return why it was refused; an empty text if it was done."""
     if app.feed is None:
         return _refused(app, action, no_link(app.view))
     if action.answer is not None:
         app.show_said(StatusMessage(f"{action.label}: under way", under_way=True))
+    if command := command_of(op):
+        app.change(sent=command)
     try:
         result = await app.feed.command(op.name, **op.args())
     except DaemonError as err:
@@ -138,13 +155,16 @@ def run_with_note(app: "KpdApp") -> None:
 def _new_run(app: "KpdApp", screen: FormScreen) -> None:
     action, op = BY_ID["run"], _picked(BY_ID["run"], app.view)
 
+    def queued(changes: dict[str, Any]) -> QueueRun:
+        return QueueRun(**{**op.args(), **{name: value for name, value in changes.items() if name != "note"}})
+
     async def send(changes: dict[str, Any]) -> str:
-        terms = {name: value for name, value in changes.items() if name != "note"}
-        why = await refusal(app, action, QueueRun(**{**op.args(), **terms}))
+        why = await refusal(app, action, queued(changes))
         if not why and "note" in changes and app.view.followed:
             await refusal(app, BY_ID["steer"], SteerRun(run=app.view.followed, text=changes["note"]))
         return why
 
+    screen.spell = lambda changes: spell(app, command_of(queued(changes)))
     opening.ask(app, screen, send)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kpd.workspace.paths import Workspace
-from tui.commands import asked
+from tui.commands import asked, spell
 from tui.format.numbers import count
 from tui.model.answers import Diff
 from tui.model.selected import files_of, folder_of, path_of, source_of
@@ -27,6 +28,18 @@ def copy_path(app: "KpdApp") -> None:
     path = path_of(app.view)
     app.copy_to_clipboard(path)
     app.say(f"copied, if this terminal allows it: {path}")
+
+
+def copy_command(app: "KpdApp") -> None:
+    """Copy the command for what the operator last did in this screen, else the one that shows what is selected."""
+    spell(app, app.view.sent or _showing(app.view))
+
+
+def _showing(view: View) -> str:
+    if view.tab == "hosts":
+        return "kpd hosts"
+    verb = "diff" if view.tab == "diff" else "show"
+    return shlex.join(["kpd", verb, view.ref] if view.iteration is not None else ["kpd", "log", view.at.run])
 
 
 def copy_text(app: "KpdApp") -> None:

@@ -45,6 +45,10 @@ def no_folder(view: View) -> str:
     return "" if folder_of(view) else "nothing is selected that has a folder"
 
 
+def no_command(view: View) -> str:
+    return "" if view.sent or view.at.run else "nothing was done here yet, and no run is selected"
+
+
 def no_kernel(view: View) -> str:
     if not view.editable:
         return "no iteration is selected"

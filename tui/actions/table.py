@@ -94,6 +94,8 @@ _KEEP: tuple[Action, ...] = (
     Action("copy_path", "Y", "copy path", "copy the path of the folder, or of the file awaited",
            "Keep", reasons.no_path),
     Action("copy_text", "ctrl+y", "copy text", "copy what the open tab shows: diff, log, …", "Keep"),
+    Action("copy_command", "ctrl+e", "copy command", "copy the command for what you last did here, or are looking at",
+           "Keep", reasons.no_command),
     Action("copy_kernel", "ctrl+k", "copy kernel", "copy the kernel's source", "Keep", reasons.no_kernel),
     Action("screenshot", "ctrl+s", "screenshot", "keep this screen as an SVG in the run's folder",
            "Keep"),

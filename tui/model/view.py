@@ -40,7 +40,7 @@ class View:
     `find` is the search in the log; `filter` and `order` say which iterations the tree shows, and in which order. Ages
     are counted to the Unix time `now`, or to the last event where that is later. `looks` are the newest statuses of
     hosts, by name, which are polled while the operator watches them. Warnings up to the Unix time `dismissed` are not
-    shown.
+    shown. `sent` is the command that does what the operator last did.
     """
 
     state: State = field(default_factory=State)
@@ -68,6 +68,7 @@ class View:
     now: float = 0.0
     looks: Mapping[str, HostStatus] = field(default_factory=dict)
     dismissed: float = 0.0
+    sent: str = ""
 
     @property
     def moment(self) -> float:

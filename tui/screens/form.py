@@ -1,6 +1,6 @@
 """Shows a form of a few fields with their present values, or a few choices."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -19,16 +19,23 @@ class FormScreen(Dialog[dict[str, Any]]):
     BINDINGS: ClassVar = [
         Binding("up", "app.focus_previous", "previous field", show=False),
         Binding("down", "app.focus_next", "next field", show=False),
+        Binding("ctrl+e", "spell", "copy the command", show=False, priority=True),
     ]
 
     def __init__(self, form: Form, entries: Sequence[str] = (), trouble: str = "") -> None:
         """Create the form; `entries` are texts typed before, `trouble` is what was wrong with them."""
-        super().__init__(
-            form.title, ((f"⏎ {form.yes}", "submit"), ("↑↓ choose a field", ""), ("esc leave it", "cancel"))
+        hint = (
+            (f"⏎ {form.yes}", "submit"),
+            ("↑↓ choose a field", ""),
+            ("^e command", "spell"),
+            ("esc leave it", "cancel"),
         )
+        super().__init__(form.title, hint)
         self.form = form
         self.entries = list(entries) or [field.value for field in form.fields]
         """What was typed, as it was last submitted."""
+        self.spell: Callable[[dict[str, Any]], None] = lambda changes: None
+        """Copies the command that would do the same."""
         self._told = trouble
 
     def compose_more(self) -> ComposeResult:
@@ -51,11 +58,21 @@ class FormScreen(Dialog[dict[str, Any]]):
         self.body.show([*lines, BLANK])
 
     def entered(self, text: str) -> None:
+        if (changes := self._changes()) is not None:
+            self.answer(changes)
+
+    def action_spell(self) -> None:
+        if (changes := self._changes()) is not None:
+            self.spell(changes)
+
+    def _changes(self) -> dict[str, Any] | None:
+        """Return the arguments that were changed; where an entry has no valid value, say so and return None."""
         self.entries = [field.value for field in self.query(TextEntry)]
         try:
-            self.answer(changed(self.form, self.entries))
+            return changed(self.form, self.entries)
         except BadEntry as err:
             self.tell(str(err))
+            return None
 
 
 class ChoiceScreen(Dialog[str]):

@@ -65,3 +65,32 @@ async def test_a_host_that_is_not_known_leaves_the_form_with_what_was_typed() ->
         await at_once(pilot, "\r")
         await settled(pilot)
     assert [args.get("host") for _, args in feed.commands] == ["gpu9", "gpu9"]
+
+
+async def test_a_form_is_copied_as_the_command_that_does_the_same() -> None:
+    feed = CannedFeed(logs.no_runs())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await at_once(pilot, "n↓gpu 1↓3")
+        await pilot.press("ctrl+e")
+        await settled(pilot)
+        assert app.clipboard == f"kpd run {logs.TASK} '--host=gpu 1' --iterations=3"
+        assert app.view.said is not None
+        assert app.clipboard in app.view.said.text
+    assert feed.commands == []
+
+
+async def test_what_was_done_last_is_copied_as_a_command_and_before_that_what_is_looked_at() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+e")
+        assert app.clipboard == "kpd show r1.6"
+        await pilot.press("4", "ctrl+e")
+        assert app.clipboard == "kpd diff r1.6"
+        await pilot.press("p")
+        await settled(pilot)
+        await pilot.press("ctrl+e")
+        assert app.clipboard == "kpd pause r1"
