@@ -25,6 +25,7 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
     agent(
         workspace,
         [
+            ["read", "../skills/cache_misses.md"],
             ["servers"],
             ["call", "word-count", "count", {"word": "secret-word"}],
             ["write", "kernel.c", kernel("nonsense")],
@@ -46,6 +47,7 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
         ("word-count", "tools/list", True), ("word-count", "count", True),
     ]  # fmt: skip
     assert calls[1]["arguments"] == {"word": len('"secret-word"')} and calls[1]["result"] > 20
+    assert [event["body"]["skills"] for event in daemon.events("skills_read")] == [["cache_misses"]]
     assert not any("secret-word" in str(event) for event in daemon.events())
     said = (workspace.iteration_folder("scale", "r1", 1) / "session.md").read_text()
     assert "servers: kpd, word-count\ncount says: count: 0" in said

@@ -87,6 +87,11 @@ def step(what: str, *args: Any) -> None:
             say(f"servers: {', '.join(SERVERS)}\n")
         case "call":
             say(f"{args[1]} says: {call(*args) if args[0] in SERVERS else 'there is no such server'}\n")
+        case "read":  # with a tool, of which it tells
+            call_of = {"toolCallId": f"read {args[0]}"}
+            update(sessionUpdate="tool_call", **call_of, kind="read", title="Read", locations=[{"path": args[0]}])
+            say(Path(args[0]).read_text().splitlines()[0] + "\n")
+            update(sessionUpdate="tool_call_update", **call_of, status="completed")
         case "apply":  # write what a tool answers into a file
             Path(args[0]).write_text(call(*args[1:]))
         case "with":  # what is done where the session has a server, and what is done without it
