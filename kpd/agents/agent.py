@@ -19,7 +19,8 @@ from kpd.model.toolbox import ToolVersion
 from kpd.model.trials import TrialBudget
 from kpd.model.waits import Wait
 from kpd.text.waits import exhausted
-from kpd.workspace.config import AgentConfig, Config
+from kpd.workspace.coding_agents import AgentConfig
+from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
 

@@ -3,7 +3,8 @@
 from kpd.agents.agent import Agent, AgentKind
 from kpd.agents.operator import OperatorEdit, RemeasureAgent
 from kpd.model.agents import AGAIN, BASELINE, AgentTraits
-from kpd.workspace.config import AgentConfig, Config
+from kpd.workspace.coding_agents import AgentConfig
+from kpd.workspace.config import Config
 from kpd.workspace.entry_points import SESSION, EntryPointGroup, PlugInError
 from kpd.workspace.paths import Workspace
 

@@ -13,7 +13,8 @@ from kpd.model.comparison import ComparisonStop, ToolComparison
 from kpd.model.comparisons import next_run, runs_of
 from kpd.model.side import Side, in_blocks
 from kpd.model.state import State
-from kpd.workspace.config import AgentConfig, Config
+from kpd.workspace.coding_agents import AgentConfig
+from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest
 from kpd.workspace.task import Task, copy_task, load_task, task_files

@@ -29,7 +29,7 @@ from kpd.sessions.terms import OPEN, argv, limit_s, names_hosts
 from kpd.sessions.turn import Talk, TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.workspace.candidate_tree import read_tree
-from kpd.workspace.config import AgentConfig
+from kpd.workspace.coding_agents import AgentConfig
 from kpd.workspace.endpoints import Endpoint
 from kpd.workspace.environment import keys
 from kpd.workspace.task import TaskError

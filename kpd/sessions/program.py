@@ -13,7 +13,7 @@ from kpd.sessions.network import Reach
 from kpd.sessions.permissions import Place
 from kpd.sessions.place import installed
 from kpd.sessions.terms import COMMANDS, argv
-from kpd.workspace.config import AgentConfig
+from kpd.workspace.coding_agents import AgentConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task
 from kpd.workspace.task_copy import shown

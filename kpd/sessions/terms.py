@@ -5,7 +5,8 @@ import shutil
 from dataclasses import dataclass, replace
 
 from kpd.hosts.kept import can_confine
-from kpd.workspace.config import AgentConfig, Config
+from kpd.workspace.coding_agents import AgentConfig
+from kpd.workspace.config import Config
 from kpd.workspace.endpoints import ANYWHERE
 
 LIMIT_S = 20 * 60.0

@@ -182,8 +182,8 @@ def test_the_reader_of_source_knows_nothing_of_kpd_and_one_module_its_grammars()
 
 
 def test_agents_are_known_by_what_they_are_and_not_by_name() -> None:
-    """But where facts older than that are read, and for the agent of a run that names none. A tool of sessions and a
-    table of task.toml only share the name of one."""
+    """But where facts older than that are read, for the agent of a run that names none, and where no coding agent may
+    take a name. A tool of sessions and a table of task.toml only share the name of one."""
     names = {"claude", "sweep", "mailbox", "script"}
     users = {
         module
@@ -192,8 +192,8 @@ def test_agents_are_known_by_what_they_are_and_not_by_name() -> None:
         and names & {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)}
     }
     assert users == {
-        "kpd.model.agents", "kpd.workspace.config", "kpd.engine.tools.catalogue", "kpd.workspace.task",
-        "kpd.imports.kernel_tuner",
+        "kpd.model.agents", "kpd.workspace.config", "kpd.workspace.coding_agents", "kpd.engine.tools.catalogue",
+        "kpd.workspace.task", "kpd.imports.kernel_tuner",
     }  # fmt: skip
 
 

@@ -24,7 +24,8 @@ from kpd.model.toolbox import OF_EVERY, ToolCheck
 from kpd.model.verdicts import Gain, Verdict
 from kpd.sessions.kinds import CLAUDE_CODE
 from kpd.wire import DaemonError
-from kpd.workspace.config import AgentConfig, RunConfig, load_config
+from kpd.workspace.coding_agents import AgentConfig
+from kpd.workspace.config import RunConfig, load_config
 from kpd.workspace.paths import Workspace
 from tests.places import DATA
 

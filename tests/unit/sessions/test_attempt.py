@@ -12,7 +12,7 @@ from kpd.model.spending import Usage
 from kpd.sessions.attempt import SessionAttempt
 from kpd.sessions.conversation import Conversation
 from kpd.sessions.past import past
-from kpd.workspace.config import AgentConfig
+from kpd.workspace.coding_agents import AgentConfig
 from tests.support.agents.asked import asked, task_of
 
 AT = ("r1", 1)

@@ -8,7 +8,7 @@ import pytest
 from kpd.sessions import program
 from kpd.sessions.folder import SessionFolder
 from kpd.sessions.network import Reach
-from kpd.workspace.config import AgentConfig
+from kpd.workspace.coding_agents import AgentConfig
 from kpd.workspace.endpoints import endpoint
 from kpd.workspace.paths import Workspace
 

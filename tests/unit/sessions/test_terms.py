@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kpd.sessions.terms import PRESETS, limit_s, names_hosts, settings_of, why_not
-from kpd.workspace.config import AgentConfig, Config, duration, load_config
+from kpd.workspace.coding_agents import AgentConfig
+from kpd.workspace.config import Config, duration, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 
