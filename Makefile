@@ -61,7 +61,10 @@ $(BIN)/pip:
 	  || { rm -rf $(VENV); echo "This Python cannot make virtual environments. Try: sudo apt install python3-venv" >&2; exit 1; }
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@echo "Installing kpd and its dependencies into $(VENV): about 235 MB on disk, once."
+	@echo "That took 27 to 40 s on two busy cores; a slow machine or network needs minutes. docs/dependencies.md says what it is."
+	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check --editable .
+	@echo "Installed."
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
