@@ -93,6 +93,7 @@ def _run(view: View, why: str) -> Form:
         Field("agent", "agent", "", agents),
         Field("host", "host", "", hosts),
         Field("iterations", "iterations", "", "attempts, without the baseline", "count", 1),
+        Field("patience", "patience", "", "in a row without an accepted one", "count", 1),
         Field("usd", "dollars", "", "for calls to models", "number"),
         Field("hours", "hours", "", "from when it begins", "number"),
     )

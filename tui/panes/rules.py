@@ -26,11 +26,23 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
     if view.shown.show is None:
         return sentence("Asking the daemon which rules fired.", width)
     found, _ = _drawn(view, width, chosen)
+    found += _incumbents(view, view.shown.show, width)
     detail = view.shown.detail
     if detail.profiled is not None and detail.profiled.advice:
         cases = tuple(case.case for case in detail.timed.cases) if detail.timed is not None else ()
         found += [BLANK, *advised(detail.profiled.advice, cases, width)]
     return found
+
+
+def _incumbents(view: View, show: Show, width: int) -> list[Content]:
+    """Draw what fired for the incumbent, dimmed, until it is known what fires for the candidate."""
+    it, explained = view.iteration, show.parent.explained if show.parent is not None else None
+    if it is None or it.outcome is not None or show.detail.explained is not None or explained is None:
+        return []
+    found = [BLANK, heading(f"Its incumbent's, {view.at.run}.{it.parent}", ("until its own are known", ".muted"))]
+    for finding in explained.findings:
+        found += [BLANK, *_block(view, finding, width, chosen=False, fired=False)]
+    return found if explained.findings else []
 
 
 def span(view: View, width: int, nth: int) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from tui.model.outline import TreePosition
 from tui.model.selected import findings
 from tui.model.view import View
 from tui.panes import memo, rules
+from tui.widgets.lines import Lines
 
 ANNA, BEN = "anna@lab1:pts/3", "ben@lab2"
 
@@ -227,3 +228,19 @@ def test_each_finding_is_where_it_is_said_to_be(width: int) -> None:
         top, height = rules.span(view, width, nth)
         assert finding.rule in drawn[top].plain
         assert top + height == len(drawn) or drawn[top + height].plain == ""
+
+
+async def test_until_the_candidates_rules_are_known_the_incumbents_are_shown_as_such() -> None:
+    feed = CannedFeed(logs.running())
+    app = app_on(feed)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        before = plain(app.query_one("#rules", Lines).lines)
+        feed.play([e.IterationEnded("r1", 6, "skipped", Told("by op"))])
+        await settled(pilot)
+        after = plain(app.query_one("#rules", Lines).lines)
+    assert "Its incumbent's, r1.4  until its own are known" in before
+    assert "far_below_bandwidth" in before
+    assert "incumbent's" not in after, "there will be none of its own"

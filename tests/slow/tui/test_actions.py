@@ -43,7 +43,7 @@ PAUSED: list[tuple[list[str], Commands]] = [
 IDLE: list[tuple[list[str], Commands]] = [
     (["n", "enter"], [("run", {"task": logs.TASK})]),
     (
-        ["n", "type:claude", "down", "type:local", "down", "type:3", "down", "type:2.5", "enter"],
+        ["n", "type:claude", "down", "type:local", "down", "type:3", "down", "down", "type:2.5", "enter"],
         [("run", {"task": logs.TASK, "agent": "claude", "host": "local", "iterations": 3, "usd": 2.5})],
     ),
     (["down", "n", "enter"], [("run", {"task": "transpose_cpu"})]),
