@@ -57,6 +57,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
         (
             Verb("status", "show what runs where, what waits, and what needs you", "status"),
             Verb("queue", "list the queued runs", "status"),
+            Verb("runs", "list all runs, with the disk that each takes", "runs"),
             Verb("held", "list the candidates that wait for you: flagged winners, and those to review", "held"),
             Verb("log", "list a run's iterations with their verdicts", "log"),
             Verb("show", "show one iteration in full", "show"),

@@ -1,4 +1,6 @@
-"""`kpd help VERB`, and what a file of memory looks like on a terminal."""
+"""`kpd help VERB`, `kpd runs`, and what a file of memory looks like on a terminal."""
+
+import json
 
 import pytest
 
@@ -32,3 +34,20 @@ async def test_memory_is_printed_without_the_escapes_of_its_file(served: Served)
     (served.ws.memory / "scale.md").write_text("# What was tried on scale\n\n- memo: a\\_b \\* 2 \\<x\\> \x1b[2J\n")
     code, out, _ = await served.kpd("memory", "scale")
     assert (code, out) == (0, "# What was tried on scale\n\n- memo: a_b * 2 <x> ␛[2J\n")
+
+
+async def test_runs_are_listed_with_the_disk_that_they_take(served: Served) -> None:
+    assert (await served.kpd("runs"))[2] == "no run yet; kpd run TASK queues one\n"
+    served.queue("r1")
+    served.queue("r2")
+    folder = served.ws.iteration_folder("scale", "r1", 0)
+    folder.mkdir(parents=True)
+    (folder / "samples.json").write_bytes(b"7" * (3 << 20))
+    (folder / "link").symlink_to("/")
+    code, out, err = await served.kpd("runs")
+    assert code == 0
+    assert out.splitlines()[1].split()[:4] == ["r1", "scale", "0", "3.0"]
+    assert out.splitlines()[2].split()[:4] == ["r2", "scale", "0", "0.0"]
+    assert err == f"3.0 MiB in {served.ws.runs}\n"
+    found = json.loads((await served.kpd("runs", "--json"))[1])
+    assert [one["run"] for one in found] == ["r1", "r2"] and found[0]["bytes"] >= 3 << 20

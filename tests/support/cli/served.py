@@ -81,7 +81,7 @@ class Served:
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
-    out, err = await asyncio.wait_for(process.communicate(), 30)
+    out, err = await asyncio.wait_for(process.communicate(), PATIENCE_S)
     assert process.returncode is not None
     assert "Traceback" not in err.decode()
     return process.returncode, out.decode(), err.decode()
