@@ -20,7 +20,7 @@ from kpd.model.causes import Flagged, IterationsUsed
 from kpd.model.comparisons import is_over, runs_of
 from kpd.model.flags import Calls
 from kpd.model.side import in_blocks
-from kpd.model.toolbox import OF_EVERY, ToolCheck
+from kpd.model.toolbox import OF_EVERY, ToolCheck, ToolCheckName
 from kpd.model.verdicts import Gain, Verdict
 from kpd.sessions.kinds import CLAUDE_CODE
 from kpd.wire import DaemonError
@@ -30,6 +30,7 @@ from kpd.workspace.paths import Workspace
 from tests.places import DATA
 
 GOOD, OTHER = "a" * 64, "b" * 64
+NEEDED: tuple[ToolCheckName, ...] = (*OF_EVERY, "skill")
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     workspace.make_private()
     with EventStore(workspace.store) as store:
         journal = EventJournal(store)
-        passed = tuple(ToolCheck(name, True) for name in (*OF_EVERY, "skill"))  # type: ignore[arg-type]
+        passed = tuple(ToolCheck(name, True) for name in NEEDED)
         for tool, version, task in (("lint", GOOD, "scale"), ("old", OTHER, "scale"), ("far", GOOD, "elsewhere")):
             journal.emit(e.ToolBuilt(tool, version, task, {}, skill=True))
             journal.emit(e.ToolChecked(tool, version, passed))
@@ -88,6 +89,17 @@ async def test_what_cannot_be_compared_is_refused_and_nothing_is_recorded(
         await compare(engine, **given)
     assert message in refused.value.message and remedy in refused.value.remedy
     assert not engine.journal.state.comparisons and not list(engine.workspace.runs.glob("*"))
+
+
+async def test_a_tool_is_compared_with_those_that_it_points_at(engine: Engine) -> None:
+    passed = tuple(ToolCheck(name, True) for name in NEEDED)
+    engine.journal.emit(e.ToolBuilt("notes", GOOD, "scale", {}, skill=True, points=("lint",)))
+    engine.journal.emit(e.ToolChecked("notes", GOOD, passed))
+    with pytest.raises(DaemonError, match="notes@aaaaaaaaaaaa points at lint") as refused:
+        await compare(engine, tools="notes")
+    assert refused.value.remedy == "--with notes,lint"
+    await compare(engine, tools="notes,lint")
+    assert len(engine.journal.state.comparisons["c1"].tools) == 2
 
 
 async def test_a_task_without_a_right_baseline_is_refused(engine: Engine) -> None:
