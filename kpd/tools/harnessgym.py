@@ -19,6 +19,8 @@ MANIFESTS = ("mcp.json", "server.json", "harnessgym-mcp.json")
 SHARED = ("tools", "verifiers", "fixtures", "tests", "docs", "scripts")
 """Folders of a bundle that belong to all of its servers. Logs of runs, in `runs`, do not."""
 BRIDGE = "content_length.py"
+POINTED = re.compile(r"`([\w.-]+)[`(]|\bmcp(?:__|/)([A-Za-z0-9.-]+(?:_[A-Za-z0-9.-]+)*)")
+"""How a skill writes the name of a server, or of a tool of it: in backquotes, or behind `mcp/` or `mcp__`."""
 FRAMES = re.compile(rb"[\"'`]content-length: ?[%{$\"'`]", re.IGNORECASE)
 """A header of this name that a program writes: text that ends there, or goes on with a value."""
 
@@ -56,8 +58,15 @@ def foreign_tools(bundle: Path) -> tuple[tuple[ForeignTool, ...], tuple[str, ...
         for path in [path for path in kept if f"{FOLDER}/{path}" in quarantined]:
             left.append(f"{path} is quarantined there")
             kept.remove(path)
+    gone = {name: path for path in quarantined for name in _names_of(path.removeprefix(f"{FOLDER}/"), files)}
+    for path in list(skills):
+        named = (name for pair in POINTED.findall(files[path].decode(errors="replace")) for name in pair)
+        if stale := next((gone[name] for name in named if name in gone), ""):
+            left.append(f"{path} points at {stale}, which is quarantined there")
+            skills.remove(path)
     if not servers and not skills:
-        raise BadTool(f"no server and no skill in {bundle}", f"its servers are below mcp, each with a {MANIFESTS[-1]}")
+        told = f"no server and no skill in {bundle}{''.join(f'; {line}' for line in left)}"
+        raise BadTool(told, f"its servers are below mcp, each with a {MANIFESTS[-1]}")
     if not servers:
         return tuple(_skill(path, files) for path in skills), tuple(left)
     left += [f"{path}: a tool has one skill" for path in skills[1:]]
@@ -83,6 +92,20 @@ def _quarantined(registry: Path) -> set[str]:
     found = _parsed(registry.name, registry.read_bytes()).get("artifacts")
     entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
     return {str(entry.get("path")) for entry in entries if _status(entry) == "quarantined"}
+
+
+def _names_of(path: str, files: Mapping[str, bytes]) -> set[str]:
+    """Return the names by which a skill may point at the server of this manifest; of other files there are none."""
+    if not path.startswith("mcp/") or posixpath.basename(path) not in MANIFESTS:
+        return set()
+    try:
+        manifest = _parsed(path, files.get(path, b"{}"))
+    except BadTool:
+        manifest = {}
+    listed = manifest.get("enabled_tools")
+    words = [posixpath.basename(posixpath.dirname(path)), manifest.get("name")]
+    words += listed if isinstance(listed, list) else []
+    return {word for word in words if isinstance(word, str)}
 
 
 def _status(entry: Mapping[str, Any]) -> str:

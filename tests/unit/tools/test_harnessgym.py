@@ -105,6 +105,32 @@ def test_what_the_registry_calls_quarantined_is_left_out(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("words", "stale"),
+    [
+        ("call `inspect` first", True),
+        ("start .harnessgym/mcp/tune_it/server.py", True),
+        ("call mcp__tune_it__inspect", True),
+        ("use `tune_it`", True),
+        ("inspect the loop, and tune it", False),
+        ("call `other` first", False),
+    ],
+)
+def test_a_skill_that_points_at_what_is_quarantined_is_left_out_with_it(
+    tmp_path: Path, words: str, stale: bool
+) -> None:
+    path = ".harnessgym/mcp/tune_it/harnessgym-mcp.json"
+    entry = {"path": path, "metadata": {"qualification": {"status": "quarantined"}}}
+    registry = json.dumps({"artifacts": [entry]})
+    skill = f"# Tuning\n\nWhen a loop is slow:\n{words}.\n"
+    folder = bundle(tmp_path, **{"registry.json": registry, "skills__tune-it__SKILL.md": skill})
+    if not stale:
+        assert [tool.name for tool in foreign_tools(folder)[0]] == ["tune-it"]
+        return
+    with pytest.raises(BadTool, match=r"SKILL\.md points at .*harnessgym-mcp\.json, which is quarantined there"):
+        foreign_tools(folder)
+
+
+@pytest.mark.parametrize(
     ("path", "text", "message"),
     [
         ("registry.json", "{", "registry.json is no JSON"),
