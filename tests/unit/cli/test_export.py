@@ -4,13 +4,18 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from kpd.cli.export import _print_table
+from kpd.cli.main import main
 from kpd.model import events as e
 from kpd.model.status import Ended
 from kpd.model.toolbox import ToolCheck, ToolVersion
 from kpd.model.trials import LISTING
 from kpd.text.exports import COLUMNS, candidates, compare_report, harnessgym
+from tests.support.e2e.desk_place import Place
 from tests.support.model.compared import run
 from tests.support.model.samples import NO_CAUSE
 
@@ -106,3 +111,25 @@ def test_a_comparison_counts_its_invalid_trials_as_the_worst() -> None:
     assert report["summary"]["harnessed"]["mcp_called_tools"] == ["count"] == report["trials"][0]["mcp_called_tools"]
     told = {one["group"]: (one["post_valid"], one["post_invalid_reason"]) for one in report["trials"]}
     assert told == {"harnessed": (True, None), "plain": (False, "no attempt of it was measured")}
+
+
+def test_a_run_is_exported_at_the_command_line_with_what_its_sessions_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Place(tmp_path / "w")
+    (place.workspace.root / "tasks").mkdir()
+    for fact in FACTS[:4]:
+        place.journal.emit(fact)
+    out = tmp_path / "out"
+    own = ["-w", str(place.workspace.root), "export", "r1", "--format", "harnessgym", "-o", str(out)]
+    assert main(own) == 0
+    told = {str(path.relative_to(out)): path for path in out.rglob("*.json")}
+    assert {"summary.json", "registry.json", "checkpoints/best_manifest.json", "iterations/1/result.json"} <= set(told)
+    result = json.loads(told["iterations/1/result.json"].read_text())
+    assert (result["status"], result["harness_usage"]["mcp_telemetry"]["count"]) == ("solved", 2)
+    assert json.loads(told["summary.json"].read_text())["mcp_telemetry"]["failed_count"] == 1
+    files = json.loads(told["checkpoints/best_manifest.json"].read_text())["files"]
+    assert files and all((out / "checkpoints" / "best" / path).is_file() for path in files)
+    assert main(own) == 64, "nothing is overwritten"
+    assert "is there already" in capsys.readouterr().err
+    place.store.close()
