@@ -130,10 +130,13 @@ def over(far: FarSide) -> bool:
     return change is None or change["state"] in ("restored", "committed")
 
 
+LEASE_S = 8.0  # until the host restores by itself
+
+
 async def kill(folder: Path, number: int) -> dict[str, Any]:
     """Kill a deployment in one phase, and see who restores it, and what history says."""
     phase, chance = PHASES[number % len(PHASES)], random.Random(number)
-    before, journal = await killed(folder, phase, chance.uniform(0, 0.3))
+    before, journal = await killed(folder, phase, chance.uniform(0, 0.3), LEASE_S)
     alone = number % 2 == 1
     project = sleepers.read(folder)
     far = FarSide(project, folder)

@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli.shell import Shell, here, runtime
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["here", "runtime"]
 HOSTILE = "a $(touch pwned) `touch pwned` ;touch pwned; \\ \" ' b:c*"
-LIMIT_S = 60.0
+LIMIT_S = PATIENCE_S
 
 
 def program(shell: str) -> str:

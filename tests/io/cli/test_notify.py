@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
+from kpd.daemon import alert
 from kpd.daemon.alert import tell
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.model.events import Noticed
 from tests.support.cli.receivers import MailServer, Webhook, key_and_certificate, served
+from tests.support.patience import PATIENCE_S
 
 Printed = pytest.CaptureFixture[str]
 KPD = str(Path(sys.executable).parent / "kpd")
@@ -138,6 +140,7 @@ def test_a_desktop_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_daemon_sends_with_it(hook: Webhook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KPD_WEBHOOK", f"{hook.url}/t")
+    monkeypatch.setattr(alert, "LIMIT_S", PATIENCE_S)
     with EventStore(tmp_path / "events.db") as store:
         journal = EventJournal(store)
         asyncio.run(tell((KPD, "notify", "ntfy"), "r1 ended: improved", journal))

@@ -135,7 +135,7 @@ def test_a_child_process_does_not_keep_the_lock(tmp_path: Path) -> None:
         assert child.stdout.readline() == b"up\n"
     with hold_lock(path):
         pass
-    child.communicate(b"\n", timeout=10)
+    child.communicate(b"\n", timeout=PATIENCE_S)
 
 
 async def test_systemd_is_told_over_its_socket(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from tests.support.hosts.container import ROOM, container, has_containers
 from tests.support.hosts.local import helper_pid, spec, until
+from tests.support.patience import PATIENCE_S
 
 OUTSIDE = Path(ROOM)  # as this process sees it
 
@@ -22,15 +23,17 @@ async def test_a_job_in_a_container_outlives_its_helper_and_leaves_nothing_outsi
         host = Host("box", PurePosixPath(ROOM, "kpd"), Local(sys.executable, enter=enter))
         await host.connect()
         try:
-            assert (await host.run("cat /proc/1/comm", 10.0)).stdout == b"bwrap\n"
+            assert (await host.run("cat /proc/1/comm", PATIENCE_S)).stdout == b"bwrap\n"
             waits = "echo ran >> count; echo began; while [ ! -e go ]; do sleep 0.01; done; cat count"
             began = asyncio.Event()
-            job = asyncio.create_task(host.job(spec("j1", f"cd {ROOM}/kpd; {waits}"), lambda *_: began.set()))
+            job = asyncio.create_task(
+                host.job(spec("j1", f"cd {ROOM}/kpd; {waits}", PATIENCE_S), lambda *_: began.set())
+            )
             await began.wait()
             (inside,) = psutil.Process(helper_pid(host)).children()
             inside.kill()
             await until(lambda: not host.up)
-            await host.run(f"touch {ROOM}/kpd/go", 10.0)
+            await host.run(f"touch {ROOM}/kpd/go", PATIENCE_S)
             ended = await job
             assert (ended.rc, ended.stdout) == (0, b"began\nran\n"), "it went on, and did not begin again"
             assert not (OUTSIDE / "kpd").exists()

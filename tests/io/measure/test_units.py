@@ -11,6 +11,7 @@ from kpd.measure.driver.check import check
 from kpd.measure.driver.units import units
 from kpd.measure.jobs import out
 from tests.support.measure.measured import QUICK, SIGNATURE, Lab, kernel, lab
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HEADER = "float twice(float x);\nvoid scaled(const float *x, const double *s, double *t, long n);\n"
@@ -35,7 +36,7 @@ async def built(lab: Lab, tree: dict[str, str], first: str = "kernel.c") -> str:
     tools = lab.tools if first == "kernel.c" else lab.tools.cpp
     sources = units({}, files, first, SUFFIXES[first])
     staged = await lab.host.stage(files)
-    return (await build(lab.host, tools, staged, lab.harness.symbol, ("-O2",), 60.0, sources=sources)).job
+    return (await build(lab.host, tools, staged, lab.harness.symbol, ("-O2",), PATIENCE_S, sources=sources)).job
 
 
 async def is_right(lab: Lab, job: str) -> bool:

@@ -18,6 +18,8 @@ from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.permissions import AgentWish, Answer
 from kpd.sessions.turn import TurnResult
 from tests.places import READS
+from tests.support.patience import PATIENCE_S
+from tests.support.sessions.killing import name_of
 from tests.support.sessions.scripted import PROGRAM
 
 Start = Callable[..., Awaitable[AcpTalk]]
@@ -45,13 +47,13 @@ def start(tmp_path: Path) -> Start:
     return started
 
 
-async def turned(start: Start, *steps: list[Any], limit_s: float = 20.0, most_usd: float = 9.0) -> TurnResult:
+async def turned(start: Start, *steps: list[Any], limit_s: float = PATIENCE_S, most_usd: float = 9.0) -> TurnResult:
     talk = await start(list(steps))
     try:
         return await talk.ask("go", limit_s, most_usd)
     finally:
         await talk.close()
-        assert not [child for child in psutil.Process().children(recursive=True) if "sleep" in child.name()]
+        assert not [child for child in psutil.Process().children(recursive=True) if name_of(child) == "sleep"]
 
 
 async def test_a_turn_with_tokens_and_its_last_words(start: Start) -> None:
@@ -120,7 +122,7 @@ async def test_each_bad_turn_has_its_end_and_leaves_nothing(
     monkeypatch.setattr(acp_talk, "CANCEL_S", 0.5)
     monkeypatch.setattr(turn, "MOST_DISK", 4 << 20)
     monkeypatch.setattr(turn, "LOOK_S", 0.2)
-    found = await turned(start, ["say", "x"], *steps, limit_s=2.0 if end == "time" else 30.0)
+    found = await turned(start, ["say", "x"], *steps, limit_s=2.0 if end == "time" else PATIENCE_S)
     assert found.end == end
     assert said in found.said
     assert found.cut

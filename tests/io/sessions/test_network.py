@@ -32,10 +32,10 @@ def tried(name, act):
     except OSError as err:
         found[name] = getattr(err, "strerror", None) or str(getattr(err, "reason", None) or err)
 def connect(host, port):
-    socket.create_connection((host, port), 5).close()
+    socket.create_connection((host, port), 60).close()
     return "connected"
 def get(url, proxies):
-    return urllib.request.build_opener(urllib.request.ProxyHandler(proxies)).open(url, timeout=5).read().decode()
+    return urllib.request.build_opener(urllib.request.ProxyHandler(proxies)).open(url, timeout=60).read().decode()
 os.environ.pop("NO_PROXY"), os.environ.pop("no_proxy")
 proxy = {"http": os.environ["HTTP_PROXY"], "https": os.environ["HTTPS_PROXY"]}
 tried("service", lambda: get(f"http://127.0.0.1:{service}/", {}))

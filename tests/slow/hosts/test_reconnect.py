@@ -14,6 +14,7 @@ from kpd.hosts.local import Local
 from kpd.hosts.reconnect import LinkTiming
 from tests.support.hosts.local import at, spec, until
 from tests.support.hosts.reconnect import Shaky, cut, host
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["host"]
 
@@ -62,7 +63,7 @@ async def test_a_job_is_not_followed_on_another_machine(
     monkeypatch.setattr("kpd.hosts.linked.BOOT", f"cat {tmp_path}/boot")
     (tmp_path / "boot").write_text("one")
     await cut(host)
-    assert await host.run("true", 5.0)
+    assert await host.run("true", PATIENCE_S)
     started = asyncio.Event()
     job = asyncio.create_task(host.job(spec("a", "echo; sleep 30"), lambda *_: started.set()))
     await started.wait()

@@ -38,7 +38,7 @@ async def test_a_kernel_that_makes_the_program_faster_stays(tmp_path: Path) -> N
     ended, same = await deployed(tmp_path, candidate(LOOPS, COLUMNS), Telling(approves, phases.append))
     assert (ended.state, ended.cause, same) == ("deployed", None, False)
     assert ended.verdict is not None
-    assert ended.verdict.gain.low > 10
+    assert ended.verdict.gain.pct > 10
     assert phases == ["gate", "integrate", "begin", "baseline", "put", "build", "verify", "time", "commit"]
     assert shown[0].startswith(f"--- a/{SOURCE}\n+++ b/{SOURCE}\n")
     assert "+        std::vector<int> column(w);\n" in shown[0]

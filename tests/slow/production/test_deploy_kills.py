@@ -33,7 +33,7 @@ async def test_the_next_command_restores_and_tells(tmp_path: Path, phase: Phase)
 
 
 async def test_the_host_restores_by_itself(tmp_path: Path) -> None:
-    before, _ = await killed(tmp_path, "time")
+    before, _ = await killed(tmp_path, "time", lease_s=8.0)
 
     def restored() -> bool:
         return content(tmp_path / "program") == before

@@ -39,7 +39,7 @@ def places(folder: Path) -> bool:
         (FAST.replace("2 * x", "2 * broken(x)"), "build"),
         (FAST.replace("2 * x", "2 * wrong(x)"), "wrong_result"),
         (FAST.replace("2 * x", "2 * fails(x)"), "run_fails"),
-        (SLOW.replace("return x", "return  x"), "no_gain"),
+        (SLOW.replace("x + x", "x + x + slower(0)"), "no_gain"),
     ],
 )
 async def test_what_is_no_gain_of_the_program_is_taken_back(tmp_path: Path, kernel: str, cause: str) -> None:

@@ -4,12 +4,13 @@ import json
 import shutil
 
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.sessions.killing import children_of
 from tests.support.sessions.scripted import agent
 
 __all__ = ["daemon", "workspace"]
 
-FORKS = "for n in $(seq 450); do sleep 600 & done; wait"
+FORKS = "for n in $(seq 410); do sleep 600 & done; wait"
 PLAIN = {"quits": ["true"], "silent": ["sleep", "600"], "forks": ["sh", "-c", FORKS]}
 
 ENDS = ("done", "time", "processes")
@@ -35,4 +36,4 @@ def test_each_has_a_clear_end_and_the_queue_goes_on(daemon: RealDaemon, workspac
     failed = [event["body"] for event in daemon.events("iteration_ended") if event["body"]["outcome"] == "failed"]
     assert [body["iteration"] for body in failed] == [1, 2, 3]
     assert all("session.md, and the agent's own logs in session/state, say more" in body["reason"] for body in failed)
-    assert not [process for process in leftovers(workspace) if "sleep" in process.name()]
+    daemon.until(lambda: not children_of(workspace), "the end of all that agents had started")

@@ -20,7 +20,7 @@ def test_a_comparison_goes_on_after_a_kill_and_leaves_nothing_behind(
     daemon: RealDaemon, workspace: Workspace, tmp_path: Path
 ) -> None:
     """Five runs a side take minutes: benchmarks/compare_tools.py."""
-    fast, slow = ([["write", "kernel.c", kernel(repeat)]] for repeat in (1, 6))
+    fast, slow = ([["write", "kernel.c", kernel(repeat)]] for repeat in (1, 3))
     agent(workspace, [["with", "word-count", [USE, *fast], slow]])
     own = (workspace.tasks / "scale" / "kernel.c").read_bytes()
     daemon.start()

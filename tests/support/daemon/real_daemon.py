@@ -1,5 +1,6 @@
 """A real daemon in a process of its own, on a workspace in a temporary folder, spoken to over its real socket."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -109,8 +110,11 @@ class RealDaemon:
                 self.process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.kill()
-        for process in leftovers(self.workspace):
-            process.kill()
+        left = leftovers(self.workspace)
+        for process in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=PATIENCE_S)
 
 
 def leftovers(workspace: Workspace) -> list[psutil.Process]:

@@ -1,7 +1,9 @@
 """A container that runs: mounts and processes of its own, entered by a command as one of docker is."""
 
+import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,9 +13,10 @@ import pytest
 from tests.support.patience import PATIENCE_S
 
 ROOM = "/mnt"  # empty in the container, and its own
+MARK = ["sleep", f"3600.{os.getpid()}"]  # one test at a time in a process of pytest
 MAKE = (
     "bwrap", "--unshare-user", "--unshare-pid", "--die-with-parent", "--bind", "/", "/",
-    "--tmpfs", ROOM, "--proc", "/proc", "--dev", "/dev", "--", "/bin/sh", "-c", "echo up; exec sleep 3600",
+    "--tmpfs", ROOM, "--proc", "/proc", "--dev", "/dev", "--", *MARK,
 )  # fmt: skip
 
 has_containers = pytest.mark.skipif(
@@ -24,11 +27,13 @@ has_containers = pytest.mark.skipif(
 @contextmanager
 def container() -> Iterator[tuple[str, ...]]:
     """Start one; give the command that enters it."""
-    with subprocess.Popen(MAKE, stdout=subprocess.PIPE) as outer:
+    with subprocess.Popen(MAKE) as outer:
         try:
-            assert outer.stdout is not None
-            assert outer.stdout.readline() == b"up\n"
-            (inner,) = (one.pid for one in psutil.Process(outer.pid).children(recursive=True) if one.name() == "sleep")
+            end = time.monotonic() + PATIENCE_S
+            while not (found := [one.pid for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == MARK]):
+                assert outer.poll() is None and time.monotonic() < end
+                time.sleep(0.02)
+            (inner,) = found
             yield ("nsenter", "-t", str(inner), "-U", "-m", "-p", "--preserve-credentials")
         finally:
             outer.kill()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 
@@ -12,7 +13,9 @@ import pytest
 from kpd.hosts.host import Host, JobSpec
 from kpd.hosts.link import Transport
 from kpd.hosts.local import Local
+from tests.support.patience import PATIENCE_S
 
+LEAVE_S = 30.0  # for what has been told to end
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
 
 
@@ -45,11 +48,11 @@ def alive(pid: int) -> bool:
 
 async def until(condition) -> None:
     """Waits for something that another process does and nobody announces."""
-    for _ in range(2000):
-        if condition():
-            return
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError
         await asyncio.sleep(0.01)
-    raise TimeoutError
 
 
 def processes_of(root: PurePosixPath) -> list[psutil.Process]:
@@ -73,10 +76,10 @@ async def host_at(root: Path, transport: Transport | None = None, writes: tuple[
     finally:
         helper = helper_pid(host) if host.up else None
         await host.close()
-        left = processes_of(host.root)
-        psutil.wait_procs(left, timeout=3)
+        psutil.wait_procs(processes_of(host.root), timeout=LEAVE_S)
         left = processes_of(host.root)
         for process in left:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         assert left == []
         assert helper is None or not psutil.pid_exists(helper)

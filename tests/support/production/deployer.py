@@ -1,4 +1,4 @@
-"""Deploys a faster kernel and says which phase it begins, to be killed in it: `deployer.py FOLDER KERNEL STOPS_IN`."""
+"""Deploys a kernel and says which phase it begins, to be killed in it: `deployer.py FOLDER KERNEL PHASE LEASE_S`."""
 
 import asyncio
 import json
@@ -18,10 +18,8 @@ from kpd.workspace.projects import ProjectConfig
 from tests.support.production.provers import place_on
 from tests.support.production.sleepers import accepted, deploying
 
-LEASE_S = 8.0
 
-
-async def main(folder: Path, won: AcceptedKernel, stops: str) -> None:
+async def main(folder: Path, won: AcceptedKernel, stops: str, lease_s: float) -> None:
     def tell(phase: Phase) -> None:
         sys.stdout.write(f"{phase}\n")
         sys.stdout.flush()
@@ -33,11 +31,11 @@ async def main(folder: Path, won: AcceptedKernel, stops: str) -> None:
     await host.connect()
     try:
         place = place_on(host, project, folder)
-        await deploying(place, folder / "deployments", won, Telling(lambda diff: True, tell), LEASE_S).deploy(won)
+        await deploying(place, folder / "deployments", won, Telling(lambda diff: True, tell), lease_s).deploy(won)
         sys.stdout.write("end\n")
     finally:
         await host.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), accepted(Path(sys.argv[2]).read_text()), sys.argv[3]))
+    asyncio.run(main(Path(sys.argv[1]), accepted(Path(sys.argv[2]).read_text()), sys.argv[3], float(sys.argv[4])))

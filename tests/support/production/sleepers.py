@@ -20,7 +20,8 @@ mkdir -p target
 if grep -q broken src/kernel.c; then exit 3; fi
 {
     echo '#!/bin/sh'
-    if grep -q 'x + x' src/kernel.c; then echo 'sleep 0.1'; fi
+    if grep -q 'x + x' src/kernel.c; then echo 'sleep 0.2'; fi
+    if grep -q slower src/kernel.c; then echo 'sleep 0.2'; fi
     if grep -q fails src/kernel.c; then echo 'exit 7'; fi
     if grep -q wrong src/kernel.c; then echo 'echo wrong > target/out'; else echo 'echo right > target/out'; fi
     sed 's,/[*].*[*]/ ,,; s,^,# ,' src/kernel.c
@@ -28,7 +29,7 @@ if grep -q broken src/kernel.c; then exit 3; fi
 chmod +x target/new
 mv target/new target/program
 """
-"""The program sleeps 0.1 s with the slow kernel. Words in the kernel break its build, its run or its result."""
+"""The program sleeps 0.2 s with the slow kernel. Words in a kernel slow it down, or break its build, run or result."""
 
 
 def made(root: Path, source: str = SLOW, build: str = BUILD, **more: Any) -> ProjectConfig:

@@ -12,14 +12,13 @@ import psutil
 
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
+from tests.support.patience import PATIENCE_S
 from tests.support.sessions.scripted import PROGRAM, agent, kernel
 
 SEED = 7
 CHILD = "sleep"
 LONGEST_S = 0.8
 """Seconds between the moment at which an agent is seen and a kill."""
-GRACE_S = 30.0
-"""Seconds in which everything has to end with its daemon."""
 
 
 @dataclass
@@ -50,10 +49,11 @@ def agents_of(workspace: Workspace) -> list[psutil.Process]:
 
 def children_of(workspace: Workspace) -> list[psutil.Process]:
     """The programs that the scripted agents have started, in sessions of their own."""
-    return [process for process in leftovers(workspace) if _name(process) == CHILD]
+    return [process for process in leftovers(workspace) if name_of(process) == CHILD]
 
 
-def _name(process: psutil.Process) -> str:
+def name_of(process: psutil.Process) -> str:
+    """The name of its program; empty where it has ended."""
     try:
         return str(process.name())
     except psutil.Error:
@@ -69,7 +69,11 @@ def kill_often(daemon: RealDaemon, workspace: Workspace, kills: int) -> Found:
     daemon.start()
     daemon.command("run", task="scale", agent="mine", iterations=10_000, patience=10_000, usd=1000.0)
     while found.daemon_kills + found.agent_kills < kills:
-        daemon.until(lambda: _at_work(daemon, workspace), "an agent at work")
+        daemon.until(
+            lambda: _at_work(daemon, workspace) and (found.children or children_of(workspace)),
+            "an agent at work, the first time with programs of its own",
+        )
+        found.children = found.children or len(children_of(workspace))
         time.sleep(chance.uniform(0.0, LONGEST_S))
         children = children_of(workspace)
         found.children += len(children)
@@ -99,8 +103,8 @@ def _at_work(daemon: RealDaemon, workspace: Workspace) -> bool:
 
 
 def _left(look: Callable[[], list[psutil.Process]]) -> int:
-    """Return how many processes are still there after GRACE_S."""
-    deadline = time.monotonic() + GRACE_S
+    """Return how many processes are still there after PATIENCE_S."""
+    deadline = time.monotonic() + PATIENCE_S
     while (left := look()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return len(left)
