@@ -50,8 +50,11 @@ def right(session: RunnerCommand, sizes: list[DrawnSize], rng: random.Random, li
     bounds = session.rule.bounds
     for size in sizes if bounds else ():
         bounds[size.name] = {kind: dict(outputs) for kind, outputs in bounds[size.near].items()}
-    worker = session.worker({"b": session.settings["baseline"]})
-    found = []
+    found: list[tuple[str, str]] = []
+    try:
+        worker = session.worker({"b": session.settings["baseline"]})
+    except KernelProblem:
+        return found
     drawing = session.drawing(((*one, AT_ONCE) for one in asked), rng)
     for (name, kind), inputs in zip(asked, drawing, strict=True):
         try:
