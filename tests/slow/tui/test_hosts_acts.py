@@ -13,7 +13,7 @@ ACTS: list[tuple[list[str], list[tuple[str, dict[str, Any]]]]] = [
     (["C"], [("check_hosts", {"host": "gpu3"})]),
     (["7", "up", "R"], [("nudge", {"host": "gpu2"})]),
     (["ctrl+p", *"retry", "space", *"link", "enter"], [("nudge", {"host": "gpu2"})]),
-    (["up", "R", "T"], []),
+    (["up", "R", "T", "escape"], []),
     (["ctrl+p", *"retry", "space", *"link", "enter"], []),
 ]
 
