@@ -8,7 +8,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from email.message import EmailMessage
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from pathlib import Path
 from typing import Any
 from urllib import request
@@ -80,7 +80,7 @@ def _markup(text: str) -> str:
 def _body(kind: str, text: str) -> tuple[bytes, dict[str, str]]:
     """Return the body of a request and its headers."""
     if kind == "ntfy":
-        token = os.environ.get("KPD_NTFY_TOKEN", "")
+        token = _secret("KPD_NTFY_TOKEN")
         return text.encode(), {"Title": "kpd"} | ({"Authorization": f"Bearer {token}"} if token else {})
     said: dict[str, Any] = {"text": _markup(text)}
     if kind == "teams":
@@ -96,21 +96,33 @@ def _body(kind: str, text: str) -> tuple[bytes, dict[str, str]]:
     return json.dumps(said).encode(), {"Content-Type": "application/json"}
 
 
+def _secret(name: str) -> str:
+    """Return the value of a variable. Nothing prints it, as an error of what sends it would. Raises CliError."""
+    value = os.environ.get(name, "").strip("\r\n")
+    if not (value.isascii() and value.isprintable()):
+        raise CliError(f"${name} cannot be sent as it is", "it may have printable ASCII characters only", USAGE)
+    return value
+
+
 def _url(args: Namespace) -> str:
     """Return where a request goes. Nothing prints it: who knows a webhook's URL can send."""
-    found = args.url or os.environ.get("KPD_WEBHOOK", "")
+    found = (args.url or os.environ.get("KPD_WEBHOOK", "")).strip()
     if args.url_file is not None:
         try:
             found = args.url_file.expanduser().read_text().strip()
-        except (OSError, UnicodeDecodeError) as err:
-            raise CliError(f"{args.url_file} cannot be read: {err}", HELP_URL, USAGE) from err
+        except OSError as err:
+            raise CliError(f"{args.url_file} cannot be read: {err.strerror}", HELP_URL, USAGE) from err
+        except UnicodeDecodeError as err:
+            raise CliError(f"{args.url_file} cannot be read: it is no text", HELP_URL, USAGE) from err
     try:
         parts = urlsplit(found)
-        host = parts.hostname
+        host, _ = parts.hostname, parts.port
     except ValueError as err:
         raise CliError("the URL is none", HELP_URL, USAGE) from err
-    if not found or not host or not found.isprintable() or " " in found:
+    if not found or not host or not found.isascii() or not found.isprintable() or " " in found:
         raise CliError("where to?", HELP_URL, USAGE)
+    if parts.username is not None:
+        raise CliError("the URL has a login in it, which is not sent", "name it without", USAGE)
     if parts.scheme != "https" and not (parts.scheme == "http" and host in LOOPBACK):
         raise CliError(f"{host}: the URL is not https, so others could read it", "use its https address", USAGE)
     return str(found)
@@ -130,7 +142,9 @@ def _post(args: Namespace, body: bytes, headers: dict[str, str]) -> None:
     try:
         with request.build_opener(_NoRedirect).open(asked, timeout=LIMIT_S):
             pass
-    except (OSError, HTTPException, ValueError) as err:  # the error of an answer is an OSError, too
+    except (ValueError, InvalidURL) as err:  # its text may hold what is secret
+        raise CliError(f"{host}: the message cannot be sent as it is", HELP_URL, USAGE) from err
+    except (OSError, HTTPException) as err:  # the error of an answer is an OSError, too
         why = f"it answered {err.code}" if isinstance(err, HTTPError) else str(getattr(err, "reason", err))
         raise CliError(f"{host} did not take the message: {line(why)}", "is its URL still valid?", INFRA) from err
 
@@ -147,7 +161,7 @@ def _mail(args: Namespace, text: str) -> None:
     host, _, port = args.smtp.rpartition(":")
     if not host or not port.isdecimal():
         raise CliError(f"{args.smtp!r} is no mail server", "write it as smtp.example.org:587", USAGE)
-    user, password = os.environ.get("KPD_SMTP_USER", ""), os.environ.get("KPD_SMTP_PASSWORD", "")
+    user, password = _secret("KPD_SMTP_USER"), _secret("KPD_SMTP_PASSWORD")
     try:
         _send(message, host, int(port), (user, password) if user else None)
     except (OSError, smtplib.SMTPException) as err:

@@ -100,6 +100,51 @@ def test_a_login_goes_over_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert logins and set(logins) <= set(server.secret) and "Subject: kpd: r3 ended" in server.secret
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_a_token_may_end_a_line(hook: Webhook, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    monkeypatch.setenv("KPD_NTFY_TOKEN", f"tk_1234{end}")
+    assert main(["notify", "ntfy", "x", "--url", hook.url]) == 0
+    assert hook.taken[0][1]["Authorization"] == "Bearer tk_1234"
+
+
+@pytest.mark.parametrize("token", ["tk_12\n34", "tk_12\r34", "tk_12é34", "tk_12\udcff34"])
+def test_a_token_that_cannot_be_sent_is_told_and_not_printed(
+    hook: Webhook, monkeypatch: pytest.MonkeyPatch, capsys: Printed, token: str
+) -> None:
+    monkeypatch.setenv("KPD_NTFY_TOKEN", token)
+    assert main(["notify", "ntfy", "x", "--url", hook.url]) == 64
+    shown = capsys.readouterr().err
+    assert "$KPD_NTFY_TOKEN cannot be sent as it is" in shown and "12" not in shown and hook.taken == []
+
+
+@pytest.mark.parametrize("name", ["KPD_SMTP_USER", "KPD_SMTP_PASSWORD"])
+def test_a_login_that_cannot_be_sent_is_told_and_not_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: Printed, name: str
+) -> None:
+    server = MailServer()
+    for one in ("KPD_SMTP_USER", "KPD_SMTP_PASSWORD"):
+        monkeypatch.setenv(one, "correct-hörse" if one == name else "x")
+    with served(server):
+        assert main(["notify", "mail", "x", "--to", "ada@example.org", "--smtp", server.address]) == 64
+    shown = capsys.readouterr().err
+    assert f"${name} cannot be sent as it is" in shown and "correct" not in shown and server.lines == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.example.org/sécret",
+        "https://hooks.example.org:secret/x",
+        "https://ada:secret@127.0.0.1/x",
+        "https://..a/secret",
+    ],
+)
+def test_a_url_that_cannot_be_used_is_not_printed(capsys: Printed, url: str) -> None:
+    assert main(["notify", "slack", "x", "--url", url]) == 64
+    shown = capsys.readouterr().err
+    assert shown and "cret" not in shown
+
+
 @pytest.mark.parametrize("answer", [302, 404, 500])
 def test_what_is_not_taken_is_told_without_the_url(hook: Webhook, capsys: Printed, answer: int) -> None:
     hook.answer = answer
