@@ -24,6 +24,7 @@ LIMIT_S = 20
 """Less than the daemon waits for its command."""
 MOST = 1500
 """Characters of a message."""
+MOST_PORT = 65535
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 HELP_URL = "--url-file FILE, $KPD_WEBHOOK or --url says where it goes"
 
@@ -159,11 +160,13 @@ def _mail(args: Namespace, text: str) -> None:
         raise CliError(f"a mail cannot have this address: {err}", "write it as ada@example.org", USAGE) from err
     message.set_content(f"{text}\n")
     host, _, port = args.smtp.rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not (port.isdecimal() and len(port) <= 5 and 0 < int(port) <= MOST_PORT):
         raise CliError(f"{args.smtp!r} is no mail server", "write it as smtp.example.org:587", USAGE)
     user, password = _secret("KPD_SMTP_USER"), _secret("KPD_SMTP_PASSWORD")
     try:
         _send(message, host, int(port), (user, password) if user else None)
+    except UnicodeError as err:  # of an address or of the server's name
+        raise CliError(f"{args.smtp} cannot send to {args.to}", "write both in ASCII", USAGE) from err
     except (OSError, smtplib.SMTPException) as err:
         raise CliError(f"{args.smtp} did not take the mail: {line(str(err))}", "check server and login", INFRA) from err
 

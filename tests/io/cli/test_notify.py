@@ -163,6 +163,11 @@ def test_what_is_not_taken_is_told_without_the_url(hook: Webhook, capsys: Printe
         (["ntfy", "x", "--url-file", "/nowhere/url"], "cannot be read"),
         (["mail", "x"], "to whom?"),
         (["mail", "x", "--to", "ada@example.org", "--smtp", "here"], "is no mail server"),
+        *(
+            (["mail", "x", "--to", "ada@example.org", "--smtp", f"127.0.0.1:{port}"], "is no mail server")
+            for port in ("0", "65536", "99999999999", "9" * 5000)
+        ),
+        (["mail", "x", "--to", "ada@example.org", "--smtp", "..a:25"], "write both in ASCII"),
         (["mail", "x", "--to", "ada@example.org\nBcc: eve"], "cannot have this address"),
     ],
 )
