@@ -10,6 +10,7 @@ from kpd.evidence.archive import (
     CANDIDATES,
     ENVIRONMENT,
     EVENTS,
+    MANIFEST,
     TASK,
     Bundle,
     BundleManifest,
@@ -61,8 +62,7 @@ def gather(source: RunSource, scrub: Scrub) -> Bundle:
     held[EVENTS] = scrub.file(EVENTS, log, hashes)
     environment = Environment(__version__, source.host, source.card)
     held[ENVIRONMENT] = scrub.file(ENVIRONMENT, codec.encode(environment))
-    refuse_named(held, scrub)
-    task = scrub.text(source.task)
+    task, named = scrub.text(source.task), tuple(scrub.text(name) for name in left_out)
     manifest = BundleManifest(
         archive.FORMAT,
         __version__,
@@ -71,9 +71,11 @@ def gather(source: RunSource, scrub: Scrub) -> Bundle:
         archive.entries(held),
         scrub.names is not None,
         scrub.redacted,
-        tuple(left_out),
+        named,
     )
-    return Bundle(manifest, held, codec.encode(manifest) + b"\n")
+    signed = codec.encode(manifest) + b"\n"
+    refuse_named({**held, MANIFEST: signed}, scrub)
+    return Bundle(manifest, held, signed)
 
 
 def _name(name: str, data: bytes, scrub: Scrub) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.evidence import archive
 from kpd.evidence.archive import CANDIDATES, Bundle
 from kpd.evidence.contents import RunSource, gather
 from kpd.evidence.scrub import REDACTED, Scrub, StillNamed, placeholders, refuse_named
@@ -77,6 +78,30 @@ def test_unscrubbed_it_says_who_and_where(tmp_path: Path) -> None:
 def test_the_same_run_is_scrubbed_the_same_way(tmp_path: Path) -> None:
     one, other = (gather(planted(tmp_path / name, TELLING), Scrub((), NAMES)) for name in ("a", "b"))
     assert one == other
+
+
+def test_the_name_of_a_file_that_is_too_large_is_a_placeholder_and_it_verifies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = b"x" * ((1 << 20) + 1)
+
+    def pinned(fact: e.Fact) -> e.Fact:
+        if isinstance(fact, e.TaskPinned):
+            return replace(fact, protected={**fact.protected, "of ada.h": digest(data)})
+        return fact
+
+    found = source(tmp_path, last=1, change=pinned)
+    folder = found.workspace.run_folder("transpose_cuda", "r1") / "task" / "transpose_cuda"
+    (folder / "of ada.h").write_bytes(data)
+    monkeypatch.setattr(archive, "MOST_FILE", 1 << 20)
+    made = gather(found, Scrub((), NAMES))
+    assert made.manifest.left_out == ("task/of user1.h",) and "ada" not in whole(made)
+    assert wrong(made) == []
+
+
+def test_a_name_that_is_left_in_the_manifest_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StillNamed, match=r"manifest\.json still holds 'r1'"):
+        gather(source(tmp_path, last=1), Scrub((), {"r1": "run1"}))
 
 
 @pytest.mark.parametrize(
