@@ -170,7 +170,8 @@ class Derivation:
         text = f"{verdict.word.replace('_', ' ')}, {gain(verdict.gain)}, {verdict.processes} processes"
         if self.is_baseline:
             return f"{text}: the machine's noise"
-        old = " by an older kpd's rule" if verdict.fewest < FEWEST_WON else ""
+        looser = verdict.fewest < FEWEST_WON or verdict.worst_case != self.terms.worst_case
+        old = " by an older kpd's rule" if looser else ""
         if self.began.confirming:
             return f"{text}, against the baseline"
         audited = "" if self.found.judged and self.found.judged.audited else ", not audited"

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from kpd.evidence import iterations
 from kpd.evidence.archive import CANDIDATES, EVENTS, Bundle, iteration_file
 from kpd.evidence.verify import verify
 from kpd.model import codec, events as e
+from kpd.model.verdicts import Verdict
 from kpd.workspace.run_files import digest
 from tests.support.evidence.bundles import AUDITED, recorded, rows, with_events, with_file, with_rows, wrong
 from tests.support.model.strategies import related_facts
@@ -172,6 +174,37 @@ def test_an_acceptance_that_nothing_says_is_found() -> None:
 
     said = "r1.1 its verdict does not follow from the samples: accepted is recorded as True, and follows as False"
     assert any(found.startswith(said) for found in wrong(events_with(harder)))
+
+
+def with_terms(**terms: Any) -> Bundle:
+    """The bundle with other terms in each verdict, also where an iteration ended with it."""
+
+    def other(fact: e.Fact) -> e.Fact:
+        if isinstance(fact, e.Judged):
+            return replace(fact, verdict=replace(fact.verdict, **terms))
+        cause: Any = getattr(fact, "cause", None)
+        if isinstance(getattr(cause, "verdict", None), Verdict):
+            ended: Any = {"cause": type(cause)(replace(cause.verdict, **terms))}
+            return replace(fact, **ended)
+        return fact
+
+    return events_with(other)
+
+
+@pytest.mark.parametrize(("worst_case", "marked"), [(0.0, True), (0.95, False)])
+def test_an_acceptance_without_the_limit_of_the_task_is_told(
+    monkeypatch: pytest.MonkeyPatch, worst_case: float, marked: bool
+) -> None:
+    monkeypatch.setattr(iterations, "FEWEST_WON", 5)  # so that this is not what is told
+    lines = verify(with_terms(worst_case=worst_case))
+    assert [line.text for line in lines if not line.holds] == []
+    [won] = [line.text for line in lines if line.about == "r1.1" and ": accepted" in line.text]
+    assert ("accepted by an older kpd's rule" in won) is marked
+
+
+def test_other_terms_than_those_of_the_task_are_refused() -> None:
+    found = wrong(with_terms(worst_case=0.5))
+    assert "r1.1 it was judged with worst_case 0.5, the task says 0.95" in found
 
 
 @pytest.mark.parametrize("parent", [0, 2, 7])
