@@ -120,6 +120,8 @@ def read(path: Path) -> Bundle:
 
 def unpack(packed: bytes) -> Bundle:
     """Return the bundle in an archive. Raises BadBundle."""
+    if len(packed) > MOST_PACKED:
+        raise BadBundle(f"it is larger than {MOST_PACKED >> 20} MiB")
     files = _files(_unpacked(packed))
     signed, signature = files.pop(MANIFEST, None), files.pop(SIGNATURE, None)
     if signed is None:

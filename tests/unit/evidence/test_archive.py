@@ -62,7 +62,12 @@ def test_what_is_no_bundle_is_refused(data: bytes, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("limit", "value", "said"),
-    [("MOST_BYTES", 5000, "more than"), ("MOST_FILE", 100, "larger than"), ("MOST_FILES", 3, "more than 3 files")],
+    [
+        ("MOST_PACKED", 100, "it is larger than"),
+        ("MOST_BYTES", 5000, "more than"),
+        ("MOST_FILE", 100, "larger than"),
+        ("MOST_FILES", 3, "more than 3 files"),
+    ],
 )
 def test_a_bundle_over_a_limit_is_refused(monkeypatch: pytest.MonkeyPatch, limit: str, value: int, said: str) -> None:
     data = pack(recorded())
