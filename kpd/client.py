@@ -78,10 +78,11 @@ def operator() -> str:
         with contextlib.suppress(OSError):  # a pipe, a file, or closed
             terminal = f":{os.ttyname(stream).removeprefix('/dev/')}"
             break
-    return clean_name(f"{_user()}@{socket.gethostname().partition('.')[0]}{terminal}")
+    return clean_name(f"{user_name()}@{socket.gethostname().partition('.')[0]}{terminal}")
 
 
-def _user() -> str:
+def user_name() -> str:
+    """Return the name of who runs this; the number where there is none."""
     import getpass
 
     try:

@@ -1,6 +1,5 @@
 """kpd bundle, verify: a run as one archive of evidence, and the derivation of its verdicts from that alone."""
 
-import getpass
 import os
 import re
 import socket
@@ -13,6 +12,7 @@ from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
 from kpd.cli.log import recorded
 from kpd.cli.parser import add_json, nearest
 from kpd.cli.terminal_text import colours, line, narrate, out, out_json, paint
+from kpd.client import user_name
 from kpd.model import codec
 from kpd.model.hosts import HostCard
 from kpd.model.state import TaskCard
@@ -150,7 +150,7 @@ def _scrub(ws: Workspace, source: "RunSource", names: bool) -> "Scrub":
         return Scrub(keys)
     status: Any = query(ws, "status")
     hosts = {socket.gethostname(), socket.gethostname().partition(".")[0], source.host.name if source.host else ""}
-    people = {getpass.getuser(), *source.people}
+    people = {user_name(), *source.people} - {str(os.getuid())}  # a number is in kernels, too
     for card in status["hosts"].values():
         user, _, address = card["address"].rpartition("@")
         hosts |= {card["name"], address, address.rpartition(":")[0]}

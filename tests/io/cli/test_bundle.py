@@ -1,6 +1,7 @@
 """kpd bundle and kpd verify on a real log without a daemon, with signatures of the real ssh-keygen."""
 
 import json
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -124,6 +125,15 @@ def test_a_scrubbed_bundle_names_nobody_here(root: Path, tmp_path: Path, capsys:
     assert said["holds"] and said["scrubbed"] and not said["signed"]
     assert not any(str(root).encode() in data for data in read(path).files.values())
     assert main(["verify", str(path)]) == 0
+
+
+def test_a_user_without_a_name_can_scrub(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container, whose user has no entry in passwd."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    assert main(["-w", str(root), "bundle", "-o", str(tmp_path / "b.tgz"), "--scrub"]) == 0
 
 
 @pytest.mark.parametrize(
