@@ -54,6 +54,8 @@ class Scrub:
         if name.endswith((".json", ".jsonl")):
             rows = data.splitlines() if name.endswith(".jsonl") else [data]
             done = [self._json(row, hashes or {}) for row in rows]
+            if done == rows:
+                return data
             return b"\n".join(done) + b"\n" if name.endswith(".jsonl") else done[0]
         return self.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
@@ -63,7 +65,12 @@ class Scrub:
         except (ValueError, RecursionError):  # a program of others wrote it
             return self.text(raw.decode(errors="surrogateescape")).encode(errors="surrogateescape")
         after = _walked(before, lambda text: hashes.get(text) or self.text(text))
-        return raw if after == before else json.dumps(after, ensure_ascii=False).encode(errors="surrogateescape")
+        if after == before:
+            return raw
+        try:
+            return json.dumps(after, ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # half a character
+            return json.dumps(after).encode()
 
     def text(self, text: str) -> str:
         """Return the text without what must go."""

@@ -125,3 +125,12 @@ def test_names_of_fields_are_no_names_of_people() -> None:
     assert json.loads(scrub.file("a.json", b'{"run": "run r1", "kind": "run", "run/x": 1}')) == {
         "run": "user1 r1", "kind": "run", "user1/x": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("data", [b"", b'{"a": 1}\r\n{"a": 2}\r\n', b'{"a": "x"}'])
+def test_lines_without_a_name_stay_as_they_are(data: bytes) -> None:
+    assert Scrub((), NAMES).file("x.jsonl", data) == data
+
+
+def test_half_a_character_beside_a_name_is_escaped() -> None:
+    assert Scrub((), NAMES).file("x.json", b'{"a": "ada \\ud800"}') == b'{"a": "user1 \\ud800"}'
