@@ -13,6 +13,7 @@ from kpd.cli.parser import add_json, add_workspace_below, nearest
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.hosts.errors import HostError
 from kpd.hosts.transports import host_of
+from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
 from kpd.text.foreign import visible
@@ -122,6 +123,8 @@ def at_place(ws: Workspace, project: ProjectConfig, work: Callable[[ProjectPlace
     """Do some work at a project's place, over a link of this process. Raises HostError, PlaceError."""
     config = load_config(ws).hosts[project.host]
     ws.make_private()
+    journals = map(DeploymentJournal, (ws.root / "deployments").glob("*"))
+    needed = [id for journal in journals for id in journal.needed()]  # of each project: two may have one root
 
     async def done() -> T:
         host = host_of(project.host, config, ws)
@@ -134,7 +137,7 @@ def at_place(ws: Workspace, project: ProjectConfig, work: Callable[[ProjectPlace
                 raise HostError("unreachable", f"{project.host}: no answer within {LIMIT_S:g} s") from err
             if not host.up:
                 raise host.trouble or HostError("unreachable", f"{project.host}: no link")
-            return await work(ProjectPlace(host, project, config.python))
+            return await work(ProjectPlace(host, project, config.python, needed=needed))
         finally:
             await host.close()
 

@@ -34,10 +34,17 @@ def new_id() -> str:
 
 
 class ProjectPlace:
-    """The files of one project on its host. Every method raises HostError and PlaceError."""
+    """The files of one project on its host. Every method raises HostError and PlaceError.
 
-    def __init__(self, host: Host, project: ProjectConfig, python: str = "python3", places: str = PLACES) -> None:
+    `needed` are the ids of changes that may still be taken back: the host keeps their originals.
+    """
+
+    def __init__(
+        self, host: Host, project: ProjectConfig, python: str = "python3", places: str = PLACES,
+        needed: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self.host = host
+        self.needed = needed
         self.project = project
         self.program = PlaceProgram(host, python, project.root, places)
 
@@ -66,6 +73,10 @@ class ProjectPlace:
         """Return all changes that the host remembers, oldest first."""
         return msgspec.convert((await self.program.ask("history"))["changes"], list[ChangeRecord])
 
+    async def kept(self) -> set[str]:
+        """Return the hashes of the files of which the host has copies."""
+        return set((await self.program.ask("kept"))["kept"])
+
     @contextlib.asynccontextmanager
     async def changing(
         self, purpose: str, lease_s: float = LEASE_S, id: str | None = None
@@ -74,7 +85,7 @@ class ProjectPlace:
         project, id = self.project, id or new_id()
         begun = await self.program.ask(
             "begin", id=id, files=project.files, binary=project.binary, build_dir=project.build_dir,
-            holder=self.host.holder, purpose=purpose, lease_s=lease_s,
+            holder=self.host.holder, purpose=purpose, lease_s=lease_s, needed=self.needed,
         )  # fmt: skip
         change = OpenChange(self, msgspec.convert(begun, ChangeRecord), lease_s)
         renewing = asyncio.create_task(change.keep(), name=f"holds {project.root}")

@@ -43,6 +43,11 @@ class DeploymentJournal:
         """Return all deployments; a last row that was cut off is left out. Raises OSError."""
         return [_read(path) for path in sorted(self.folder.glob("[0-9]*.jsonl"))]
 
+    def needed(self) -> list[str]:
+        """Return the ids of the changes that may still be taken back. Raises OSError."""
+        states = ("open", "deployed")
+        return [one.change for one in self.all() if one.state in states and one.of is None and one.taken_back is None]
+
     def begin(self, run: str, iteration: int, by: str, change: str, of: int | None = None) -> "OpenDeployment":
         """Begin the next deployment, under the id that its change will have. The caller holds the journal."""
         self.folder.mkdir(parents=True, exist_ok=True)

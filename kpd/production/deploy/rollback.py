@@ -1,5 +1,7 @@
 """Takes a deployment back: the files that were there before it, unless somebody has changed them since."""
 
+import shlex
+
 from kpd.hosts.errors import HostError
 from kpd.model.deployments import Deployment
 from kpd.production.deploy.deploy import OF_PLACE, Telling, phase
@@ -34,6 +36,9 @@ async def roll_back(
             if other := [path for path, sha in shas.items() if now.get(path) != sha]:
                 return opened.close(state="failed", cause="later", about="\n".join(other))
             old = {entry.path: entry.sha for entry in before.entries if entry.path in shas}
+            kept = await place.kept()
+            if gone := sorted(path for path, sha in old.items() if sha not in kept):
+                return opened.close(state="failed", cause="forgotten", about=shlex.join(gone))
             with phase(opened, telling, "put"):
                 for path in sorted(
                     old, key=lambda path: path in place.project.binary

@@ -22,7 +22,7 @@ from kpd.production.far.record import BLOCKED, BOOT, COMMITTED, ENDED, OPEN, Cha
 from kpd.production.far.restore import restore
 
 PLACES = "~/.local/state/kpd/places"
-KEPT = 5  # committed changes whose originals are kept
+KEPT = 5  # committed changes whose originals are kept, beside those that are still needed
 HISTORY = 200  # changes that are remembered
 
 
@@ -80,10 +80,12 @@ def op_begin(
     holder: str,
     purpose: str,
     lease_s: float,
+    needed: "tuple[str, ...]" = (),
 ) -> Change:
     """Copy the originals, and hold the files for `lease_s` seconds; from then on the switch runs. Return the change.
 
-    Asked again with the same id, because the answer was lost, it returns the change that has begun.
+    `needed` are the ids of earlier changes that may still be taken back: their originals are kept. Asked again with the
+    same id, because the answer was lost, it returns the change that has begun.
     """
     op_look(place, files, binary)
     place.make()
@@ -105,14 +107,15 @@ def op_begin(
         for entry in held:
             if entry.sha != ABSENT:
                 disk.keep(disk.place_of(place.root, entry.path), entry.sha, place.originals)
-        past = [*history(place), *([] if before is None else [before])][-HISTORY:]
+        past = [*history(place), *([] if before is None else [before])]
+        past = [row for at, row in enumerate(past) if at >= len(past) - HISTORY or row["id"] in needed]
         place.write("history.jsonl", "".join(json.dumps(row) + "\n" for row in past))
         change = {
             "id": id, "root": str(place.root), "holder": holder, "purpose": purpose, "state": OPEN,
             "why": "", "begun": time.time(), "ended": None, "build_dir": build_dir, "jobs": [], "touched": [],
             "conflicts": [], "entries": [dict(entry._asdict()) for entry in held],
         }  # fmt: skip
-        forget_old(place, change, past)
+        forget_old(place, change, past, needed)
         remove(place.program)
         shutil.copytree(str(Path(sys.argv[0]).resolve()), str(place.program))
         place.trouble("")
@@ -209,6 +212,14 @@ def op_timed(
     return {"runs": runs}
 
 
+def op_kept(place: PlaceFolder) -> "dict[str, list[str]]":
+    """Return the hashes of the files of which there are copies."""
+    if not place.folder.is_dir():
+        return {"kept": []}
+    with place.locked():
+        return {"kept": sorted(path.name for path in place.originals.iterdir())}
+
+
 def op_history(place: PlaceFolder) -> "dict[str, list[Change]]":
     """Return all changes that are remembered, oldest first."""
     if not place.folder.is_dir():
@@ -289,10 +300,11 @@ def history(place: PlaceFolder) -> "list[Change]":
     return found
 
 
-def forget_old(place: PlaceFolder, change: Change, rows: "list[Change]") -> None:
-    """Remove the originals that neither this change nor one of the last committed ones needs."""
-    needed = [change, *[row for row in rows if row["state"] == COMMITTED or row["conflicts"]][-KEPT:]]
-    kept = {entry.sha for one in needed for entry in entries(one)}
+def forget_old(place: PlaceFolder, change: Change, rows: "list[Change]", needed: "tuple[str, ...]") -> None:
+    """Remove the originals of all changes but this one, the last committed ones, and those with the ids `needed`."""
+    last = [row for row in rows if row["state"] == COMMITTED or row["conflicts"]][-KEPT:]
+    keeping = [change, *last, *[row for row in rows if row["id"] in needed]]
+    kept = {entry.sha for one in keeping for entry in entries(one)}
     for path in place.originals.iterdir():
         if path.name not in kept:
             path.unlink()

@@ -52,6 +52,10 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     code, told, _ = kpd("rollback", "p")
     assert (code, f"{PATH} was changed since, and is left as it is" in told) == (1, True)
     assert (root / PATH).read_text() == "somebody's\n"
+    (last,) = (tmp_path / "home").glob(".local/state/kpd/places/*/change.json")
+    later = {**json.loads(last.read_text()), "state": "committed", "entries": []}
+    with last.with_name("history.jsonl").open("a") as past:
+        past.writelines(json.dumps({**later, "id": f"later {at}"}) + "\n" for at in range(9))
     (root / PATH).write_text(FAST)
     assert kpd("rollback", "p", "1")[0] == 64
     assert kpd("rollback", "p", "2")[0] == 0

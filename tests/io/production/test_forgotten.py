@@ -1,0 +1,45 @@
+"""The originals of a deployment that is in place: kept as long as it is, and missed by a rollback before it writes."""
+
+from pathlib import Path
+
+import pytest
+
+from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.journal import DeploymentJournal
+from kpd.production.deploy.rollback import latest, roll_back
+from kpd.production.far.main import KEPT
+from kpd.production.place import ProjectPlace
+from kpd.text.deployments import lines
+from kpd.workspace.run_files import digest
+from tests.support.production.provers import FASTER, SOURCE, content, made, place_at
+
+PATH = "src/kernel.c"
+
+
+async def committed(place: ProjectPlace, text: bytes, id: str) -> None:
+    async with place.changing("to keep", id=id) as change:
+        await change.put(PATH, text)
+        await change.commit()
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+async def test_originals_stay_while_their_deployment_is_in_place(tmp_path: Path, in_place: bool) -> None:
+    root = tmp_path / "prover"
+    journal = DeploymentJournal(tmp_path / "deployments")
+    opened = journal.begin("a-run", 1, "a test", "first")
+    async with place_at(made(root, run="true"), tmp_path) as place:
+        await committed(place, FASTER, "first")
+        of = opened.close(state="deployed", shas={PATH: digest(FASTER)})
+        assert journal.needed() == ["first"]
+        place.needed = journal.needed() if in_place else ()
+        for number in range(KEPT + 1):
+            await committed(place, FASTER if number == KEPT else b"later\n", f"later {number}")
+        back = await roll_back(place, journal, of, "a test", Telling(lambda diff: True))
+    if in_place:
+        assert (back.state, back.cause, content(root)[0]) == ("deployed", None, SOURCE)
+        journal.taken_back(back)
+        assert journal.needed() == []
+    else:
+        assert (back.state, back.cause, back.about, content(root)[0]) == ("failed", "forgotten", PATH, FASTER)
+        assert lines("p", back)[1] == f"why: the host has not kept what was there before: {PATH}"
+        assert latest(journal) == of
