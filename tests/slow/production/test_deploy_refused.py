@@ -79,3 +79,11 @@ async def test_a_program_that_is_not_steady_or_fails_by_itself_is_nobodys_fault(
     assert (ended.state, ended.cause, same) == ("rolled_back", "program_fails", True)
     ended, same = await deployed(tmp_path / "silent", accepted(), run="true")
     assert (ended.cause, ended.about, same) == ("program_fails", "target/out is not written", True)
+
+
+async def test_a_check_of_what_the_program_has_left_judges_the_program_that_left_it(tmp_path: Path) -> None:
+    project = made(tmp_path / "program", outputs=(), verify="grep -qx right target/out")
+    won = accepted(FAST.replace("2 * x", "2 * wrong(x)"))
+    async with place_at(project, tmp_path) as place:
+        ended = await deploying(place, tmp_path / "deployments", won, Telling(lambda diff: True), 60.0).deploy(won)
+    assert (ended.state, ended.cause, ended.rechecked) == ("rolled_back", "wrong_result", True)
