@@ -20,7 +20,9 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic
 
 if TYPE_CHECKING:
+    from kpd.evidence.archive import Bundle
     from kpd.evidence.contents import RunSource
+    from kpd.evidence.line import VerifiedLine
     from kpd.evidence.scrub import Scrub
 
 UNREADABLE = 2
@@ -41,21 +43,59 @@ def bundle_arguments(parser: ArgumentParser) -> None:
 
 
 def bundle(args: Namespace) -> int:
+    ws = workspace(args)
+    source = _source(ws, args.run)
+    path = args.output or Path(default_name(source.task, source.run))
+    made, size, wrong = written(ws, source, path, args.scrub, args.sign)
+    if args.json:
+        said = {"run": source.run, "path": str(path), "bytes": size, "holds": not wrong}
+        out_json({**said, "scrubbed": args.scrub, "redacted": made.manifest.redacted, "signed": args.sign is not None})
+    else:
+        out(str(path))
+        narrate(f"{size / 1000:.0f} kB; kpd verify {path} derives its verdicts again")
+    if made.manifest.redacted:
+        narrate(f"replaced {made.manifest.redacted} keys that were in it")
+    if not args.scrub:
+        narrate("it names people, hosts and paths: --scrub replaces them")
+    for found in wrong:
+        narrate(line(f"{found.about} {found.text}"))
+    return FAILED if wrong else OK
+
+
+def default_name(task: str, run: str) -> str:
+    """Return the name that a bundle has unless another is given."""
+    return f"{task}-{run}.kpd.tgz"
+
+
+def archive(ws: Workspace, run: str, folder: Path) -> Path:
+    """Write a run's bundle into a folder, and return its path. Raises CliError, also where the bundle does not hold."""
+    source = _source(ws, run)
+    path = folder / default_name(source.task, run)
+    if path.exists():
+        raise CliError(f"there is {path} already", "move it away, or name another folder", FAILED)
+    _, _, wrong = written(ws, source, path, scrub=False)
+    if wrong:
+        path.unlink()
+        raise CliError(f"a bundle of {run} does not hold", f"kpd bundle {run} says where; nothing was removed", FAILED)
+    return path
+
+
+def written(
+    ws: Workspace, source: "RunSource", path: Path, scrub: bool, sign: Path | None = None
+) -> tuple["Bundle", int, list["VerifiedLine"]]:
+    """Write the bundle of a run; return it, its size in bytes, and what does not hold. Raises CliError, OSError."""
     from kpd.evidence.archive import BadBundle, Bundle, pack, unpack
     from kpd.evidence.contents import gather
     from kpd.evidence.scrub import StillNamed
-    from kpd.evidence.signature import CannotSign, sign
+    from kpd.evidence.signature import CannotSign, sign as signature
     from kpd.evidence.verify import verify as verified
 
-    ws = workspace(args)
-    source = _source(ws, args.run)
-    path = args.output or Path(f"{source.task}-{source.run}.kpd.tgz")
     if not path.absolute().parent.is_dir():
         raise CliError(f"there is no folder {path.parent}", "make it first, or name a file in another one")
     try:
-        made = gather(source, _scrub(ws, source, args.scrub))
-        if args.sign is not None:
-            made = Bundle(made.manifest, made.files, made.signed, sign(made.signed, args.sign.expanduser()))
+        made = gather(source, _scrub(ws, source, scrub))
+        if sign is not None:
+            made = Bundle(made.manifest, made.files, made.signed, signature(made.signed, sign.expanduser()))
     except StillNamed as err:
         raise CliError(f"the bundle could not be cleaned: {err}", "nothing was written", FAILED) from err
     except CannotSign as err:
@@ -66,19 +106,7 @@ def bundle(args: Namespace) -> int:
     except BadBundle as err:
         raise CliError(f"{source.run} does not fit into a bundle: {err}", "kpd export has its table", FAILED) from err
     write_atomic(path, packed)
-    if args.json:
-        said = {"run": source.run, "path": str(path), "bytes": len(packed), "holds": not wrong}
-        out_json({**said, "scrubbed": args.scrub, "redacted": made.manifest.redacted, "signed": args.sign is not None})
-    else:
-        out(str(path))
-        narrate(f"{len(packed) / 1000:.0f} kB; kpd verify {path} derives its verdicts again")
-    if made.manifest.redacted:
-        narrate(f"replaced {made.manifest.redacted} keys that were in it")
-    if not args.scrub:
-        narrate("it names people, hosts and paths: --scrub replaces them")
-    for found in wrong:
-        narrate(line(f"{found.about} {found.text}"))
-    return FAILED if wrong else OK
+    return made, len(packed), wrong
 
 
 def verify_arguments(parser: ArgumentParser) -> None:
@@ -130,6 +158,9 @@ def _source(ws: Workspace, name: str | None) -> "RunSource":
     run_id = name or next(reversed(runs), None)
     if run_id is None:
         raise CliError("no run yet", "kpd run TASK queues one")
+    if runs[run_id]["pruned"]:
+        remedy = "kpd runs prune --archive DIR would have made it first"
+        raise CliError(f"{run_id} was pruned: samples of it are gone", remedy, FAILED)
     host, card = status["hosts"].get(runs[run_id]["host"]), status["tasks"].get(runs[run_id]["task"])
     return RunSource(
         ws,

@@ -10,6 +10,7 @@ from kpd.model.detail import Detail, detail
 from kpd.model.events import Event
 from kpd.model.run import Run
 from kpd.model.state import State
+from kpd.operations.operation import RunIteration, pruned
 from kpd.operations.references import run_ref
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder
@@ -29,6 +30,13 @@ class Sources:
             return cls(State(workspace=str(workspace.root)), workspace)
         with EventStore(workspace.store, read_only=True) as store:
             return cls(replace(load_state(store), pid=None), workspace)
+
+    def files(self, run: Run, number: int) -> IterationFolder:
+        """Return the folder of an iteration whose files are wanted. Raises DaemonError where they were pruned."""
+        it = run.iteration(number)
+        if it is not None and (gone := pruned(RunIteration(run, it))) is not None:
+            raise gone
+        return self.folder(run, number)
 
     def folder(self, run: Run, number: int) -> IterationFolder:
         return IterationFolder(self.workspace.iteration_folder(run.task, run.id, number))

@@ -142,21 +142,21 @@ def _diff(sources: Sources, iteration: str, against: str | None = None) -> Any:
         raise DaemonError("usage", f"{run.id}.{it.number} is a baseline: it changed nothing", "name two to compare")
     before, after = f"{old_run.id}.{old.number}", f"{run.id}.{it.number}"
     text = artefacts.difference(
-        sources.folder(old_run, old.number).candidate, sources.folder(run, it.number).candidate, before, after
+        sources.files(old_run, old.number).candidate, sources.files(run, it.number).candidate, before, after
     )
     return {"text": text, "from": before, "to": after}
 
 
 def _file(sources: Sources, iteration: str, name: str) -> Any:
     run, it = iteration_ref(sources.state, iteration)
-    text, truncated = artefacts.text(sources.folder(run, it.number).folder, name)
+    text, truncated = artefacts.text(sources.files(run, it.number).folder, name)
     return {"text": text, "truncated": truncated}
 
 
 def _rederive(sources: Sources, iteration: str) -> Any:
     run, it = iteration_ref(sources.state, iteration)
     with sources.log() as log:
-        found = rederived(log, sources.folder(run, it.number), run, it.number)
+        found = rederived(log, sources.files(run, it.number), run, it.number)
     recorded = None if it.verdict is None else json_views.judged(it.verdict)
     return {"recorded": recorded, "rederived": json_views.judged(found)}
 

@@ -130,6 +130,14 @@ class Noted(RunFact):
     by: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Pruned(RunFact):
+    """The removal of the files of these iterations from the run's folder; the log keeps all that was found."""
+
+    iterations: tuple[int, ...]
+    by: str = ""
+
+
 # ── their reducers ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -162,6 +170,12 @@ def _rolled_back(state: State, at: float, fact: RolledBack) -> State:
         return state
     before = run.before if fact.iteration == run.incumbent else run.incumbent  # the same one again: no decision
     return on_run(state, fact.run, incumbent=fact.iteration, files=fact.files, before=before)
+
+
+@reduces(Pruned)
+def _pruned(state: State, at: float, fact: Pruned) -> State:
+    run = state.runs.get(fact.run)
+    return state if run is None else on_run(state, fact.run, pruned=(*run.pruned, *fact.iterations))
 
 
 @reduces(MemoGiven)

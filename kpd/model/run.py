@@ -72,7 +72,7 @@ class Run:
     compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is its place in a
     comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
     operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
-    and `late` means that they are used.
+    and `late` means that they are used. `pruned` are iterations whose files were removed.
     """
 
     id: str
@@ -115,6 +115,7 @@ class Run:
     task_text: str = ""
     clock: float | None = None
     late: bool = False
+    pruned: tuple[int, ...] = ()
 
     @property
     def begun(self) -> bool:

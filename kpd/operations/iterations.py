@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kpd.operations.arguments import Arg
-from kpd.operations.operation import Key, OnIteration, OnRun, Operation, Refused, RunIteration, ended, under_way
+from kpd.operations.operation import (
+    Key,
+    OnIteration,
+    OnRun,
+    Operation,
+    Refused,
+    RunIteration,
+    ended,
+    pruned,
+    under_way,
+)
 from kpd.operations.references import iteration_ref
 
 if TYPE_CHECKING:
@@ -122,7 +132,7 @@ class AcceptIteration(OnIteration):
             return Refused(f"{target.ref} is the incumbent already")
         if it.outcome in ("baseline", "accepted"):
             return Refused(f"{target.ref} was accepted before: roll back brings it back", f"kpd rollback {target.ref}")
-        if (why := under_way(target) or untimed(target)) is not None:
+        if (why := under_way(target) or untimed(target) or pruned(target)) is not None:
             return why
         if it.verdict is None:  # found wrong after it was timed: by the memcheck, or on the cases that are held out
             from kpd.text.endings import of_iteration
@@ -164,7 +174,7 @@ class RollBack(OnIteration):
             return Refused(f"{target.ref} was never accepted: {what}", "kpd log shows the accepted iterations")
         if it.number == run.incumbent and run.folder == run.files and not self.force:
             return Refused(f"{target.ref} is the incumbent already")
-        return occupied(state, run)
+        return pruned(target) or occupied(state, run)
 
 
 class UndoDecision(OnRun):
@@ -178,11 +188,12 @@ class UndoDecision(OnRun):
     then = "kpd undo {run} takes that back"
 
     def why_not(self, state: State, target: Run) -> Refused | None:
-        if target.before is None or target.iteration(target.before) is None:
+        before = None if target.before is None else target.iteration(target.before)
+        if before is None:
             decided = "since then kpd has accepted something itself, or nobody has decided anything"
             message = f"there is nothing to undo in {target.id}: {decided}"
             return Refused(message, "kpd rollback ITER goes back further")
-        return occupied(state, target)
+        return pruned(RunIteration(target, before)) or occupied(state, target)
 
 
 class WriteMemo(OnIteration):
@@ -211,7 +222,7 @@ class MeasureAgain(OnIteration):
     thorough: bool = False
 
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
-        if (why := ended(target.run) or under_way(target)) is not None:
+        if (why := ended(target.run) or under_way(target) or pruned(target)) is not None:
             return why
         wish = (target.it.number, self.thorough, "")
         if any((waiting.of, waiting.thorough, waiting.confirming) == wish for waiting in target.run.again):
@@ -232,7 +243,7 @@ class ProfileInFull(OnIteration):
     keys = (Key("profile", "F", "full profile", "Iteration", rank=19),)
 
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
-        if (why := under_way(target) or untimed(target)) is not None:
+        if (why := under_way(target) or untimed(target) or pruned(target)) is not None:
             return why
         if target.run.device_id != "cpu":
             return None

@@ -236,6 +236,13 @@ def ended(run: Run, remedy: str = "") -> Refused | None:
     return Refused(f"{run.id} has ended: {of_run(run)}", remedy or f"kpd run {run.task} queues another run")
 
 
+def pruned(place: RunIteration) -> Refused | None:
+    """Return the refusal for an iteration whose files were removed; None while they are there."""
+    if place.it.number not in place.run.pruned:
+        return None
+    return Refused(f"the files of {place.ref} were pruned", "kpd log shows what it was; its events are all kept")
+
+
 def under_way(place: RunIteration) -> Refused | None:
     """Return the refusal for an iteration that has no outcome yet; None when it has one."""
     return Refused(f"{place.ref} is still under way") if place.it.outcome is None else None

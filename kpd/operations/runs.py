@@ -171,6 +171,40 @@ class StopRun(OnRun):
     done = "{run} is stopped; what was accepted stays"
 
 
+class PruneRun(OnRun):
+    """Remove the files of candidates that were not accepted, of a run that has ended.
+
+    The baseline, what was accepted and what is held stay; with `keep_best` only the baseline and the incumbent do.
+    """
+
+    name = "prune"
+    verb = "runs"
+    keys = (Key("prune", "Z", "prune", "Run"),)
+    emits = ("pruned",)
+    done = "{count} candidates of {run} are pruned: {mib} MiB"
+
+    run: Annotated[str | None, RUN] = None
+    keep_best: Annotated[bool, Arg("", "keep only the baseline and the best", "--keep-best")] = False
+
+    def target(self, state: State) -> Run:
+        return run_ref(state, self.run)
+
+    def why_not(self, state: State, target: Run) -> Refused | None:
+        if not target.over:
+            return Refused(f"{target.id} has not ended", "kpd stop ends it")
+        if not prunable(target, self.keep_best) and not target.pruned:
+            return Refused(f"{target.id} has nothing to prune", "kpd runs lists what takes space")
+        return None
+
+
+def prunable(run: Run, keep_best: bool) -> tuple[int, ...]:
+    """Return the iterations whose files may be removed: neither the run's best, nor what a person may bring back."""
+    stays = {run.incumbent} | {it.number for it in run.iterations if it.outcome == "baseline"}
+    if not keep_best:
+        stays |= {it.number for it in run.iterations if it.outcome == "accepted" or it.override or it.held}
+    return tuple(it.number for it in run.iterations if it.number not in stays and it.number not in run.pruned)
+
+
 class ChangeBudget(OnRun):
     """Show or change the budget of a run.
 

@@ -59,6 +59,7 @@ def _agent(args: Mapping[str, Any]) -> list[str]:
 OWN: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "rule": _rule,
     "agent": _agent,
+    "prune": lambda args: ["runs", "prune", args["run"], *(["--keep-best"] if args.get("keep_best") else [])],
     "edit": lambda args: ["edit", *([args["run"]] if args.get("run") else [])],
     "profile": lambda args: ["show", args["iteration"], "--profile=full"],
     "check_hosts": lambda args: ["doctor"],

@@ -31,6 +31,24 @@ def explained(err: OSError, what: str, remedy: str) -> tuple[str, str]:
     return (f"no space left on the disk of {path}", "free some space there") if full else (f"{path}: {said}", remedy)
 
 
+def taken(folder: Path) -> int:
+    """Return the bytes on disk of all files below a folder; what vanishes meanwhile does not count."""
+    found = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                found += Path(root, name).lstat().st_blocks * 512
+    return found
+
+
+def removed(folder: Path) -> int:
+    """Remove a folder with all that is in it, if it is there; return the bytes on disk that it had. Raises OSError."""
+    size = taken(folder)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
+    return size
+
+
 def used(folder: Path, most_bytes: int, most_files: int) -> tuple[int, int]:
     """Return the bytes on disk and the number of files below a folder; links are not followed.
 

@@ -9,6 +9,7 @@ from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.operations.iterations import is_outdated, waiting
 from kpd.operations.operation import Key, OnIteration, Operation, RunIteration, fields, spoken, words_of
+from kpd.operations.runs import prunable
 from kpd.operations.sessions import asking
 from kpd.text.endings import of_iteration
 from tui.format import marks, money
@@ -51,6 +52,17 @@ def stop(view: View) -> Confirmation:
         )
     kept = f"What was accepted stays: the incumbent is {run.id}.{run.incumbent}." if run.incumbent is not None else ""
     return Confirmation(f"Stop {run.id} now?", tuple(text for text in (lost, kept) if text), "stop the run")
+
+
+def prune(view: View) -> Confirmation:
+    run = view.run
+    assert run is not None
+    text = (
+        f"The files of {count(len(prunable(run, False)), 'candidate')} are removed from the run's folder for good.",
+        "The baseline, what was accepted and what is held keep theirs; the log keeps verdicts, times and memos of all.",
+        f"`kpd runs prune {run.id} --archive DIR` writes a bundle of the run first.",
+    )
+    return Confirmation(f"Prune {run.id}?", text, "remove them", writes=True)
 
 
 def skip(view: View) -> Confirmation:

@@ -25,6 +25,7 @@ def key(view: View, id: str) -> str:
 ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
     "skip": confirm.skip,
     "stop": confirm.stop,
+    "prune": confirm.prune,
     "review": confirm.gate,
     "allow": confirm.allow,
     "decline": confirm.decline,

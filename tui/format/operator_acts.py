@@ -83,6 +83,8 @@ def _does(fact: Fact) -> tuple[str, str]:
         case e.PermissionAnswered():
             did = "allows" if fact.allowed else "refuses"
             return f"{did} what the agent of {_place(fact)} asks for", ""
+        case acts.Pruned():
+            return f"prunes {count(len(fact.iterations), 'candidate')} of {fact.run}", ""
         case acts.Noted():
             return f"notes on {fact.run}", fact.text
         case e.IterationEnded():

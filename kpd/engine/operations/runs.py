@@ -1,5 +1,6 @@
-"""Implements operations on a whole run: queue, pause, resume, steer, skip, stop."""
+"""Implements operations on a whole run: queue, pause, resume, steer, skip, stop, prune."""
 
+import asyncio
 from typing import Any
 
 from kpd.agents import catalogue
@@ -12,10 +13,21 @@ from kpd.model.causes import Stopped
 from kpd.model.run import Run
 from kpd.model.waits import PausedBy
 from kpd.operations.operation import Refused, UnknownName
-from kpd.operations.runs import NoteRun, PauseRun, QueueRun, ResumeRun, SkipIteration, SteerRun, StopRun
+from kpd.operations.runs import (
+    NoteRun,
+    PauseRun,
+    PruneRun,
+    QueueRun,
+    ResumeRun,
+    SkipIteration,
+    SteerRun,
+    StopRun,
+    prunable,
+)
 from kpd.operations.sessions import at_work
 from kpd.text.waits import hold
 from kpd.workspace.config import ANY
+from kpd.workspace.disk import removed
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import Task, card, copy_task, find_tasks, load_task
 
@@ -114,6 +126,17 @@ def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
     if loop is None:
         raise Refused(f"{target.id} is not under way")
     loop.control.interrupt("skip", by)
+
+
+async def prune(engine: Engine, op: PruneRun, target: Run, by: str) -> dict[str, Any]:
+    """Remove the files of candidates that have not won, and those that a daemon left that was killed at this."""
+    numbers = prunable(target, op.keep_best)
+    gone = (*target.pruned, *numbers)
+    folders = [engine.workspace.iteration_folder(target.task, target.id, number) for number in gone]
+    if numbers:
+        engine.journal.emit(acts.Pruned(target.id, numbers, by))
+    freed = await asyncio.to_thread(lambda: sum(removed(folder) for folder in folders))
+    return {"count": len(numbers), "bytes": freed, "mib": f"{freed / 2**20:,.1f}"}
 
 
 async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:

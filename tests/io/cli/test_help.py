@@ -5,6 +5,8 @@ import json
 import pytest
 
 from kpd.cli.main import main
+from kpd.model import events as e
+from kpd.model.kinds import Told
 from tests.support.cli.served import Served, served
 
 __all__ = ["served"]
@@ -36,6 +38,20 @@ async def test_memory_is_printed_without_the_escapes_of_its_file(served: Served)
     assert (code, out) == (0, "# What was tried on scale\n\n- memo: a_b * 2 <x> ␛[2J\n")
 
 
+async def test_nothing_is_pruned_unasked(served: Served) -> None:
+    served.queue("r1")
+    served.queue("r2")
+    assert (await served.kpd("runs", "prune", "--yes"))[2] == "no run has ended yet: there is nothing to prune\n"
+    served.journal.emit(e.RunEnded("r1", "improved", Told("done")))
+    code, _, err = await served.kpd("runs", "prune", "--keep-best")
+    assert (code, served.commands) == (64, [])
+    assert "nobody can be asked; --yes prunes without a question" in err
+    assert (await served.kpd("runs", "--keep-best"))[0] == 64
+    assert (await served.kpd("runs", "prune", "r3", "--yes"))[0] == 64
+    await served.kpd("runs", "prune", "--keep-best", "--yes", "--json")
+    assert served.commands == [("prune", {"run": "r1", "keep_best": True})], "runs that go on are left alone"
+
+
 async def test_runs_are_listed_with_the_disk_that_they_take(served: Served) -> None:
     assert (await served.kpd("runs"))[2] == "no run yet; kpd run TASK queues one\n"
     served.queue("r1")
@@ -46,7 +62,7 @@ async def test_runs_are_listed_with_the_disk_that_they_take(served: Served) -> N
     (folder / "link").symlink_to("/")
     code, out, err = await served.kpd("runs")
     assert code == 0
-    assert out.splitlines()[1].split()[:4] == ["r1", "scale", "0", "3.0"]
+    assert out.splitlines()[1].split()[:4] == ["r1", "scale", "0", "3.0"], "nothing of it is pruned"
     assert out.splitlines()[2].split()[:4] == ["r2", "scale", "0", "0.0"]
     assert err == f"3.0 MiB in {served.ws.runs}\n"
     found = json.loads((await served.kpd("runs", "--json"))[1])

@@ -50,7 +50,7 @@ class Served:
         if verb == "run":
             self.queue("r1")
             return {"run": "r1"}
-        return {"run": "r1", "note": 4, "iteration": 1}
+        return {"run": "r1", "note": 4, "iteration": 1, "count": 2, "bytes": 1 << 20, "mib": "1.0"}
 
     def queue(self, run: str) -> None:
         self.journal.emit(e.RunQueued(run, "scale", "sweep", "local", Budget()))

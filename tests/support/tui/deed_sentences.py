@@ -37,6 +37,7 @@ SENTENCES = [
     (e.RolledBack("r3", 2, {}, ADA, undo=True), "undoes: back to r3.2"),
     (e.AgainAsked("r3", 4, False, ADA), "has r3.4 tried again"),
     (e.AgainAsked("r3", 4, True, ADA), "has r3.4 measured with all processes"),
+    (acts.Pruned("r3", (1, 2, 5), ADA), "prunes 3 candidates of r3"),
     (e.MemoGiven("r3", 4, "look here", ADA), "writes the memo of r3.4: look here"),
     (
         e.BudgetChanged("r3", Budget(iterations=20, stop_score=1.5, usd=3.0), ADA),

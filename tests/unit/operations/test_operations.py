@@ -9,7 +9,9 @@ import pytest
 from kpd.cli.main import VERBS
 from kpd.daemon.commands import carry_out
 from kpd.daemon.journal import EventJournal
+from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
+from kpd.daemon.views import answer
 from kpd.engine.engine import Engine
 from kpd.engine.operations.effects import EFFECTS
 from kpd.model import acts, events as e
@@ -129,6 +131,7 @@ def _limits(hint: Any) -> list[Within]:
         (logs.ended, None, "steer", "steer", {"run": "r1", "text": "x"}),
         (logs.some, None, "skip", "skip", {"run": "r1"}),
         (logs.ended, None, "stop", "stop", {"run": "r1"}),
+        (logs.some, None, "prune", "prune", {"run": "r1"}),
         (logs.ended, None, "budget", "budget", {"run": "r1", "iterations": 3}),
         (logs.some, None, "move_up", "move", {"run": "r1", "to": "up"}),
         (logs.ended, None, "review", "review", {"run": "r1", "on": True}),
@@ -164,6 +167,39 @@ async def test_a_refusal_is_the_same_sentence_everywhere(
 
 
 # ── a note, which is an operation in four files ───────────────────────────────────────────────────────────────────
+
+
+async def test_pruning_removes_what_lost_and_keeps_what_a_person_may_want(tmp_path: Any) -> None:
+    with EventStore(tmp_path / "events.db") as store:
+        journal, workspace = EventJournal(store), Workspace(tmp_path)
+        for event in logs.ended().events:
+            journal.emit(event.fact)
+        engine = Engine(workspace, Config(), journal)
+        run = journal.state.runs["r1"]
+        folders = {it.number: workspace.iteration_folder(run.task, "r1", it.number) for it in run.iterations}
+        for folder in folders.values():
+            (folder / "candidate").mkdir(parents=True)
+            (folder / "candidate" / "kernel.c").write_bytes(b"x" * 5000)
+        best, accepted = run.incumbent, {it.number for it in run.iterations if it.outcome == "accepted"}
+        assert {best} < accepted, "there is an older one to go back to"
+        found = await carry_out(engine, "prune", {"run": "r1"}, "ada")
+        left = {number for number, folder in folders.items() if folder.exists()}
+        assert left == {0} | accepted
+        assert found["count"] == len(folders) - len(left) and found["bytes"] >= 5000 * found["count"]
+        await carry_out(engine, "prune", {"run": "r1", "keep_best": True}, "ada")
+        assert {number for number, folder in folders.items() if folder.exists()} == {0, best}
+        assert set(journal.state.runs["r1"].pruned) == set(folders) - {0, best}
+        (older,) = accepted - {best}
+        for verb, args in (("rollback", {}), ("accept", {}), ("again", {"thorough": True})):
+            with pytest.raises(DaemonError):
+                await carry_out(engine, verb, {"iteration": f"r1.{older}", **args}, "ada")
+        with pytest.raises(DaemonError, match=f"the files of r1.{older} were pruned"):
+            await carry_out(engine, "rollback", {"iteration": f"r1.{older}"}, "ada")
+        with pytest.raises(DaemonError, match=f"the files of r1.{older} were pruned"):
+            answer("diff", {"iteration": f"r1.{older}"}, Sources(journal.state, workspace))
+        folders[older].mkdir()  # as a daemon leaves it that was killed while it pruned
+        assert (await carry_out(engine, "prune", {"run": "r1"}, "ada"))["count"] == 0
+        assert not folders[older].exists()
 
 
 async def test_a_note_is_kept_in_the_log_and_changes_nothing(tmp_path: Any) -> None:
