@@ -49,9 +49,9 @@ def edit_name(files: dict[str, str]) -> str:
 
 def own_baseline(state: State, run: Run) -> OwnBaseline | None:
     """Return a notice if a run begins with other files than the last run of its task ended with; else None."""
-    others = (other for other in state.runs.values() if other.task == run.task and other.compared is None)
+    others = (other for other in state.runs.values() if other.task == run.task and other.shown)
     ended = [other for other in others if other.over and other.files]
-    if run.compared is not None or not ended or run.folder == ended[-1].files:
+    if not run.shown or not ended or run.folder == ended[-1].files:
         return None
     paths = sorted({path for path, _ in run.folder.items() ^ ended[-1].files.items()})
     return OwnBaseline(run.id, f"{ended[-1].id}.{ended[-1].incumbent}", tuple(paths))
@@ -167,8 +167,8 @@ def edit_folder(workspace: Workspace, run: Run, name: str) -> Path:
 
 
 def is_open(run: Run) -> bool:
-    """Return whether the run takes edits of its task's folder. One of a comparison takes none."""
-    return run.begun and bool(run.pinned) and run.compared is None
+    """Return whether the run takes edits of its task's folder."""
+    return run.begun and bool(run.pinned) and run.shown
 
 
 def detect_edit(workspace: Workspace, journal: Journal, run: Run, by: str = "") -> None:
@@ -205,11 +205,11 @@ def keep_edit(workspace: Workspace, run: Run, files: dict[str, bytes]) -> Path:
 def show_incumbent(workspace: Workspace, journal: Journal, run_id: str, files: dict[str, bytes]) -> None:
     """Write the incumbent into the task folder, unless a person has edited that: the edit is measured first.
 
-    Events record the files before and after the write, so that kpd knows the folder's content after a crash. A run of
-    a comparison writes nowhere. Raises OSError.
+    Events record the files before and after the write, so that kpd knows the folder's content after a crash. A run that
+    is not shown writes nowhere. Raises OSError.
     """
     run = run_of(journal, run_id)
-    if run.compared is not None:
+    if not run.shown:
         return
     folder = live_folder(workspace, run)
     try:

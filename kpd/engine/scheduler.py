@@ -128,9 +128,8 @@ class Scheduler:
         """Return where the run can go on now, or what it waits for; None when it was just ended instead."""
         # Runs that wait for their host keep their task, too.
         state = self._journal.state
-        tasks = {other.task: other.id for other in state.begun}
-        if run.started is None and run.task in tasks:
-            return ForTask(tasks[run.task], run.task)
+        if run.started is None and (other := state.ahead_of(run)) is not None:
+            return ForTask(other.id, run.task)
         card = state.tasks.get(run.task)
         if run.started is None and (card is None or card.error):
             break_off(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))

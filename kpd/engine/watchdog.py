@@ -61,10 +61,9 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
             thinks[run.place] = max(now.since, thinks.get(run.place, 0.0))
         elif not _left(state, run):
             used.add(run.place)
-    tasks = {run.task for run in state.begun}
     for run in state.queue:
         card = state.tasks.get(run.task)
-        if run.task in tasks or card is None or card.error:
+        if state.ahead_of(run) is not None or card is None or card.error:
             continue
         for host, device in fitting_devices(run, device_of(card.language, card.need), card.need, state.hosts):
             place = host, device.id

@@ -103,6 +103,14 @@ class Declined(IterationFact):
 
 
 @dataclass(frozen=True, slots=True)
+class Adopted(IterationFact):
+    """A person's choice of an iteration whose files the task folder has from now on."""
+
+    files: dict[str, str]
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RolledBack(IterationFact):
     """A return to iteration `iteration` as the incumbent; nothing is erased.
 
@@ -161,6 +169,11 @@ def _steering_consumed(state: State, at: float, fact: SteeringConsumed) -> State
         return state
     lines = (replace(s, consumed_by=fact.iteration) if s.note in fact.notes else s for s in run.steering)
     return on_run(state, fact.run, steering=tuple(lines))
+
+
+@reduces(Adopted)
+def _adopted(state: State, at: float, fact: Adopted) -> State:
+    return on_run(state, fact.run, folder=fact.files)
 
 
 @reduces(RolledBack)

@@ -11,6 +11,7 @@ from typing import Literal
 
 from kpd.model import acts
 from kpd.model.acts import (
+    Adopted as Adopted,
     AgainAsked as AgainAsked,
     AgentChanged as AgentChanged,
     Approved as Approved,
@@ -155,6 +156,7 @@ class RunQueued(RunFact):
     compared: ComparedRun | None = None
     task_state: TaskState = "continue"
     task_text: str = ""
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

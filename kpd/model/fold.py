@@ -120,7 +120,7 @@ def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
     run = Run(
         fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits,
         evolve=fact.evolve, compared=fact.compared, task_state=fact.task_state,
-        task_text=fact.task_text,
+        task_text=fact.task_text, apart=fact.apart,
     )  # fmt: skip
     return replace(state, runs={**state.runs, fact.run: run})
 

@@ -72,7 +72,8 @@ class Run:
     compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is its place in a
     comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
     operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
-    and `late` means that they are used. `pruned` are iterations whose files were removed.
+    and `late` means that they are used. `pruned` are iterations whose files were removed. `apart`: it works on a copy
+    beside other runs of its task.
     """
 
     id: str
@@ -116,6 +117,12 @@ class Run:
     clock: float | None = None
     late: bool = False
     pruned: tuple[int, ...] = ()
+    apart: bool = False
+
+    @property
+    def shown(self) -> bool:
+        """Whether the task folder shows its incumbent, and an edit there is its next iteration."""
+        return not self.apart and self.compared is None
 
     @property
     def begun(self) -> bool:

@@ -82,6 +82,12 @@ class State:
         """The runs that are bound to a device, running or paused, oldest first."""
         return tuple(run for run in self.runs.values() if run.begun)
 
+    def ahead_of(self, run: Run) -> Run | None:
+        """Return the run that a queued one waits for, as both work on one task folder; None where there is none."""
+        if run.apart:
+            return None
+        return next((other for other in self.begun if other.task == run.task and not other.apart), None)
+
     @property
     def active(self) -> Run | None:
         """The newest run that is bound to a device, running or paused."""

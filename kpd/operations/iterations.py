@@ -172,9 +172,32 @@ class RollBack(OnIteration):
         if not was_accepted(it):
             what = "only an accepted iteration or the baseline can come back"
             return Refused(f"{target.ref} was never accepted: {what}", "kpd log shows the accepted iterations")
-        if it.number == run.incumbent and run.folder == run.files and not self.force:
+        if it.number == run.incumbent and (run.folder == run.files or not run.shown) and not self.force:
             return Refused(f"{target.ref} is the incumbent already")
         return pruned(target) or occupied(state, run)
+
+
+class AdoptIteration(OnIteration):
+    """Write an accepted iteration's files into the task folder: the next run begins from them.
+
+    With `force` what nobody has measured in the task folder is kept in the run folder.
+    """
+
+    name = "adopt"
+    biases = True
+    keys = (Key("adopt", "W", "adopt", "Iteration", 10, True),)
+    emits = ("adopted",)
+    done = "the task folder has the files of {of}; the next run begins from them"
+
+    force: Annotated[bool, Arg("", "also where the task folder has files that were not measured", "--force")] = False
+
+    def why_not(self, state: State, target: RunIteration) -> Refused | None:
+        run, it = target
+        if not was_accepted(it):
+            return Refused(f"{target.ref} was never accepted", "kpd log shows the accepted iterations")
+        if run.begun and run.shown:
+            return Refused(f"the task folder shows the incumbent of {run.id} already", f"kpd rollback {target.ref}")
+        return pruned(target) or taken(state, run)
 
 
 class UndoDecision(OnRun):
@@ -269,6 +292,8 @@ class EditKernel(OnRun):
     removed: tuple[str, ...] = ()
 
     def why_not(self, state: State, target: Run) -> Refused | None:
+        if target.apart:
+            return Refused(f"{target.id} works apart from the task folder", "kpd run without --apart measures edits")
         return ended(target, f"edit tasks/{target.task} itself; the next run begins with that")
 
 
@@ -293,8 +318,13 @@ def untimed(place: RunIteration) -> Refused | None:
 
 
 def occupied(state: State, run: Run) -> Refused | None:
-    """Return the refusal while another run works on the same task folder; None when none does."""
-    others = (one for one in state.begun if one.id != run.id and one.task == run.task and one.folder)
+    """Return the refusal where another run shows its incumbent in the task folder of this one; None where none does."""
+    return taken(state, run) if run.shown else None
+
+
+def taken(state: State, run: Run) -> Refused | None:
+    """Return the refusal while another run shows its incumbent in the folder of the run's task; None when none does."""
+    others = (one for one in state.begun if one.id != run.id and one.task == run.task and one.folder and one.shown)
     if (other := next(others, None)) is None:
         return None
     return Refused(f"{other.id} works on {run.task} now", f"stop {other.id}, or roll that run back")

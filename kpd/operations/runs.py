@@ -18,6 +18,7 @@ WHO = "who proposes: {agents}; claude,sweep take turns, script:FOLDER has its ca
 STARTS = "coding agents begin with the incumbent (continue), or with the task's own files (reset)"
 ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
 PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
+APART = Arg("", "work on a copy, beside other runs of the task; kpd adopt takes a result", "--apart")
 HOURS = Arg("H", "end so many hours after the beginning, also while it waits", "--hours")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
 
@@ -48,6 +49,7 @@ class QueueRun(OnDaemon):
     stop_score: Annotated[Positive | None, Arg("X", "end once the score is this good", "--stop-score")] = None
     usd: Annotated[Positive | None, Arg("DOLLARS", "spend no more than this on models", "--usd")] = None
     hours: Annotated[Positive | None, HOURS] = None
+    apart: Annotated[bool, APART] = False
 
 
 class PauseRun(OnRun):

@@ -160,6 +160,11 @@ def rollback(view: View) -> Confirmation:
     return Confirmation(f"Roll {run.id} back to iteration {it.number}?", tuple(text), "roll back")
 
 
+def adopt(view: View) -> Confirmation:
+    text = ("kpd writes its files to the task folder. The next run of the task begins from them.",)
+    return Confirmation(f"Adopt {view.ref}?", text, "adopt it")
+
+
 def undo(view: View) -> Confirmation:
     run = view.run
     assert run is not None

@@ -31,6 +31,7 @@ ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
     "decline": confirm.decline,
     "accept": confirm.accept,
     "rollback": confirm.rollback,
+    "adopt": confirm.adopt,
     "undo": confirm.undo,
     "memo": confirm.memo,
     "trust": confirm.trust,

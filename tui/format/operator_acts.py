@@ -99,6 +99,8 @@ def _does(fact: Fact) -> tuple[str, str]:
             return f"accepts {_place(fact)} against its verdict", reason
         case e.RolledBack():
             return f"{'undoes: back to' if fact.undo else 'rolls back to'} {_place(fact)}", ""
+        case e.Adopted():
+            return f"adopts {_place(fact)} into the task folder", ""
         case e.AgainAsked():
             how = "measured with all processes" if fact.thorough else "tried again"
             return f"has {fact.run}.{fact.of} {how}", ""

@@ -11,7 +11,7 @@ from kpd.model import events as e
 from kpd.model.detail import detail
 from kpd.model.iteration import Iteration, Override
 from kpd.model.run import Run
-from kpd.operations.iterations import AcceptIteration, RollBack, UndoDecision, is_outdated, was_accepted
+from kpd.operations.iterations import AcceptIteration, AdoptIteration, RollBack, UndoDecision, is_outdated, was_accepted
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import override as told
 from kpd.workspace.candidate_tree import read_tree
@@ -53,6 +53,26 @@ def rollback(engine: Engine, op: RollBack, target: RunIteration, by: str) -> Non
     _go_back(engine, target.run, target.it, op.force, by)
 
 
+def adopt(engine: Engine, op: AdoptIteration, target: RunIteration, by: str) -> None:
+    """Write an iteration's files into the task folder, unless it has files there that no run knows.
+
+    Raises Refused, TaskError, OSError.
+    """
+    run, it = target
+    snapshot = edits.snapshot_of(engine.workspace, run)
+    files = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number)).read_candidate()
+    live = engine.workspace.tasks / run.task
+    now = read_tree(live, snapshot)
+    runs = (one for one in engine.journal.state.runs.values() if one.task == run.task)
+    if edits.hashes(now) not in [known for one in runs for known in (one.folder, one.files)]:
+        if not op.force:
+            remedy = f"kpd adopt {target.ref} --force keeps a copy of them in the run folder and goes on"
+            raise Refused(f"{live} has files that no run knows", remedy)
+        edits.keep_edit(engine.workspace, run, now)
+    edits.write(live, files, snapshot, now)
+    engine.journal.emit(e.Adopted(run.id, it.number, edits.hashes(files), by))
+
+
 def undo(engine: Engine, op: UndoDecision, target: Run, by: str) -> dict[str, int]:
     """Restore the incumbent from before a person last accepted or rolled back; a second undo reverts the first."""
     before = target.iteration(target.before) if target.before is not None else None
@@ -84,10 +104,15 @@ def _remember(engine: Engine, run: Run, it: Iteration, reason: str) -> None:
 
 
 def _writable(engine: Engine, run: Run, it: Iteration, force: bool) -> dict[str, bytes]:
-    """Return the iteration's files if they may be written to the task folder. Raises Refused, TaskError, OSError."""
+    """Return the iteration's files, if they may be written where the run is shown.
+
+    Raises Refused, TaskError, OSError.
+    """
     snapshot = edits.snapshot_of(engine.workspace, run)
     candidate = IterationFolder(engine.workspace.iteration_folder(run.task, run.id, it.number))
     files, live = candidate.read_candidate(), engine.workspace.tasks / run.task
+    if not run.shown:
+        return files
     if force:
         now = read_tree(live, snapshot)
         edits.keep_edit(engine.workspace, run, now)

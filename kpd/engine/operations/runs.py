@@ -54,7 +54,18 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     traits = catalogue.traits(agent, config)
     engine.journal.emit(
         e.RunQueued(
-            queued, task.name, agent, host, budget, by, approve, traits, evolve, task_state=starts, task_text=text
+            queued,
+            task.name,
+            agent,
+            host,
+            budget,
+            by,
+            approve,
+            traits,
+            evolve,
+            task_state=starts,
+            task_text=text,
+            apart=op.apart,
         )
     )
     engine.wake()

@@ -35,6 +35,7 @@ SENTENCES = [
     ),
     (e.RolledBack("r3", 2, {}, ADA), "rolls back to r3.2"),
     (e.RolledBack("r3", 2, {}, ADA, undo=True), "undoes: back to r3.2"),
+    (e.Adopted("r3", 2, {}, ADA), "adopts r3.2 into the task folder"),
     (e.AgainAsked("r3", 4, False, ADA), "has r3.4 tried again"),
     (e.AgainAsked("r3", 4, True, ADA), "has r3.4 measured with all processes"),
     (acts.Pruned("r3", (1, 2, 5), ADA), "prunes 3 candidates of r3"),
