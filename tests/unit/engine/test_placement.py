@@ -165,3 +165,15 @@ def test_nobody_begins_where_somebody_measures(events: list[e.Event]) -> None:
     found = devices_in_use(now, 10.0 * len(events))
     assert {run.place for run in now.begun if run.measures} <= found.keys()
     assert found.keys() <= {run.place for run in now.begun}
+
+
+@pytest.mark.parametrize(
+    ("ahead", "queued", "waits_for"),
+    [({}, {}, "r1"), ({"apart": True}, {}, None), ({}, {"apart": True}, None), ({"task": "u"}, {}, None)],
+)
+def test_one_run_of_a_task_at_a_time_beside_those_that_work_apart(
+    ahead: dict[str, Any], queued: dict[str, Any], waits_for: str | None
+) -> None:
+    first, second = replace(begun(host="local"), **ahead), replace(run(), id="r2", **queued)
+    other = State(runs={"r1": first, "r2": second}).ahead_of(second)
+    assert (other.id if other else None) == waits_for
