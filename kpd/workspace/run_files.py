@@ -6,6 +6,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,10 +110,12 @@ def write_tree(folder: Path, files: Mapping[str, bytes]) -> None:
 def remove_file(folder: Path, path: str, stay: Collection[str] = ()) -> None:
     """Remove a file of `folder`, if it is there, and the folders that it leaves empty, but for those that `stay`.
 
-    Raises OutsideFolder, OSError.
+    A folder that somebody has put in its place stays. Raises OutsideFolder, OSError.
     """
     gone = inside(folder, path)
-    gone.unlink(missing_ok=True)
+    if gone.is_symlink() or not gone.is_dir():
+        with suppress(NotADirectoryError):  # a file in place of a folder above it: then it is gone, too
+            gone.unlink(missing_ok=True)
     above = gone.parent
     while above != folder and above.relative_to(folder).as_posix() not in stay and above.is_dir():
         if any(above.iterdir()):

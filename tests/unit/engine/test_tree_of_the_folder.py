@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from kpd.engine import edits
 from kpd.model.run import Run
@@ -103,6 +103,8 @@ def folder() -> Iterator[Folder]:
 
 
 @settings(max_examples=150, deadline=None)
+@example([("accept", {"src/b": b"1"}), ("person", FOLDER := {"src/b": None, "src/b/c.h": b"1"}), ("accept", FOLDER)])
+@example([("accept", {"src/b/c.h": b"1"}), ("person", FILE := {"src/b/c.h": None, "src/b": b"1"}), ("accept", FILE)])
 @given(STEPS)
 def test_the_folder_follows_the_incumbent(steps: list[tuple[str, object]]) -> None:
     with folder() as it:
