@@ -46,7 +46,7 @@ class Mailbox(Agent):
             return
         text = await asyncio.to_thread(self._compose, context)
         if before:
-            _put_aside(context.home)
+            put_aside(context.home)
         how = f"Answer in {context.home / REPLY}, best written under another name and then renamed."
         context.keep(PROMPT, f"{mark}\n{how}\n\n{text}")
 
@@ -56,10 +56,10 @@ class Mailbox(Agent):
         A reply that cannot be used stays where it is, and is ignored until it changes.
         """
         path = context.home / REPLY
-        waits, before, refused = ForReply(str(path), PROMPT), _seen(path), None
+        waits, before, refused = ForReply(str(path), PROMPT), seen(path), None
         while True:
             context.waits(waits)  # each time: a restart may have cleared it
-            now = _seen(path)
+            now = seen(path)
             if now is not None and now == before and now != refused:
                 try:
                     return await asyncio.to_thread(_proposal, context)
@@ -85,14 +85,14 @@ def _first_line(home: Path) -> str:
         return ""
 
 
-def _put_aside(home: Path) -> None:
+def put_aside(home: Path) -> None:
     """Rename the reply to an earlier question to a free name. Raises OSError."""
     if os.path.lexists(home / REPLY):
         free = (home / f"reply_{number}.md" for number in count(1))
         (home / REPLY).rename(next(path for path in free if not os.path.lexists(path)))
 
 
-def _seen(path: Path) -> Seen:
+def seen(path: Path) -> Seen:
     try:
         found = path.lstat()
     except OSError:

@@ -1,9 +1,11 @@
-"""kpd task new NAME --from … --wrapper … --observed …: creates a task from a production kernel."""
+"""kpd task new NAME --from … | --project …: creates a task from a production kernel."""
 
 import os
 import re
+import tempfile
 from argparse import ArgumentParser, Namespace
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,39 +18,55 @@ from kpd.workspace.config import LOCAL, load_config
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:
+    from kpd.onboarding.answers import HarnessAnswers
+    from kpd.onboarding.compiled import Compiler
     from kpd.onboarding.facts import KernelFacts
-    from kpd.onboarding.generate import ModelSpending
+    from kpd.onboarding.generate import Alone, ModelSpending, Stage
+    from kpd.production.place import ProjectPlace
 
 
 def arguments(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("from a production kernel", "a model writes its harness, and kpd checks it")
+    group.add_argument("--project", metavar="PROJECT", help="take sources, flags and host from a project")
     group.add_argument("--from", dest="source", metavar="FILE", type=Path, help="source file of the kernel")
     group.add_argument("--wrapper", metavar="FILE", type=Path, help="source file of the host code that launches it")
-    group.add_argument("--observed", metavar="FILE", type=Path, help="table of its real launches, as JSON")
+    group.add_argument(
+        "--observed", metavar="FILE", type=Path, help="table of its real launches (default: that of the project)"
+    )
     group.add_argument(
         "--facts", action="store_true", help="print what kpd finds without a model, as JSON, and create nothing"
     )
-    group.add_argument("--top", metavar="N", type=count, default=5, help="configurations to keep (default: 5)")
-    group.add_argument("--tries", metavar="N", type=count, default=3, help="ask the model at most N times (default: 3)")
+    group.add_argument("--top", metavar="N", type=count, help="configurations to keep (default: the project's, or 5)")
     group.add_argument(
-        "--arch",
-        metavar="sm_NN",
-        default="sm_80",
-        help="architecture to compile for, if nvcc is installed here (default: sm_80)",
+        "--truth", choices=("oracle", "baseline"), default="oracle",
+        help="what results are compared with: a function of the harness, or the kernel itself (default: oracle)",
+    )  # fmt: skip
+    group.add_argument(
+        "--mailbox", action="store_true", help="ask in a folder, where any program or person can answer, and no model"
     )
+    group.add_argument(
+        "--tries", metavar="N", type=count, default=3, help="refuse N answers for their text at most (default: 3)"
+    )
+    group.add_argument(
+        "--builds", metavar="N", type=count, default=8, help="refuse N for what compiler and GPU say (default: 8)"
+    )
+    group.add_argument("--arch", metavar="sm_NN", help="architecture to compile for (default: the GPU's, or sm_80)")
 
 
 def wanted(args: Namespace) -> bool:
     """Return whether a task from a production kernel is asked for. Raises CliError where only a part is given."""
     given = {"--from": args.source, "--wrapper": args.wrapper, "--observed": args.observed}
     missing = [name for name, value in given.items() if value is None]
-    if len(missing) == len(given) and not args.facts:
+    if len(missing) == len(given) and not args.facts and not args.project:
         return False
-    if missing:
+    if args.project and (args.source or args.wrapper):
+        raise CliError("--project names the sources itself", "leave --from and --wrapper out")
+    if missing and not args.project:
         raise CliError(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing", "give all three files"
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
+            "give all three files, or --project",
         )
-    if not re.fullmatch(r"sm_\d{2,3}[af]?", args.arch):
+    if args.arch and not re.fullmatch(r"sm_\d{2,3}[af]?", args.arch):
         raise CliError(f"{args.arch!r} is not an architecture", "for example sm_90")
     return True
 
@@ -57,16 +75,108 @@ def execute(ws: Workspace, args: Namespace) -> int:
     """Create the task, or print the facts, and return the exit code. Raises CliError, WorkspaceError."""
     import asyncio
 
-    from kpd.onboarding.facts import as_json, findings
-    from kpd.onboarding.generate import ModelSpending
+    from kpd.onboarding.facts import findings
 
-    facts = findings(args.source, args.wrapper, args.observed, args.top)
-    if args.facts:
-        out_json(as_json(facts))
-        return OK
-    purse = ModelSpending(load_config(ws).claude.max_usd_per_run)
+    if args.project:
+        return _of_project(ws, args)
+    facts = findings(args.source, args.wrapper, args.observed, args.top or 5)
+    return _printed(facts) if args.facts else asyncio.run(_here(ws, args, facts))
+
+
+def _printed(facts: "KernelFacts") -> int:
+    from kpd.onboarding.facts import as_json
+
+    out_json(as_json(facts))
+    return OK
+
+
+def _of_project(ws: Workspace, args: Namespace) -> int:
+    """Make the task of a project's kernel, compiled and run on its host."""
+    from kpd.cli.project import at_place, known
+    from kpd.hosts.errors import HostError
+    from kpd.production.extract import bring, facts_of
+    from kpd.production.program import PlaceError
+
+    project = known(ws, args.project)[args.project]
+    observed = args.observed or ws.root / "refs" / f"{args.project}.observed.json"
+    if not observed.exists():
+        remedy = f"kpd project observe {args.project}, or name a table with --observed"
+        raise CliError(f"what {project.kernel} is launched with is not known", remedy)
+
+    async def work(place: "ProjectPlace") -> int:
+        with tempfile.TemporaryDirectory(prefix="kpd-sources-") as folder:
+            brought = await bring(place, Path(folder))
+            facts = facts_of(brought, project.kernel, observed, args.top or project.top, project.split)
+        if args.facts:
+            return _printed(facts)
+        here, alone = await _at_host(ws, place, args.arch or project.arch, facts)
+        return await _make(ws, args, facts, here, alone)
+
     try:
-        folder = asyncio.run(_make(ws, args, facts, purse))
+        return at_place(ws, project, work)
+    except (HostError, PlaceError) as err:
+        raise CliError(visible(err.message), err.remedy, INFRA) from err
+
+
+async def _at_host(
+    ws: Workspace, place: "ProjectPlace", arch: str, facts: "KernelFacts"
+) -> "tuple[Compiler | None, Alone | None]":
+    """Return what compiles on the project's host, and what runs on its GPU; None without nvcc or GPU there."""
+    from kpd.hosts.preflight.cards import devices
+    from kpd.measure.cuda.nvcc import CudaToolchain
+    from kpd.onboarding.compiled import ARCH, Compiler
+    from kpd.onboarding.standalone import StandaloneTrial, run_alone
+    from kpd.workspace.task import Task
+
+    host = place.host
+    probed = await host.probe()
+    gpus = [one for one in devices(probed, load_config(ws).hosts[place.project.host]) if one.kind == "gpu"]
+    if not probed["nvcc"]:
+        return None, None
+    own = gpus[0].arch if gpus else ""
+    compiler = Compiler(host, CudaToolchain(probed["nvcc"], probed["cuda"], arch or own or ARCH, ""))
+
+    async def alone(task: Task) -> StandaloneTrial:
+        return await run_alone(host, gpus[0], task, facts, lambda text: None)
+
+    if not gpus:
+        narrate(f"{host.name} has no GPU: the task is compiled there, and not run")
+    return compiler, alone if gpus else None
+
+
+async def _here(ws: Workspace, args: Namespace, facts: "KernelFacts") -> int:
+    """Make a task of files of this machine, compiled here where nvcc is."""
+    from kpd.hosts.errors import HostError
+    from kpd.onboarding.compiled import ARCH, compiler, nvcc
+
+    if not nvcc():
+        return await _make(ws, args, facts, None, None)
+    try:
+        async with compiler(nvcc(), args.arch or ARCH, load_config(ws).hosts[LOCAL].reads) as here:
+            return await _make(ws, args, facts, here, None)
+    except HostError as err:
+        raise CliError(err.message, err.remedy, INFRA) from err
+
+
+async def _make(
+    ws: Workspace, args: Namespace, facts: "KernelFacts", here: "Compiler | None", alone: "Alone | None"
+) -> int:
+    from kpd.claude.errors import OverBudget, Unavailable
+    from kpd.cli.diagnosis import problems
+    from kpd.onboarding.generate import GivenUp, HarnessMaker, ModelSpending
+
+    purse = ModelSpending(load_config(ws).claude.max_usd_per_run)
+    tries: Mapping[Stage, int] = {"geometry": args.tries, "compile": args.builds}
+    try:
+        async with _answers(ws, args, purse) as answers:
+            maker = HarnessMaker(answers, problems, here, lambda text: narrate(visible(text)), args.truth, alone, tries)
+            folder = await maker.make(ws.tasks, args.name, facts)
+    except GivenUp as err:
+        raise CliError(visible(err.message), err.remedy, FAILED) from err
+    except OverBudget as err:
+        raise CliError(err.message, "raise max_usd_per_run in [claude] of config.toml", FAILED) from err
+    except Unavailable as err:
+        raise CliError(err.message, err.remedy, INFRA) from err
     finally:
         if purse.spend.calls:
             narrate(_spent(purse.spend))
@@ -75,41 +185,31 @@ def execute(ws: Workspace, args: Namespace) -> int:
     return OK
 
 
-async def at_once() -> None:
-    """Return at once: a command cannot be paused."""
-
-
-async def _make(ws: Workspace, args: Namespace, facts: "KernelFacts", purse: "ModelSpending") -> Path:
-    from kpd.claude.errors import OverBudget, Unavailable
+@asynccontextmanager
+async def _answers(ws: Workspace, args: Namespace, purse: "ModelSpending") -> "AsyncIterator[HarnessAnswers]":
+    """Hold who writes the harness for as long as the block runs. Raises CliError."""
     from kpd.claude.question import Hooks
     from kpd.claude.service import Service
-    from kpd.cli.diagnosis import problems
-    from kpd.hosts.errors import HostError
-    from kpd.onboarding.compiled import compiler, nvcc
-    from kpd.onboarding.generate import GivenUp, HarnessMaker
+    from kpd.onboarding.answers import MailboxAnswers, ServiceAnswers
     from kpd.text.waits import wait
 
-    settings = load_config(ws)
-    config, reads = settings.claude, settings.hosts[LOCAL].reads
+    if args.mailbox:
+        yield MailboxAnswers(ws.root / "onboarding" / args.name)
+        return
+    config = load_config(ws).claude
     if not os.environ.get(config.api_key_env, "").strip():
         message = f"there is no API key: {config.api_key_env} is not set"
-        raise CliError(message, "set it; --facts prints what can be told without a model", INFRA)
+        raise CliError(message, "set it; --mailbox asks in a folder, --facts needs no model", INFRA)
     hooks = Hooks(lambda text: None, lambda why: narrate(visible(wait(why))) if why else None, purse, at_once)
-    async with AsyncExitStack() as stack:
-        service = Service(config, os.environ)
-        stack.push_async_callback(service.close)
-        try:
-            here = await stack.enter_async_context(compiler(nvcc(), args.arch, reads)) if nvcc() else None
-            maker = HarnessMaker(service, config, hooks, problems, here, lambda text: narrate(visible(text)))
-            return await maker.make(ws.tasks, args.name, facts, args.tries)
-        except GivenUp as err:
-            raise CliError(visible(err.message), err.remedy, FAILED) from err
-        except OverBudget as err:
-            raise CliError(err.message, "raise max_usd_per_run in [claude] of config.toml", FAILED) from err
-        except Unavailable as err:
-            raise CliError(err.message, err.remedy, INFRA) from err
-        except HostError as err:
-            raise CliError(err.message, err.remedy, INFRA) from err
+    service = Service(config, os.environ)
+    try:
+        yield ServiceAnswers(service, config, hooks)
+    finally:
+        await service.close()
+
+
+async def at_once() -> None:
+    """Return at once: a command cannot be paused."""
 
 
 def _spent(spend: Spend) -> str:

@@ -1,4 +1,4 @@
-"""Compiles the kernel alone and the whole task with this machine's compiler, if there is one."""
+"""Compiles the kernel alone and the whole task, with this machine's compiler or that of the program's host."""
 
 import shutil
 import tempfile
@@ -23,18 +23,18 @@ ARCH = "sm_80"
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """nvcc on this machine. It builds in a temporary folder, which is removed at the end."""
+    """nvcc on a host."""
 
     host: Host
     tools: CudaToolchain
 
-    async def alone(self, kernel: str) -> str:
+    async def alone(self, kernel: str, flags: tuple[str, ...] = ()) -> str:
         """Compile the kernel's source as a file of its own.
 
         Returns nvcc's error, empty where it compiles. Raises HostError.
         """
         tree = await self.host.stage({"kernel.cu": kernel.encode()})
-        command = jobs.words((self.tools.nvcc, *self.tools.flags(()), "-c", "kernel.cu"))
+        command = jobs.words((self.tools.nvcc, *self.tools.flags(flags), "-c", "kernel.cu"))
         script = f"cd {jobs.words([f'{self.host.root}/trees/{tree}'])} || exit {jobs.GONE}\n{command} -o /dev/null\n"
         result = await jobs.run(self.host, JobSpec(jobs.key("alone", self.tools.nvcc, script), script, COMPILED_S))
         if result.rc == 0:
@@ -56,7 +56,10 @@ def nvcc() -> str:
 
 @asynccontextmanager
 async def compiler(path: str, arch: str = ARCH, reads: tuple[str, ...] = ()) -> AsyncIterator[Compiler]:
-    """Run the block with the compiler at `path`, which reads the folders `reads` besides. Raises HostError."""
+    """Run the block with this machine's compiler at `path`, which reads the folders `reads` besides. Raises HostError.
+
+    It builds in a temporary folder, which is removed at the end.
+    """
     with tempfile.TemporaryDirectory(prefix="kpd-") as folder:
         host = Host("local", PurePosixPath(folder), Local(), reads=reads)
         await host.connect()

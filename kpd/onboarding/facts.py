@@ -1,13 +1,15 @@
 """Collects everything that is known of a production kernel without a model."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kpd.onboarding.build_context import PLAIN, BuildContext
 from kpd.onboarding.geometry import Shapes, check, sites
-from kpd.onboarding.launch_configs import LaunchConfig, Workload, representative, workload
+from kpd.onboarding.launch_configs import SPREAD, LaunchConfig, Workload, representative, workload
 from kpd.onboarding.observed import LaunchTable, read_table
-from kpd.onboarding.preprocess import Prepared, SourceError, beside, preprocess, read_source
+from kpd.onboarding.preprocess import Folders, Prepared, SourceError, beside, preprocess, read_source
 from kpd.onboarding.scalars import Scalar, scalars
 from kpd.source.kernels import Dependency, Kernel, dependencies, kernels
 from kpd.source.launches import Extent, Launch, resolve
@@ -29,7 +31,8 @@ class KernelFacts:
     """The facts of a kernel that need no model.
 
     `conflict` is a contradiction between wrapper and table, for which no harness is made; empty without one.
-    `wrapper` is the wrapper's text.
+    `wrapper` is the wrapper's text, `context` other code of the project by its name. `flags` are the options with which
+    the project compiles it, beside its folders of headers and its macros.
     """
 
     prepared: Prepared
@@ -42,16 +45,21 @@ class KernelFacts:
     workloads: tuple[Workload, ...]
     conflict: str
     wrapper: str
+    context: Mapping[str, str] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
 
 
-def findings(source: Path, wrapper: Path, observed: Path, top: int) -> KernelFacts:
-    """Collect the facts. Raises SourceError, ObservedError."""
+def findings(
+    source: Path, wrapper: Path, observed: Path, top: int, built: BuildContext = PLAIN, spread: float = SPREAD
+) -> KernelFacts:
+    """Collect the facts; `built` says how the project compiles the source. Raises SourceError, ObservedError."""
     table = read_table(observed)
-    prepared = preprocess(source)
+    prepared = preprocess(source, built.folders, built.head)
     kernel_source = _read(prepared.text, source.name, None)
     kernel = _chosen(source, kernels(kernel_source), table.kernel)
-    text = read_source(wrapper)
-    host = _read(text, wrapper.name, _Beside(wrapper, source, prepared.text))
+    text = prepared.text if wrapper == source else read_source(wrapper)
+    include = _Beside((wrapper.parent, source.parent, *built.folders), source, prepared.text)
+    host = kernel_source if wrapper == source else _read(text, wrapper.name, include, built.head)
     found = sites(host, kernel.name)
     if not any(site.kernel == kernel.name for site in found):
         others = "; ".join(f"{site.place}: {site.why}" for site in found)
@@ -62,9 +70,9 @@ def findings(source: Path, wrapper: Path, observed: Path, top: int) -> KernelFac
     shapes = Shapes(host, [site for site in found if site.kernel == kernel.name])
     conflict = check(table, shapes)
     configs = (
-        representative(table, top=top)
+        representative(table, top=top, spread=spread)
         if conflict
-        else representative(table, lambda one: (shapes.of(one).grid, shapes.of(one).block), top)
+        else representative(table, lambda one: (shapes.of(one).grid, shapes.of(one).block), top, spread)
     )
     return KernelFacts(
         prepared=prepared,
@@ -77,12 +85,13 @@ def findings(source: Path, wrapper: Path, observed: Path, top: int) -> KernelFac
         workloads=tuple(workload(config) for config in configs),
         conflict=conflict,
         wrapper=text,
+        flags=built.flags,
     )
 
 
-def _read(text: str, name: str, include: "_Beside | None") -> Source:
+def _read(text: str, name: str, include: "_Beside | None", head: str = "") -> Source:
     try:
-        return Source.of(text, name, include)
+        return Source.of(text, name, include, before=("the project's flags", head) if head else None)
     except UnreadableDirective as err:
         raise SourceError(f"{name}: {err}", "give a smaller source") from err
 
@@ -103,10 +112,10 @@ def _chosen(path: Path, found: tuple[Kernel, ...], wanted: str) -> Kernel:
 
 
 class _Beside:
-    """A lookup of headers beside the wrapper or the kernel; any path to the kernel's own source finds that."""
+    """A lookup of headers in some folders; any path to the kernel's own source finds that."""
 
-    def __init__(self, wrapper: Path, source: Path, text: str) -> None:
-        self._folders = (wrapper.parent, source.parent)
+    def __init__(self, folders: Folders, source: Path, text: str) -> None:
+        self._folders = folders
         self._source = source
         self._text = text
 

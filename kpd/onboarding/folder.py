@@ -1,17 +1,21 @@
 """Writes the folder of a new task: whole, or not at all."""
 
+import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from kpd.onboarding.facts import KernelFacts
+from kpd.onboarding.standalone import StandaloneTrial
 from kpd.source.values import Dim3
 from kpd.workspace.paths import WorkspaceError
 from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import TASK_FILE
 
+Truth = Literal["oracle", "baseline"]
 LEAST_SHARE = 0.0001
 """The least weight of a case: that of a configuration that hardly ever ran."""
 _TOML = """\
@@ -26,12 +30,26 @@ quads = 20
 """
 
 
-def files(name: str, facts: KernelFacts, whole: bytes) -> dict[str, bytes]:
-    """Build the task's files; `whole` is the file with both sections."""
+def files(
+    name: str, facts: KernelFacts, whole: bytes, truth: Truth = "oracle", told: Sequence[str] = ()
+) -> dict[str, bytes]:
+    """Build the task's files; `whole` is the file with both sections, `told` are more lines of the statement."""
     file = source_name(facts)
     toml = _TOML.format(name=name, kernel=facts.kernel.name, configs=len(facts.configs), file=file)
+    if truth == "baseline":
+        toml += '\n[check]\ntruth = "baseline"\n'
+    if facts.flags:
+        toml += f"\n[build]\nflags = {json.dumps(facts.flags)}\n"
     toml += "".join(f"\n[cases.{one.name}]\nweight = {max(one.share, LEAST_SHARE):.4f}\n" for one in facts.configs)
-    return {TASK_FILE: toml.encode(), file: whole, "task.md": _statement(facts).encode()}
+    return {TASK_FILE: toml.encode(), file: whole, "task.md": "\n".join([_statement(facts), *told]).encode()}
+
+
+def statement(tried: StandaloneTrial) -> list[str]:
+    """Say what running the kernel alone found, a line each."""
+    lines = [f"Alone, the kernel's worst element is at {tried.margin:.2g} of the tolerance."]
+    if tried.untimed:
+        lines.append(f"It was not timed alone: {tried.untimed}")
+    return [*lines, *(f"- {one.told}" for one in tried.gaps)]
 
 
 def source_name(facts: KernelFacts) -> str:

@@ -1,27 +1,27 @@
 """Lets a model write a harness, checks it, and returns what is wrong for another try."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion
-from kpd.claude.service import Service
 from kpd.measure.compiling import BuildError
 from kpd.model.exhaustion import Overspent
 from kpd.model.spending import Purpose, Spend, Usage
 from kpd.onboarding import prompt
+from kpd.onboarding.answers import HarnessAnswers
 from kpd.onboarding.compiled import Compiler, said
 from kpd.onboarding.facts import KernelFacts
-from kpd.onboarding.folder import Draft, drafted, files
+from kpd.onboarding.folder import Draft, Truth, drafted, files, statement
 from kpd.onboarding.preprocess import SourceError
 from kpd.onboarding.reply import UnusableHarness, harness_section
+from kpd.onboarding.standalone import StandaloneTrial
 from kpd.onboarding.verify import assembled, problems
-from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import WorkspaceError
-from kpd.workspace.task import TaskError, load_task
+from kpd.workspace.task import Task, TaskError, load_task
 
-TRIES = 3
 _STOPS = {
     "refusal": "the model declines to answer",
     "context": "the sources and facts are longer than the model can read",
@@ -57,18 +57,29 @@ class ModelSpending:
         self.spend = self.spend.with_call(usage, usd)
 
 
+Alone = Callable[[Task], Awaitable[StandaloneTrial]]
+"""Runs the task's own kernel on the device of its program."""
+Stage = Literal["geometry", "compile"]
+"""Which tries an answer counts to: those for what its text says, or for what compiler and device say of it."""
+TRIES: Mapping[Stage, int] = {"geometry": 3, "compile": 8}
+
+
 @dataclass(frozen=True, slots=True)
 class HarnessMaker:
-    """A maker of tasks. Without a `compiler` nothing is compiled; `tell` is called with each step of the progress."""
+    """A maker of tasks. Without a `compiler` nothing is compiled, and without `alone` nothing is run.
 
-    service: Service
-    config: ClaudeConfig
-    hooks: Hooks
+    `tell` is called with each step of the progress. `tries` are the answers of each kind that may be refused.
+    """
+
+    answers: HarnessAnswers
     accept: Accept
     compiler: Compiler | None
     tell: Callable[[str], None]
+    truth: Truth = "oracle"
+    alone: Alone | None = None
+    tries: Mapping[Stage, int] = field(default_factory=lambda: TRIES)
 
-    async def make(self, tasks: Path, name: str, facts: KernelFacts, tries: int = TRIES) -> Path:
+    async def make(self, tasks: Path, name: str, facts: KernelFacts) -> Path:
         """Make the task `name` in the folder `tasks`, and return the task's folder.
 
         Raises GivenUp where no answer could be used, SourceError where no harness can help, Unavailable, OverBudget,
@@ -78,49 +89,60 @@ class HarnessMaker:
             raise SourceError(facts.conflict, "the wrapper has changed since, or is another one: observe it again")
         await self._alone(facts)
         with drafted(tasks, name) as draft:
-            section, wrong = "", ""
-            for number in range(1, tries + 1):
-                self.tell(f"asking {self.config.model} for the harness ({number} of {tries})")
-                section, wrong = await self._try(draft, name, facts, section, wrong)
+            section, wrong, refused = "", "", Counter[Stage]()
+            while all(refused[stage] < most for stage, most in self.tries.items()):
+                asked = refused.total() + 1
+                self.tell(f"asking {self.answers.name} for the harness (answer {asked})")
+                section, wrong, stage = await self._try(draft, name, facts, section, wrong)
                 if not wrong:
                     return draft.keep()
+                refused[stage] += 1
                 self.tell(f"refused: {wrong}")
         raise GivenUp(
-            f"no harness after {tries} tries; the last was refused: {wrong}",
+            f"no harness after {refused.total()} answers; the last was refused: {wrong}",
             "nothing was made: see what --facts says of it",
         )
 
     async def _alone(self, facts: KernelFacts) -> None:
         """Compile the kernel by itself. Raises SourceError where it fails: a model could not mend that."""
         if self.compiler is None:
-            self.tell("nvcc is not on this machine: the task will be compiled when it first runs")
+            self.tell("there is no nvcc: the task will be compiled when it first runs")
             return
-        log = await self.compiler.alone(facts.prepared.text)
+        log = await self.compiler.alone(facts.prepared.text, facts.flags)
         if log:
             remedy = "put what it needs beside it or into it, or say with --arch for which GPUs it is"
             raise SourceError(f"the kernel does not compile on its own: {log.strip()}", remedy)
 
-    async def _try(self, draft: Draft, name: str, facts: KernelFacts, section: str, wrong: str) -> tuple[str, str]:
-        """Ask the model once; return the section that it answered, and what is wrong with it (empty: nothing)."""
-        text = prompt.again(facts, section, wrong) if wrong else prompt.user(facts)
-        answer = await self._ask(text)
+    async def _try(
+        self, draft: Draft, name: str, facts: KernelFacts, section: str, wrong: str
+    ) -> tuple[str, str, Stage]:
+        """Ask once; return the section, what is wrong with it (empty: nothing), and what found that."""
+        text = prompt.again(facts, section, wrong, self.truth) if wrong else prompt.user(facts, self.truth)
+        answer = await self.answers.ask(prompt.system(), text)
         if answer.stop in _STOPS:
             raise GivenUp(f"no harness: {_STOPS[answer.stop]}", "write it by hand: kpd task new NAME has an example")
         if answer.stop == "length":
-            return "", "the answer was cut off where it became too long; write a shorter harness"
+            return "", "the answer was cut off where it became too long; write a shorter harness", "geometry"
         try:
             section = harness_section(answer.text)
         except UnusableHarness as err:
-            return "", str(err)
+            return "", str(err), "geometry"
         if found := problems(facts, section):
-            return section, "\n".join(found)
-        draft.write(files(name, facts, assembled(facts.prepared.text, section)))
-        return section, await self._wrong(draft.folder, facts)
-
-    async def _ask(self, text: str) -> ModelAnswer:
-        config = self.config
-        question = ModelQuestion(prompt.system(), text, "harness", config.model, config.max_tokens, config.effort)
-        return await self.service.ask(question, self.hooks)
+            return section, "\n".join(found), "geometry"
+        whole = assembled(facts.prepared.text, section)
+        draft.write(files(name, facts, whole, self.truth))
+        if wrong := await self._wrong(draft.folder, facts):
+            return section, wrong, "compile"
+        if self.alone is None:
+            return section, "", "compile"
+        self.tell("checking it on the device, and timing it")
+        tried = await self.alone(load_task(draft.folder))
+        if not tried.wrong:
+            told = statement(tried)
+            draft.write(files(name, facts, whole, self.truth, told))
+            for line in told:
+                self.tell(line)
+        return section, tried.wrong, "compile"
 
     async def _wrong(self, folder: Path, facts: KernelFacts) -> str:
         """Return what the task's rules or the compiler find wrong with the task in the folder."""

@@ -6,7 +6,8 @@
 A launch's grid and block are `grid_x`, `grid_y`, `grid_z` (those left out are 1), or `grid` alone, which is a number or
 a list of up to three; `block` likewise. `duration_us` or `duration_ns` says how long it took. Nsight Compute's counters
 have their own names, with dots in them. All other keys are scalars, by the names that the host's code has for them.
-A table that `kpd project observe` wrote has `details` and `capture` besides, which nothing here needs.
+A table that `kpd project observe` wrote has `details` and `capture` besides; of these, only the template arguments with
+which the binary has the kernel are used.
 """
 
 import json
@@ -32,6 +33,8 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 _COUNTER = re.compile(r"\w{1,64}(\.\w{1,64}){1,4}", re.ASCII)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]{4,15}(Z|[+-]\d\d:?\d\d)?)?")
 _AXES = ("x", "y", "z")
+_CAST = re.compile(r"\((?:unsigned |signed )?(?:bool|char|short|int|long|long long)\)(?=-?\w)")
+_SUFFIX = re.compile(r"(?<=\d)(?:ull|ul|ll|u|l)\b")
 _FILE_KEYS = ("kernel", "captured_at", "launches")
 _CAPTURE_KEYS = ("details", "capture")
 
@@ -59,11 +62,12 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class LaunchTable:
-    """All observed launches, in their order."""
+    """All observed launches, in their order. `template` has the kernel's template arguments as its symbol has them."""
 
     kernel: str
     captured_at: str
     launches: tuple[Observed, ...]
+    template: str = ""
 
     @property
     def timed(self) -> bool:
@@ -111,7 +115,17 @@ def parse_table(raw: bytes) -> LaunchTable:
     if len(rows) > MOST_LAUNCHES:
         raise ObservedError(f"'launches' has {len(rows)} launches", f"keep at most {MOST_LAUNCHES} of them")
     _same_keys(rows)
-    return LaunchTable(kernel, captured, tuple(_launch(number, row) for number, row in enumerate(rows)))
+    capture = found.get("capture")
+    template = capture.get("template", "") if isinstance(capture, dict) else ""
+    if not isinstance(template, str) or not re.fullmatch(r"(<[ -~]{0,500}>)?", template):
+        raise ObservedError(f"'template' in 'capture' is no list of arguments: {_shown(template)}", "capture it again")
+    launches = tuple(_launch(number, row) for number, row in enumerate(rows))
+    return LaunchTable(kernel, captured, launches, spelled(template))
+
+
+def spelled(name: str) -> str:
+    """Return a name without what differs between demanglers: `scale<float, (int)4>` is `scale<float,4>`."""
+    return "".join(_CAST.sub("", _SUFFIX.sub("", name)).split())
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

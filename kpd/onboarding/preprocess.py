@@ -30,10 +30,15 @@ _FOREIGN = re.compile(
     r"|\b(?:extern\s+)+(?P<variable>__constant__|__device__)\b(?=[^(;{=]*+[;{=])"
 )
 _INCLUDED = re.compile(
-    r'^[ \t]*(?P<directive>#)[ \t]*(?:include[ \t]*"(?P<name>[^"\n]+)"|pragma[ \t]+once\b)(?:[^\n\\]|\\[\s\S])*+',
+    r'^[ \t]*(?P<directive>#)[ \t]*(?:include[ \t]*(?:"(?P<name>[^"\n]+)"|<(?P<system>[^>\n]+)>)|pragma[ \t]+once\b)'
+    r"(?:[^\n\\]|\\[\s\S])*+",
     re.MULTILINE,
 )
 _MAIN = re.compile(r"^(?![ \t]*#).*\b(?:int|auto|void)\s+main\s*\(", re.MULTILINE)
+
+
+Folders = tuple[Path, ...]
+"""Where a compiler looks for headers, beside the folder of the source."""
 
 
 class SourceError(WorkspaceError):
@@ -73,11 +78,25 @@ def beside(name: str, folders: Sequence[Path]) -> Path | None:
     return next((path for path in found if path.is_file()), None) if not Path(name).is_absolute() else None
 
 
-def preprocess(path: Path) -> Prepared:
-    """Return the source with the project's own headers inserted, so that it compiles by itself. Raises SourceError."""
-    flat = _Flat(path)
+def included(text: str) -> list[tuple[str, bool]]:
+    """Return what a source includes, each with whether it stands in quotes."""
+    masked, found = _masked(text), _INCLUDED.finditer(code("k.cu", text, literals=True))
+    return [
+        (one["name"] or one["system"], bool(one["name"]))
+        for one in found
+        if (one["name"] or one["system"]) and masked[one.start("directive")] == "#"
+    ]
+
+
+def preprocess(path: Path, folders: Folders = (), head: str = "") -> Prepared:
+    """Return the source with the project's own headers inserted, so that it compiles by itself. Raises SourceError.
+
+    Headers are found beside the source and in `folders`; those that are nowhere are left to the compiler. `head` comes
+    before the text.
+    """
+    flat = _Flat(path, folders)
     flat.add(path, 0)
-    text, changes = standalone("".join(flat.text))
+    text, changes = standalone(head + "".join(flat.text))
     if sections.marked(text.encode()):
         raise SourceError(f"{path}: has a line that marks a section of a task", "take it out: kpd writes them")
     if main := _MAIN.search(_masked(text)):
@@ -144,11 +163,12 @@ def _own_words(found: re.Match[str], text: str) -> str | None:
 class _Flat:
     """A source and the headers beside it as one text, each header once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, folders: Folders) -> None:
         self.text: list[str] = []
         self.changes: list[str] = []
         self.external: list[str] = []
         self._home = path.parent
+        self._folders = folders
         self._seen: set[Path] = set()
         self._bytes = 0
 
@@ -166,16 +186,17 @@ class _Flat:
                 continue  # it stands in a literal
             self.text.append(source[at : found.start("directive")])
             at = found.end()
-            if found["name"]:
+            if found["name"] or found["system"]:
                 self._include(path, source, found, depth)
         rest = source[at:]
         self.text.append(rest if not rest or rest.endswith("\n") else rest + "\n")
 
     def _include(self, path: Path, source: str, directive: re.Match[str], depth: int) -> None:
-        name = directive["name"]
-        found = beside(name, (path.parent, self._home))
+        name, own = directive["name"] or directive["system"], bool(directive["name"])
+        found = beside(name, (*((path.parent, self._home) if own else ()), *self._folders))
         if found is None:
-            self.external.append(name)
+            if own:
+                self.external.append(name)
             self.text.append(source[directive.start("directive") : directive.end()])
             return
         if found.resolve() in self._seen:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kpd.onboarding.case_tables import CaseRow, Described, UnreadableCases, described
 from kpd.onboarding.facts import KernelFacts
+from kpd.onboarding.observed import spelled
 from kpd.source.launches import Launch, launches, resolve
 from kpd.source.macros import UnreadableDirective as NotSource
 from kpd.source.source import Source
@@ -81,6 +82,10 @@ def _geometry(facts: KernelFacts, source: Source, found: Described) -> Iterator[
     if not sites and not _through_its_own(facts, source, all_sites):
         yield f"nothing launches {facts.kernel.qualified}; launch it in `call`, on its stream"
     for site in sites:
+        launched = spelled(f"<{','.join(site.template)}>") if site.template else ""
+        if facts.table.template and launched and launched != facts.table.template:
+            name = facts.kernel.name
+            yield f"{site.place}: launches {name}{launched}, but the program launches {name}{facts.table.template}"
         yield from _site(facts, source, site, found)
 
 

@@ -159,13 +159,19 @@ def test_in_the_ui_imports_go_one_way_too() -> None:
 
 
 def test_onboarding_hangs_at_the_side() -> None:
-    """One verb needs it, when it is asked for, and what observes a program its table; it needs nothing of a run."""
+    """One verb needs it when it is asked for, what brings a kernel in, and what observes a program its table.
+
+    It needs nothing of a run.
+    """
     users = {
         module
         for module, path in modules("kpd", "tui")
         if not module.startswith("kpd.onboarding") and any(name.startswith("kpd.onboarding") for name in imports(path))
     }
-    assert users == {"kpd.cli.task_new", "kpd.cli.task_like", "kpd.production.observe.observation"}
+    assert users == {
+        "kpd.cli.task_new", "kpd.cli.task_like", "kpd.production.extract", "kpd.production.observe.names",
+        "kpd.production.observe.observation",
+    }  # fmt: skip
     for module, path in modules("kpd/onboarding"):
         assert not {room(name) for name in imports(path)} & {"engine", "daemon", "demo"}, module
 

@@ -1,12 +1,11 @@
 """Reads the names of kernels as a demangler prints them: `void imaging::scale<float, 4>(float*, float, int)`. Pure."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from kpd.onboarding.observed import spelled
+
 _OPEN, _CLOSED = "(<[{", ")>]}"
-_CAST = re.compile(r"\((?:unsigned |signed )?(?:bool|char|short|int|long|long long)\)(?=-?\w)")
-_SUFFIX = re.compile(r"(?<=\d)(?:ull|ul|ll|u|l)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +23,8 @@ class KernelName:
 
     def is_called(self, name: str) -> bool:
         """Return whether a person may mean this kernel by `name`: its symbol, or its name with or without more."""
-        wanted, ours, plain = (_spelled(text) for text in (name, self.shown, self.qualified))
+        wanted, ours, plain = (spelled(text) for text in (name, self.shown, self.qualified))
         return wanted in (self.symbol, ours, plain) or any(text.endswith(f"::{wanted}") for text in (ours, plain))
-
-
-def _spelled(text: str) -> str:
-    """Return the name without what differs between demanglers: `scale<float, (int)4>` is `scale<float,4>`."""
-    return "".join(_CAST.sub("", _SUFFIX.sub("", text)).split())
 
 
 def read_name(symbol: str, demangled: str = "") -> KernelName:

@@ -25,7 +25,9 @@ def test_facts_need_no_model_and_make_nothing(project: Sources, tmp_path: Path) 
 def test_without_a_key_nothing_is_asked(project: Sources, tmp_path: Path) -> None:
     said = kpd(tmp_path, "rows", *project.arguments)
     assert said.returncode == 3
-    told = "there is no API key: ANTHROPIC_API_KEY is not set; set it; --facts prints what can be told without a model"
+    told = (
+        "there is no API key: ANTHROPIC_API_KEY is not set; set it; --mailbox asks in a folder, --facts needs no model"
+    )
     assert said.stderr == f"kpd: {told}\n"
     assert left(tmp_path) == []
 

@@ -73,7 +73,7 @@ async def test_a_wrong_geometry_goes_back_with_what_is_expected(tmp_path: Path) 
 
 async def test_never_right_leaves_nothing_and_says_why(tmp_path: Path) -> None:
     async with workshop(tmp_path, [Reply(fenced(FLAT))] * 3) as shop:
-        with pytest.raises(GivenUp, match=r"after 3 tries.*expected dim3\(32, 8, 1\)"):
+        with pytest.raises(GivenUp, match=r"after 3 answers.*expected dim3\(32, 8, 1\)"):
             await shop.make()
     assert shop.left == []
     assert len(shop.server.asked) == 3
@@ -140,7 +140,7 @@ WRONG = {
 @pytest.mark.parametrize(("reply", "why"), WRONG.values(), ids=WRONG)
 async def test_a_reply_that_cannot_be_used_is_refused_with_the_reason(reply: str, why: str, tmp_path: Path) -> None:
     async with workshop(tmp_path, [Reply(reply, chunk=65_536)]) as shop:
-        shop.maker = replace(shop.maker, config=replace(shop.maker.config, max_tokens=128_000))
+        shop.asks(max_tokens=128_000)
         before = everything(tmp_path)
         with pytest.raises(GivenUp) as refused:
             await shop.make(tries=1)
@@ -167,7 +167,7 @@ async def test_the_limit_holds(tmp_path: Path) -> None:
 async def test_a_model_without_a_price_needs_no_limit(tmp_path: Path) -> None:
     async with workshop(tmp_path, [Reply(fenced(GOOD))]) as shop:
         shop.server.models.add("own-model")
-        shop.maker = replace(shop.maker, config=replace(shop.maker.config, model="own-model"))
+        shop.asks(model="own-model")
         with pytest.raises(Unavailable, match="price is not known"):
             await shop.make()
         shop.purse.limit_usd = 0

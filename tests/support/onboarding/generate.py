@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kpd.claude.question import Hooks
 from kpd.cli.diagnosis import problems as task_problems
+from kpd.onboarding.answers import ServiceAnswers
 from kpd.onboarding.compiled import compiler
 from kpd.onboarding.facts import KernelFacts, findings
 from kpd.onboarding.generate import HarnessMaker, ModelSpending
@@ -34,8 +36,16 @@ class Workshop:
     purse: ModelSpending
     told: list[str] = field(default_factory=list)
 
-    async def make(self, name: str = "rows", tries: int = 3) -> Path:
-        return await self.maker.make(self.tasks, name, self.facts, tries)
+    async def make(self, name: str = "rows", tries: int = 3, builds: int = 8) -> Path:
+        maker = replace(self.maker, tries={"geometry": tries, "compile": builds})
+        return await maker.make(self.tasks, name, self.facts)
+
+    def asks(self, **changes: Any) -> None:
+        """Change the settings of the model service."""
+        answers = self.maker.answers
+        assert isinstance(answers, ServiceAnswers)
+        changed = replace(answers, config=replace(answers.config, **changes))
+        self.maker = replace(self.maker, answers=changed)
 
     @property
     def left(self) -> list[str]:
@@ -53,7 +63,7 @@ async def workshop(
         service = service_at(server.url)
         try:
             hooks = Hooks(lambda text: None, lambda why: None, purse, at_once)
-            maker = HarnessMaker(service, ClaudeConfig(), hooks, task_problems, None, told.append)
+            maker = HarnessMaker(ServiceAnswers(service, ClaudeConfig(), hooks), task_problems, None, told.append)
             facts = findings(found.kernel, found.wrapper, found.observed, 5)
             ready = Workshop(maker, server, folder / "tasks", facts, purse, told)
             if nvcc:

@@ -1,0 +1,78 @@
+"""Who writes a harness: a model, or whoever answers in a folder."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from kpd.agents.mailbox import EVERY_S, PROMPT, REPLY, put_aside, seen
+from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart
+from kpd.claude.service import Service
+from kpd.workspace.config import ClaudeConfig
+from kpd.workspace.paths import OutsideFolder, inside
+from kpd.workspace.run_files import read_plain, write_atomic
+
+
+class HarnessAnswers(Protocol):
+    """HarnessAnswers prompts; `name` is for people."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
+        """Return the answer to one self-contained prompt. Raises Unavailable, OverBudget, OSError."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAnswers:
+    """HarnessAnswers of the model service."""
+
+    service: Service
+    config: ClaudeConfig
+    hooks: Hooks
+
+    @property
+    def name(self) -> str:
+        return self.config.model
+
+    async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
+        config = self.config
+        question = ModelQuestion(system, text, "harness", config.model, config.max_tokens, config.effort)
+        return await self.service.ask(question, self.hooks)
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxAnswers:
+    """HarnessAnswers of a script or a person: prompt.md in a folder is answered with reply.md there."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.folder / REPLY} as the answer to {PROMPT}"
+
+    async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
+        await asyncio.to_thread(self._put, whole(system, text))
+        path, before = self.folder / REPLY, None
+        while True:
+            now = seen(path)
+            if now is not None and now == before:  # nobody writes it any more
+                return ModelAnswer(await asyncio.to_thread(self._reply), "end")
+            before = now
+            await asyncio.sleep(EVERY_S)
+
+    def _put(self, prompt: str) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        put_aside(self.folder)
+        write_atomic(self.folder / PROMPT, prompt)
+
+    def _reply(self) -> str:
+        try:
+            return read_plain(inside(self.folder, REPLY)).decode(errors="replace")
+        except OutsideFolder as err:
+            raise OSError(f"{err}; put the file itself there") from err
+
+
+def whole(system: tuple[PromptPart, ...], text: str) -> str:
+    """Return both parts of a prompt as one text."""
+    return "\n\n".join([*(part.text for part in system), text])
