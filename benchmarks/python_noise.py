@@ -30,8 +30,9 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from kpd.measure.python.host import timing, worker as worker_module  # noqa: E402
+from kpd.measure.python.host import worker as worker_module  # noqa: E402
 from kpd.measure.python.host.ahead import alone  # noqa: E402
+from kpd.measure.python.host.batching import batching, laid_out, warmed  # noqa: E402
 from kpd.measure.python.host.calling import CallSets  # noqa: E402
 from kpd.measure.python.host.marks import Marks  # noqa: E402
 from kpd.measure.python.host.process import Worker  # noqa: E402
@@ -151,7 +152,7 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
     session = RunnerCommand({"seed": secrets.token_hex(8), "inputs": "normal"}, Marks(), [spare])
     sides = "abcd"[number % 4 :] + "abcd"[: number % 4]
     rng = random.Random(session.seed())
-    how = timing.batching(session.gpu)
+    how = batching(session.gpu)
     drawing = session.drawing(((case, "normal", how.bases) for case in session.harness.cases), rng)
     worker = session.worker(dict.fromkeys(sides, kernel))
     ready = time.monotonic() - begun
@@ -159,7 +160,8 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
         began = time.monotonic()
         work = WorkerCase(session, worker, case, "normal", rng, LIMIT_MS, drawn)
-        calls, rounds = timing.ready(work)
+        warm = warmed(work)
+        calls, rounds = warm.calls, laid_out(work, warm)
         for side in "cd":
             calls.learn(side, LIMIT_MS, rng)
         row: dict[str, Any] = {
@@ -171,9 +173,10 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
             began = time.monotonic()
             batches = taken(work, calls, rounds, WAYS[name])
             row["ways"][name] = {"s": round(time.monotonic() - began, 3), "batches": batches}
-        began = time.monotonic()
-        row["device"] = timing._device(worker, len(calls.drawn)) if session.gpu else {}
-        row["device_s"] = time.monotonic() - began
+        if session.gpu:
+            began = time.monotonic()
+            row["device"] = worker.ask(LIMIT_MS, what="device", side="a", count=len(calls.drawn))
+            row["device_s"] = time.monotonic() - began
         found[case] = row
     spent = session.spent()
     session.end()

@@ -61,6 +61,8 @@ class DriverClock:
 class CaseSample(Batches):
     """One case in one process. `device_ns` is the time of one call of A and of B on the device, without the launch.
 
+    `host_ns` is the time that one call keeps the host, which goes on while the device works.
+
     On a GPU the batches find their data in its memory; those of `warm` find it in the L2. The quads take turns
     on `layouts` layouts: in each, both objects lie elsewhere in memory. `weight` says how much the case
     counts in verdict and score, relative to the others.
@@ -72,6 +74,7 @@ class CaseSample(Batches):
     layouts: int = 1
     weight: float = 1.0
     clock: DriverClock | None = None
+    host_ns: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -
         gain = case_gain(timed) if len(timed) > 1 else None
         device, before = ([case.device_ns[at] / 1000 for case in timed if case.device_ns] for at in (1, 0))
         warm = [case.warm for case in timed if case.warm]
+        host = [case.host_ns[1] / 1000 for case in timed if case.host_ns]
         times.append(
             CaseTime(
                 name, candidate, incumbent, gain.pct if gain else percent(log_ratio(timed[0])),
@@ -67,6 +68,7 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -
                 low_pct=gain.low if gain else None,
                 high_pct=gain.high if gain else None,
                 weight=timed[0].weight,
+                host_us=median(host) if host else None,
             )
         )  # fmt: skip
     return tuple(times)

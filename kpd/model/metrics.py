@@ -74,6 +74,7 @@ _CPU = (
 _GPU = (
     Metric("event_us", "time of a call as launched", "µs", "speed", "down", told=False),
     Metric("device_us", "time of a call on the device", "µs", "speed", "down"),
+    Metric("host_us", "time that a call keeps the host", "µs", "speed", "down"),
     Metric("warm_us", "time of a call with its data in L2", "µs", "speed", "down", told=False),
     Metric("launch_overhead_pct", "share of a call that is launching", "%", "speed", "down", 100),
     Metric("duration_us", "kernel time under ncu, at its clocks", "µs", "speed of light", None, told=False),

@@ -60,8 +60,8 @@ class CaseTime:
 
     `low_pct` and `high_pct` are the gain's 99 % interval, None in older logs. `weight` is how much the case counts.
 
-    On a GPU also the candidate's and the incumbent's time on the device alone, without what a launch costs the CPU, and
-    the candidate's time a call with its data in the L2.
+    On a GPU also the candidate's and the incumbent's time on the device alone, without what a launch costs the CPU, the
+    candidate's time a call with its data in the L2, and of a kernel in Python the time that a call keeps the host.
     """
 
     case: str
@@ -77,6 +77,7 @@ class CaseTime:
     low_pct: float | None = None
     high_pct: float | None = None
     weight: float = 1.0
+    host_us: float | None = None
 
     @property
     def gain(self) -> Gain | None:

@@ -158,6 +158,10 @@ def _times(timed: Sequence[CaseTime]) -> tuple[dict[str, float], dict[str, str]]
             metrics[name] = sum(known.values()) / len(known)
         else:
             missing[name] = "this task's timing does not measure it separately"
+    if timed and all(case.host_us is not None for case in timed):  # of kernels in Python only
+        hosts = {case.case: case.host_us or 0.0 for case in timed}
+        metrics |= {"host_us": sum(hosts.values()) / len(hosts)}
+        metrics |= {of_case("host_us", case): us for case, us in hosts.items()}
     for suffix in ("", *(f"[{case.case}]" for case in timed)):
         event, device = (metrics.get(f"{name}{suffix}") for name in ("event_us", "device_us"))
         if event and device is not None:

@@ -31,6 +31,7 @@ SHORT = {
     "missed_other": "missed: other",
     "event_us": "as launched, µs",
     "device_us": "on the device, µs",
+    "host_us": "keeps the host, µs",
     "warm_us": "with data in L2, µs",
     "launch_overhead_pct": "launching, % of call",
     "duration_us": "under ncu, µs",

@@ -37,6 +37,7 @@ _GPU = (
     Column("speed-up", keep=6),
     Column("roof", keep=4),
 )
+_HOST = Column("host", keep=3)
 
 
 def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
@@ -52,8 +53,9 @@ def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
     if not listed:
         return found
     if any(case.device_us is not None for case in listed):
-        rows = [_on_a_gpu(case) for case in listed]
-        return [*found, *table(_GPU, rows, width)]
+        in_python = any(case.host_us is not None for case in listed)
+        columns = tuple(_HOST if column.title == "warm" and in_python else column for column in _GPU)
+        return [*found, *table(columns, [_on_a_gpu(case) for case in listed], width)]
     rows = [_row(case) for case in listed]
     return [*found, *table(_CPU if width >= WIDE else _CPU_SHORT, rows, width)]
 
@@ -80,7 +82,7 @@ def _on_a_gpu(case: CaseTime) -> list[Cell]:
     style = ".muted" if lost is None or lost < MUCH_LAUNCHING else ".warn"
     return [
         clean(case.case), figure(case.candidate_us), figure(case.device_us), (percent(lost), style),
-        figure(case.warm_us), figure(case.incumbent_us), _gain(case), _roofline(case),
+        figure(case.host_us or case.warm_us), figure(case.incumbent_us), _gain(case), _roofline(case),
     ]  # fmt: skip
 
 

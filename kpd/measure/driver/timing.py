@@ -60,14 +60,16 @@ class CaseReport:
     synchronises: tuple[bool, bool] = (False, False)
     telemetry: ClockReadings | None = None
     clock: DriverClock | None = None
+    host_ns: tuple[float, float] | None = None
 
     def sample(self) -> CaseSample:
         """Return the part of the report that is kept."""
         incumbent, candidate = self.device_ns or (None, None)
         device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
         return CaseSample(
-            self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry, self.layouts, clock=self.clock
-        )
+            self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry, self.layouts, clock=self.clock,
+            host_ns=self.host_ns,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,15 @@ def test_a_launch_bound_case_stands_out() -> None:
     assert [text.split()[0] for text in warned] == ["tiny"]
 
 
+def test_a_kernel_in_python_shows_how_long_a_call_keeps_the_host() -> None:
+    view = view_of(gpu.transposed())
+    assert view.iteration is not None and view.shown.detail.timed is not None
+    tiny = CaseTime("tiny", 30.0, 30.0, 0.0, device_us=2.5, host_us=21.5)
+    drawn = cases(view.iteration, replace(view.shown.detail, timed=replace(view.shown.detail.timed, cases=(tiny,))), 75)
+    assert "host" in drawn[1].plain and "warm" not in drawn[1].plain
+    assert "21.5" in row(drawn, "tiny")
+
+
 def test_a_device_that_seems_slower_than_the_call_leaves_nothing_to_launching() -> None:
     assert launching(CaseTime("a", 5.962, 6.0, 0.0, device_us=5.968)) == 0.0
     assert launching(CaseTime("a", 5.962, 6.0, 0.0)) is None

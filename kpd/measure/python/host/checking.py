@@ -56,6 +56,8 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
             problems[f"{case}/{kind}"] = err
     with session.marks.of("judge"):
         judge(session.judging.verdicts())
+    if not problems:
+        session.audit(worker)
     report["spent"] = session.spent()
     worker.end()
     report["kept"] = kept.pack(kernel) if session.gpu else ""

@@ -6,6 +6,7 @@ Functions of torch that measure are taken before any kernel is loaded. The paren
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 from collections.abc import Callable
@@ -36,13 +37,20 @@ class Gpu:
 
         self.torch = torch
         self.memory = memory
-        self.synchronize, self.event, self.clock = torch.cuda.synchronize, torch.cuda.Event, time.perf_counter_ns
+        self.event, self.clock = torch.cuda.Event, time.perf_counter_ns
         torch.cuda.init()
+        self.wait, self.explain = ctypes.CDLL("libcuda.so.1").cuCtxSynchronize, torch.cuda.synchronize
         os.environ["TRITON_LIBCUDA_PATH"] = _driver_folder()  # Triton would start ldconfig to find it
         l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
         self.waste = torch.empty(FLUSHED * l2, dtype=torch.uint8, device="cuda")
         self.mirror = self.waste[:0]
         self.begin, self.end = self.event(enable_timing=True), self.event(enable_timing=True)
+
+    def synchronize(self) -> None:
+        """Wait for all streams of the device, by the driver itself. Raises RuntimeError where a kernel has failed."""
+        if failed := self.wait():
+            self.explain()
+            raise RuntimeError(f"CUDA error {failed}")
 
     def reserve(self, size: int) -> None:
         """Take as much device memory as `size` bytes of shared memory need."""

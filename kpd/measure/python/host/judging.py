@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -76,3 +77,11 @@ def wrong(side: str, output: str, found: Comparison) -> KernelProblem:
         "wrong", side, output=output, index=found.element, got=f"{found.got:.9g}", want=f"{found.want:.9g}",
         multiple=min(found.worst, HOPELESS), wrong=found.wrong, compared=found.compared,
     )  # fmt: skip
+
+
+def refuse_wrong(verdicts: Generator[CallVerdict], when: str = "timed") -> None:
+    """Raise KernelProblem for the first result that is wrong."""
+    with contextlib.closing(verdicts):
+        for one in verdicts:
+            if one.problem is not None:
+                raise one.problem.at(one.case, one.kind, when)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, problem_of
+from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, blamed, problem_of
 from kpd.measure.python.host.compare import CompareRule
 from kpd.measure.python.host.harness import KINDS, CaseInputs, PythonHarness
 from kpd.measure.python.host.judging import Judging
@@ -32,6 +32,8 @@ SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; wh
 AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
 GOES_ON = ("wrong", "raised", "input")  # problems of a kernel after which its worker can be asked again
 COMPILE_MS = 60_000.0  # for a kernel's first call on inputs of these shapes
+AUDIT_MS = 10_000.0
+MOST_NAMED = 3
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
@@ -138,6 +140,18 @@ class RunnerCommand:
             raise problem from err
         return worker
 
+    def audit(self, worker: Worker) -> None:
+        """Refuse a candidate that has replaced what a measurement uses, or has left threads. Raises KernelProblem.
+
+        What its own process says of it is worth little against one that means to deceive.
+        """
+        with blamed("b"):
+            said = worker.ask(AUDIT_MS, what="audit")
+            if said["changed"]:
+                raise KernelProblem("raised", "b", f"it replaces {', '.join(map(str, said['changed'][:MOST_NAMED]))}")
+            if said["threads"]:
+                raise KernelProblem("raised", "b", f"it leaves {int(said['threads'])} threads running")
+
     def unpacked(self, path: str) -> str:
         """Unpack a kernel's files into a folder of the job, whose name does not tell a side."""
         folder = tempfile.mkdtemp(prefix="kernel", dir=Path.cwd())
@@ -212,3 +226,11 @@ class WorkerCase:
     def told(self, problem: KernelProblem, when: str = "check") -> KernelProblem:
         """Return the problem with its case, its kind of inputs and its moment."""
         return problem.at(self.case, self.kind, when)
+
+    @contextlib.contextmanager
+    def blamed(self, when: str) -> Iterator[None]:
+        """Say case, inputs and moment of what a kernel does wrong in the block. Raises KernelProblem."""
+        try:
+            yield
+        except KernelProblem as err:
+            raise self.told(err, when) from err

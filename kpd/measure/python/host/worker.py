@@ -19,6 +19,7 @@ import resource
 import socket
 import struct
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import Any
 
 from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls
+from kpd.measure.python.host.identity import Identities, threads_of
 
 HEADER = struct.Struct("!I")
 TRITON = "TRITON_CACHE_DIR"
@@ -44,6 +46,8 @@ class Kernels:
         self.results: list[Any] = []
         self.size = 0
         self.caches: dict[str, dict[str, str]] = {}
+        self.folders: list[str] = []
+        self.identities: Identities | None = None  # of before the first kernel is loaded
         self.entry = ""
         self.end = 0  # of the shared memory that results may take, on a GPU
         if gpu:
@@ -55,6 +59,9 @@ class Kernels:
 
     def load(self, side: str, folder: str) -> None:
         """Import kernel.py from `folder`. Modules that it imports from there are its own, and no other kernel's."""
+        if self.identities is None:
+            self.identities = Identities()
+        self.folders.append(folder)
         self.use_cache(side)
         for path in self.caches[side].values():
             Path(path).mkdir(exist_ok=True)
@@ -124,6 +131,11 @@ class Kernels:
             self.gpu.back(number * self.size, self.size)
         return {"outputs": [self._output(part) for part in parts]}
 
+    def audit(self) -> dict[str, Any]:
+        """Say which functions that a measurement uses have been replaced, and how many threads kernels have left."""
+        changed = self.identities.changed() if self.identities else []
+        return {"changed": changed, "threads": threads_of(self.folders, threading.get_ident())}
+
     def _output(self, part: Any) -> Any:
         if self.gpu and arrays.library(part) == "torch":
             found, self.end = self.gpu.fetched(part, self.end)
@@ -179,6 +191,8 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         return kernels.gpu.refresh(asked["places"])
     elif what == "device" and kernels.gpu:
         return kernels.gpu.device_ns(kernels.functions[asked["side"]], kernels.sets[: asked["count"]])
+    elif what == "audit":
+        return kernels.audit()
     elif what == "describe":
         return kernels.describe(asked["set"])
     return {}

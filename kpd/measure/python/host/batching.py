@@ -1,0 +1,125 @@
+"""Lays out the calls of a batch, and takes batches: how many calls, on which inputs, and which results are compared."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from kpd.measure.python.host.calling import CallSets
+from kpd.measure.python.host.judging import refuse_wrong
+from kpd.measure.python.host.session import WorkerCase
+
+
+class Batching(NamedTuple):
+    """How many batches, and of what: `ns` is about what one lasts, `sets` the inputs that it has at most.
+
+    These take at most `room` bytes. The harness draws the first `bases` of these; the others begin as one of them, with
+    elements changed. The time of a call is told from `trial` calls or more. `compared` is the share of batches
+    of which a result is compared.
+    """
+
+    ns: int
+    sets: int
+    room: int
+    bases: int
+    trial: int
+    quads: int
+    compared: dict[str, float]
+
+
+CPU = Batching(250_000, 64, 48 << 20, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
+# Before a batch the L2 is overwritten besides.
+GPU = Batching(2_000_000, 32, 512 << 20, 2, 8, 16, {"a": 0.02, "b": 0.06})
+MOST_TRIAL = 1 << 12
+WAIT_MS = 60_000.0
+
+
+class WarmCase(NamedTuple):
+    """A case whose kernels have been called: what they return is known, and about how many nanoseconds a call takes."""
+
+    calls: CallSets
+    each: int
+
+
+class Batch(NamedTuple):
+    """A batch: its nanoseconds, those beside in which other work had the CPU, and those of its calls on the host.
+
+    The last are what the worker says, and 0 where it says nothing.
+    """
+
+    ns: int
+    waited: int
+    host_ns: int
+
+
+def batching(gpu: bool) -> Batching:
+    """Return how calls are batched."""
+    return GPU if gpu else CPU
+
+
+def warmed(work: WorkerCase) -> WarmCase:
+    """Call both kernels for the first time: they may compile. Raises KernelProblem."""
+    how, calls = batching(work.worker.gpu), work.calls()
+    calls.fill(0, work.drawn.sets[0])
+    calls.prepare(WAIT_MS)
+    for side in "ab":
+        calls.learn(side, work.limit_ms, work.rng)
+    calls.refuse_other_kind()
+    return WarmCase(calls, _about(calls, how.trial, work.limit_ms))
+
+
+def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
+    """Return about how many nanoseconds a call takes, from so many that they take longer than what is subtracted."""
+    while True:
+        calls.restore()
+        spent = _trial(calls, 1, rounds, limit_ms)
+        if spent > calls.worker.idle_ns or rounds >= MOST_TRIAL:
+            return max(spent // rounds, 1)
+        rounds *= 4
+
+
+def _trial(calls: CallSets, count: int, rounds: int, limit_ms: float) -> int:
+    return min(calls.run("a", count, rounds, limit_ms)[1] for _ in range(3)) - calls.worker.idle_ns
+
+
+def laid_out(work: WorkerCase, warm: WarmCase, most: int | None = None) -> int:
+    """Lay out as many sets of inputs as a batch has calls, `most` at most; return how often a batch calls each."""
+    how, calls, bases = batching(work.worker.gpu), warm.calls, work.drawn.sets
+    room = how.room // bases[0].size
+    count = max(1, min(round(how.ns / warm.each), how.sets if most is None else most, room))
+    for number in range(1, count):
+        calls.fill(number, bases[number % how.bases])
+    calls.prepare(WAIT_MS)
+    if any(name in calls.drawn[0].layouts for name in work.session.harness.outputs):
+        return 1  # the inputs of a second call would be what the first has made of them
+    return max(1, round(how.ns / max(_trial(calls, count, 1, work.limit_ms), 1)))
+
+
+def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> Batch:
+    """Take one batch. Raises KernelProblem.
+
+    What the process and this one waited is no time of the batch, as long as none of the kernel's threads had a CPU.
+    """
+    worker, count = work.worker, len(calls.drawn)
+    calls.restore()
+    calls.change(work.rng)
+    before = worker.scheduled_ns()
+    answer, spent = calls.run(side, count, rounds, work.limit_ms)
+    waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
+    delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
+    if work.rng.random() < compared:
+        with work.session.marks.of("results"):
+            compare(work, calls, side, answer, work.rng.randrange(count))
+    said = answer.get("enqueue_ns", 0)
+    host = said if type(said) is int and 0 <= said <= spent else 0
+    return Batch(max(spent - delayed - worker.idle_ns, 1), delayed, host)
+
+
+def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
+    """Have what one call of the last batch returned compared with the truth. Raises KernelProblem."""
+    result = calls.result(side, answer, number)
+    calls.unchanged(side, number)
+    # The other kernel may have changed this one's inputs. A GPU tells only of this set.
+    if side == "a" and not work.worker.gpu:
+        for each in range(len(calls.drawn)):
+            calls.unchanged("b", each)
+    refuse_wrong(work.session.judging.add(result))

@@ -1,0 +1,87 @@
+"""Tells which functions that a measurement uses are no longer those that were there before any kernel was loaded.
+
+A kernel that changes the memory of its process can change this, too. One that puts a function of its own in the place
+of another, as a shortcut to a good time, cannot do so unseen.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType, ModuleType
+from typing import Any
+
+OWN = "kpd.measure.python.host."
+USED = {
+    "time": ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "time", "time_ns", "sleep"),
+    "json": ("dumps", "loads"),
+    "numpy": ("ndarray", "frombuffer", "asarray", "empty", "empty_like"),
+    "torch": ("Tensor", "empty", "empty_like", "zeros", "tensor", "as_tensor", "as_strided", "frombuffer", "equal"),
+    "torch.Tensor": (
+        "__getitem__", "__setitem__", "clone", "contiguous", "copy_", "cpu", "cuda", "data_ptr", "detach",
+        "element_size", "reshape", "stride", "view", "zero_",
+    ),
+    "torch.cuda": (
+        "CUDAGraph", "Event", "Stream", "current_stream", "default_stream", "device", "empty_cache", "graph",
+        "set_stream", "stream", "synchronize",
+    ),
+    "torch.cuda.Event": ("elapsed_time", "query", "record", "synchronize", "wait"),
+    "torch.cuda.Stream": ("query", "record_event", "synchronize", "wait_event", "wait_stream"),
+    "torch._C": ("_cuda_synchronize", "_cuda_getCurrentRawStream", "_cuda_setStream", "_cuda_emptyCache"),
+}  # fmt: skip
+frames = sys._current_frames
+
+
+class Identities:
+    """What stands under each name, and the code of what is written in Python."""
+
+    def __init__(self) -> None:
+        self.known = {name: (found, code_of(found)) for name, found in named().items()}
+
+    def changed(self) -> list[str]:
+        """Return the names under which there is something else now."""
+        now = named()
+        return sorted(
+            name
+            for name, (found, code) in self.known.items()
+            if now.get(name) is not found or code_of(now.get(name)) is not code
+        )
+
+
+def named() -> dict[str, Any]:
+    """Return what stands under the names that are looked at, of modules that are imported."""
+    found = {f"{where}.{name}": at for where, names in USED.items() for name in names if (at := _at(where, name))}
+    for name, module in list(sys.modules.items()):
+        if name.startswith(OWN) and type(module) is ModuleType:
+            for key, one in list(vars(module).items()):
+                if callable(one):
+                    found[f"{name}.{key}"] = one
+                if type(one) is type and one.__module__ == name:
+                    found |= {f"{name}.{key}.{method}": at for method, at in vars(one).items() if callable(at)}
+    return found
+
+
+def _at(where: str, name: str) -> Any:
+    """Return what a module has under a name, or a class of a module; None where there is none."""
+    holder: Any = sys.modules.get(where)
+    if holder is None:
+        module, _, kind = where.rpartition(".")
+        holder = getattr(sys.modules.get(module), kind, None)
+    return getattr(holder, name, None)
+
+
+def code_of(found: Any) -> Any:
+    return getattr(found, "__code__", None)
+
+
+def threads_of(folders: list[str], mine: int) -> int:
+    """Count the threads, but for the one with the number `mine`, that run Python code from these folders."""
+    others = [frame for number, frame in frames().items() if number != mine]
+    return sum(any(_within(frame, folder) for folder in folders) for frame in others)
+
+
+def _within(frame: FrameType | None, folder: str) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(folder):
+            return True
+        frame = frame.f_back
+    return False
