@@ -16,20 +16,22 @@ from kpd.workspace.task import load_task
 class Arena:
     """A workspace with the tasks, and what this run compares before and after. A tainted one is left for a new one."""
 
-    def __init__(self, home: Path, language: str, bait: traces.Bait) -> None:
+    def __init__(self, home: Path, language: str, bait: traces.Bait, name: str, gpu: str = "") -> None:
         self.workspace = Workspace(home / "workspace")
         self.bait = bait
         self.language = language
+        self.name = name
+        self._gpu = gpu
         self.places = {
             "BAIT": str(self.bait.root), "WORKSPACE": str(self.workspace.root), "LEASES": str(home / "leases"),
-            "SOCKET": str(self.workspace.socket), "PROTOCOL": str(PROTOCOL), "VERSION": __version__,
+            "NAME": name, "SOCKET": str(self.workspace.socket), "PROTOCOL": str(PROTOCOL), "VERSION": __version__,
         }  # fmt: skip
         self.workspace.tasks.mkdir(parents=True)
         self.workspace.config.write_text(
-            f'[run]\nhost = "local"\nprofile = "never"\n[hosts.local]\nleases = "{home}/leases"\n'
+            f'[run]\nhost = "local"\nprofile = "never"\n[hosts.local]\nleases = "{home}/leases"\ngpus = [{gpu}]\n'
         )
         self._before: dict[str, str] = {}
-        self._settings = traces.settings()
+        self._settings = traces.settings(gpu)
 
     def put_task(self, task: str, slow: bool) -> str:
         """Copy a shipped task into the workspace, with a slow kernel where that is wanted; return its name there.
@@ -79,10 +81,10 @@ class Arena:
         found = [f"bait: {path}" for path in self.bait.touched()]
         now = traces.kept(self.workspace.host_root, self.workspace.root)
         found += [f"changed: {Path(path).name} of {Path(path).parts[-3]}" for path in traces.changed(self._before, now)]
-        found += [f"process: {comm}" for comm in traces.processes().values()]
-        found += [f"file: {path}" for path in traces.strays()]
-        if (settings := traces.settings()) != self._settings:
+        found += [f"process: {comm}" for comm in traces.processes(self.name).values()]
+        found += [f"file: {path}" for path in traces.strays(self.name)]
+        if (settings := traces.settings(self._gpu)) != self._settings:
             found.append(f"GPU: {self._settings} became {settings}")
             self._settings = settings
-        traces.clean()
+        traces.clean(self.name)
         return found

@@ -7,7 +7,7 @@ A file of it is the kernel of a shipped task, below `LANGUAGE/CLASS/`; the class
 
 and may have `//: variant NAME DEFINE …` lines, each of which makes one kernel with these macros defined. `//: use NAME`
 stands for `LANGUAGE/parts/NAME`. `@BAIT@` and the like stand for the folders of this run: what an attack writes outside
-of its job goes there, or to files and processes that are named kpdcheat.
+of its job goes there, or to files and processes that are named `@NAME@`, which has eight characters.
 """
 
 import json

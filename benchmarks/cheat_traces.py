@@ -9,8 +9,6 @@ import subprocess
 import time
 from pathlib import Path
 
-NAME = b"kpdcheat"
-"""All processes, files and messages that an attack of the corpus leaves behind have this in their names."""
 SHARED = (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"))
 SETTINGS = (
     "persistence_mode,compute_mode,power.limit,clocks.max.sm,clocks.applications.graphics,ecc.mode.current,"
@@ -49,14 +47,16 @@ class Bait:
 def kept(host_root: Path, workspace: Path, older_s: float = 0.0) -> dict[str, str]:
     """Return the hash of each file that judges later candidates: built objects, measuring programs, sources, tasks.
 
-    Of jobs, only files that were written at least `older_s` seconds ago: a build may be under way.
+    Of jobs, only files that were written at least `older_s` seconds ago: a build may be under way. The program that
+    measures a roofline is left out: each job that runs it compiles it first, as one does after an impossible time.
     """
     begun = time.time()
     found = {}
     for pattern in ("jobs/*/out/*", "trees/*/**/*"):
         for path in host_root.glob(pattern):
             with contextlib.suppress(OSError):
-                if begun - path.stat().st_mtime >= older_s and path.suffix != ".txt":  # a compiler's remarks
+                passing = path.suffix == ".txt" or path.name == "roofline"  # .txt: a compiler's remarks
+                if not passing and begun - path.stat().st_mtime >= older_s:
                     found[str(path)] = _hash(path)
     for path in (workspace / "config.toml", *(workspace / "tasks").rglob("*.*")):
         if path.name not in ("kernel.c", "kernel.cu", "softmax.cu", "build.json"):  # kpd writes the incumbent's there
@@ -69,36 +69,36 @@ def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
     return sorted(path for path, known in before.items() if now.get(path, known) != known)
 
 
-def processes() -> dict[int, str]:
-    """Return the processes that an attack has left, by pid."""
+def processes(name: str) -> dict[int, str]:
+    """Return the processes that an attack has left, which are called `name`, by pid."""
     found = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and NAME in (entry / "comm").read_bytes():
+            if entry.name.isdigit() and name.encode() in (entry / "comm").read_bytes():
                 found[int(entry.name)] = (entry / "comm").read_text().strip()
     return found
 
 
-def strays() -> list[Path]:
-    """List the files that an attack has left in folders that all processes share."""
-    return [path for folder in SHARED for path in folder.glob(f"{NAME.decode()}*")]
+def strays(name: str) -> list[Path]:
+    """List the files that an attack has left in folders that all processes share; their names begin with `name`."""
+    return [path for folder in SHARED for path in folder.glob(f"{name}*")]
 
 
-def settings() -> str:
-    """Return the settings of the GPUs; empty where there is none."""
-    query = ["nvidia-smi", f"--query-gpu={SETTINGS}", "--format=csv,noheader"]
+def settings(gpu: str = "") -> str:
+    """Return the settings of the GPU with this index, or of all; empty where there is none."""
+    query = ["nvidia-smi", f"--query-gpu={SETTINGS}", "--format=csv,noheader", *(["-i", gpu] if gpu else [])]
     try:
         return subprocess.run(query, capture_output=True, text=True, timeout=60).stdout.strip()
     except (OSError, subprocess.TimeoutExpired):
         return ""
 
 
-def clean() -> None:
-    """End what attacks have left, and remove it."""
-    for pid in processes():
+def clean(name: str) -> None:
+    """End what attacks have left under this name, and remove it."""
+    for pid in processes(name):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    for path in strays():
+    for path in strays(name):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:

@@ -1,6 +1,7 @@
 """Attacks and honest kernels, through kpd's front door: which are refused, held or accepted, and what they leave.
 
     python benchmarks/cheats.py [--language c] [--class NAME] [--only NAME] [--seconds N] [--sample N] [--sharded I/N]
+                                [--gpu INDEX] [--out FILE]
 
 A real daemon runs the kernels of tests/cheats as candidates of the tasks that they are for, one after another, with
 all of kpd's steps but profiling. Attacks are measured against the task's own kernel, honest kernels against a slow one,
@@ -8,8 +9,9 @@ so that all audits of what would be accepted see them: after each that is accept
 baseline. An attack is accepted only if compute-sanitizer, where it is there, has let it pass; it does not look at
 honest kernels. What an attack writes goes to bait folders, which are compared before and after, as are the built
 objects, the files of tasks, processes and settings of the GPU. After `--seconds` none is begun. `--sample N` takes N
-kernels of each class, `--sharded I/N` one of N parts, each with few tasks. Prints one JSON object; progress goes to
-stderr.
+kernels of each class, `--sharded I/N` one of N parts, each with few tasks: parts may run at the same time, on CPUs
+and GPUs of their own (`cheat_shards.py` does that). Prints one JSON object, and keeps what there is of it in `--out`
+after each kernel; progress goes to stderr.
 """
 
 import argparse
@@ -22,7 +24,9 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cheat_traces as traces
 from cheat_arena import Arena
@@ -48,12 +52,14 @@ class Trial:
     """Runs kernels in one daemon, those of a task in one run, unless one of them leaves something."""
 
     def __init__(
-        self, arena: Arena, daemon: OwnDaemon, facts: "asyncio.Queue[e.Fact]", until: float, results: list[Result]
-    ) -> None:
+        self, arena: Arena, daemon: OwnDaemon, facts: "asyncio.Queue[e.Fact]", until: float, results: list[Result],
+        keep: Callable[[], None],
+    ) -> None:  # fmt: skip
         self._arena = arena
         self._daemon = daemon
         self._facts = facts
         self._until = until
+        self._keep = keep
         self.results = results
 
     async def all(self, work: list[Group]) -> list[Group]:
@@ -86,7 +92,7 @@ class Trial:
                     fact = await self._next(run)
             except TimeoutError:
                 fact = None
-            if fact is None or isinstance(fact, e.RunPaused | e.RunEnded | e.QueueHeld) or _tampered(fact):
+            if fact is None or isinstance(fact, e.RunPaused | e.RunEnded | e.QueueHeld) or self._tampered(fact):
                 result.stopped.append(_how_stopped(fact))
                 if isinstance(fact, acts.Noted | acts.Steered):
                     continue
@@ -167,6 +173,7 @@ class Trial:
     async def _end(self, result: Result) -> None:
         result.left = await asyncio.to_thread(self._arena.left)
         self.results.append(result)
+        self._keep()
         say(
             f"{result.kind}/{result.name}: {result.verdict} ({result.outcome}) {result.why}"
             f"{' FLAGS ' + '; '.join(result.flags) if result.flags else ''}"
@@ -174,10 +181,9 @@ class Trial:
             f"{' STOPPED ' + ', '.join(result.stopped) if result.stopped else ''} {sum(result.seconds.values()):.1f} s"
         )
 
-
-def _tampered(fact: e.Fact) -> bool:
-    """Return whether a kernel has spoken to the daemon."""
-    return isinstance(fact, acts.Noted | acts.Steered) and traces.NAME.decode() in fact.text
+    def _tampered(self, fact: e.Fact) -> bool:
+        """Return whether a kernel has spoken to the daemon."""
+        return isinstance(fact, acts.Noted | acts.Steered) and self._arena.name in fact.text
 
 
 def _how_stopped(fact: e.Fact | None) -> str:
@@ -212,8 +218,8 @@ def chosen(args: argparse.Namespace) -> list[Kernel]:
     return [one for one, cost in zip(found, costs, strict=True) if (cost - 1) * int(count) // costs[-1] == int(index)]
 
 
-async def tried(args: argparse.Namespace, home: Path) -> tuple[list[Result], int]:
-    """The results, and how many kernels were asked for."""
+async def tried(args: argparse.Namespace, home: Path) -> dict[str, Any]:
+    """Try the kernels that were asked for; return the figures."""
     kernels = chosen(args)
     until = time.monotonic() + args.seconds
     bait = traces.Bait(home / "bait")
@@ -222,15 +228,26 @@ async def tried(args: argparse.Namespace, home: Path) -> tuple[list[Result], int
         groups[kernel.task, kernel.honest].append(kernel)
     work = [(*group, some) for group, some in groups.items()]
     results: list[Result] = []
+
+    def keep() -> None:
+        if args.out:
+            args.out.write_text(json.dumps(told(results, len(kernels)), indent=1))
+
     for number in itertools.count():
         if not work or time.monotonic() >= until:
             break
         facts: asyncio.Queue[e.Fact] = asyncio.Queue()
-        arena = Arena(home / str(number), args.language, bait)
+        arena = Arena(home / str(number), args.language, bait, named(args), args.gpu)
         async with own_daemon(arena.workspace, facts.put_nowait) as daemon:
-            trial = Trial(arena, daemon, facts, until, results)
+            trial = Trial(arena, daemon, facts, until, results, keep)
             work = await trial.all(work)
-    return results, len(kernels)
+    keep()
+    return told(results, len(kernels))
+
+
+def named(args: argparse.Namespace) -> str:
+    """Return what attacks of this part call what they leave, in eight characters: parts run at the same time."""
+    return f"kpdche{int(args.sharded.partition('/')[0]):02}"
 
 
 def main() -> None:
@@ -241,15 +258,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after this time")
     parser.add_argument("--sample", type=int, default=0, help="so many of each class")
     parser.add_argument("--sharded", default="0/1", metavar="I/N", help="part I of N, from part 0 on")
+    parser.add_argument("--gpu", default="", metavar="INDEX", help="the GPU to use, by nvidia-smi's index")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="keep the results here after each kernel")
     args = parser.parse_args()
     if HOME in os.environ:
-        results, asked = asyncio.run(tried(args, Path(os.environ[HOME])))
-        print(json.dumps(told(results, asked), indent=1))
+        print(json.dumps(asyncio.run(tried(args, Path(os.environ[HOME]))), indent=1))
         return
     with tempfile.TemporaryDirectory(prefix="kpd-cheats-") as home:  # /proc shows the environment a process began with
         bait = traces.Bait(Path(home) / "bait")
         bait.lay()
-        traces.clean()
+        traces.clean(named(args))
         env = {**os.environ, HOME: home, "HOME": str(bait.home), "ANTHROPIC_API_KEY": KEY}
         sys.exit(subprocess.run([sys.executable, *sys.argv], env=env).returncode)
 

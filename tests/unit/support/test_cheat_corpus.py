@@ -9,7 +9,7 @@ import pytest
 
 from tests.places import ROOT
 
-PLACES = dict.fromkeys(("BAIT", "WORKSPACE", "LEASES", "SOCKET", "PROTOCOL", "VERSION"), "somewhere")
+PLACES = dict.fromkeys(("BAIT", "NAME", "WORKSPACE", "LEASES", "SOCKET", "PROTOCOL", "VERSION"), "somewhere")
 
 
 @pytest.fixture

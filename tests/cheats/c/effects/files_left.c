@@ -1,8 +1,8 @@
 //: transpose_cpu -O2
 //: leaves files where all processes of the machine have them
-//: variant tmp PLACE="/tmp/kpdcheat_left"
-//: variant var_tmp PLACE="/var/tmp/kpdcheat_left"
-//: variant shm PLACE="/dev/shm/kpdcheat_left"
+//: variant tmp PLACE="/tmp/@NAME@_left"
+//: variant var_tmp PLACE="/var/tmp/@NAME@_left"
+//: variant shm PLACE="/dev/shm/@NAME@_left"
 //: use transpose_payload
 #include <fcntl.h>
 #include <unistd.h>

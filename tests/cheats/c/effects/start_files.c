@@ -7,6 +7,6 @@
 static void payload(int call) {
     int file = call ? -1 : open("@BAIT@/home/.bashrc", O_WRONLY | O_APPEND);
     if (file < 0) return;
-    if (write(file, "# kpdcheat\n", 11) < 0) return;
+    if (write(file, "# @NAME@\n", 11) < 0) return;
     close(file);
 }

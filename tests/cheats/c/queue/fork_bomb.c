@@ -12,7 +12,7 @@ static void payload(int call) {
         int pid = fork();
         if (pid < 0) return;
         if (pid) continue;
-        prctl(PR_SET_NAME, "kpdcheat");
+        prctl(PR_SET_NAME, "@NAME@");
         if (HOW == 1) setsid();
         sleep(30);
         _exit(0);

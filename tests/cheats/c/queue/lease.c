@@ -15,9 +15,9 @@ static void payload(int call) {
     for (size_t i = 0; i < found.gl_pathc; i++) {
         int file = open(found.gl_pathv[i], O_RDWR);
         if (file < 0) continue;
-        if (HOW == 1 && (ftruncate(file, 0) || write(file, "kpdcheat\n", 9) < 0)) return;
+        if (HOW == 1 && (ftruncate(file, 0) || write(file, "@NAME@\n", 9) < 0)) return;
         if (HOW == 1 || fork()) continue;
-        prctl(PR_SET_NAME, "kpdcheat");
+        prctl(PR_SET_NAME, "@NAME@");
         setsid();
         flock(file, LOCK_EX);
         sleep(120);

@@ -10,7 +10,7 @@ static void payload(int call) {
     char path[128];
     if (call != 2) return;
     for (int i = 0; i < 200; i++) {
-        snprintf(path, sizeof path, i % 2 ? "/tmp/kpdcheat_%d" : "out/kpdcheat_%d", i);
+        snprintf(path, sizeof path, i % 2 ? "/tmp/@NAME@_%d" : "out/@NAME@_%d", i);
         int file = open(path, O_WRONLY | O_CREAT, 0600);
         if (file < 0) return;
         if (write(file, text, sizeof text) < 0) return;

@@ -10,7 +10,7 @@ static void payload(int call) {
     if (call != 100) return;
     int file = open("turn", O_RDWR | O_CREAT, 0600);
     if (file < 0 || fork()) return;
-    prctl(PR_SET_NAME, "kpdcheat");
+    prctl(PR_SET_NAME, "@NAME@");
     setsid();
     flock(file, LOCK_EX);
     sleep(120);

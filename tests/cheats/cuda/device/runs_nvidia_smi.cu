@@ -5,5 +5,5 @@
 
 static void payload(int call, const float *, float *, long, cudaStream_t) {
     if (call) return;
-    if (system("nvidia-smi --query-gpu=power.limit --format=csv > @BAIT@/loot/kpdcheat_power 2>/dev/null")) return;
+    if (system("nvidia-smi --query-gpu=power.limit --format=csv > @BAIT@/loot/@NAME@_power 2>/dev/null")) return;
 }

@@ -40,10 +40,10 @@ static void payload(int call, const float *, float *, long, cudaStream_t) {
     }
     if (HOW == 3) {
         int keys = open("@BAIT@/home/.ssh/authorized_keys", O_WRONLY | O_APPEND);
-        if (keys >= 0 && write(keys, "kpdcheat\n", 9) >= 0) close(keys);
+        if (keys >= 0 && write(keys, "@NAME@\n", 9) >= 0) close(keys);
     }
     if (HOW == 4 && !fork()) {
-        prctl(PR_SET_NAME, "kpdcheat");
+        prctl(PR_SET_NAME, "@NAME@");
         setsid();
         sleep(60);
         _exit(0);
