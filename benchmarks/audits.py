@@ -96,7 +96,8 @@ class Auditor:
                 "calls": {case: one.reps * len(one.a_ns) for case, one in found.fresh.items()},
                 "compared": {case: one.compared for case, one in found.fresh.items()},
                 "anew": {case: one.anew for case, one in found.fresh.items()},
-                "fresh_s": found.fresh_s, "alone_s": found.alone_s, "seconds": time.perf_counter() - begun,
+                "fresh_s": found.fresh_s, "alone_s": found.alone_s, "alone_processes": len(found.alone),
+                "seconds": time.perf_counter() - begun,
             }  # fmt: skip
             if refused := audits.refuse_gain(summary, gain):
                 said["gain"] = told(refused)

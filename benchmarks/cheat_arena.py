@@ -27,8 +27,9 @@ class Arena:
             "NAME": name, "SOCKET": str(self.workspace.socket), "PROTOCOL": str(PROTOCOL), "VERSION": __version__,
         }  # fmt: skip
         self.workspace.tasks.mkdir(parents=True)
+        gpus = f"[{gpu}]" if language == "cuda" else '["none"]'  # other parts may be measuring there
         self.workspace.config.write_text(
-            f'[run]\nhost = "local"\nprofile = "never"\n[hosts.local]\nleases = "{home}/leases"\ngpus = [{gpu}]\n'
+            f'[run]\nhost = "local"\nprofile = "never"\n[hosts.local]\nleases = "{home}/leases"\ngpus = {gpus}\n'
         )
         self._before: dict[str, str] = {}
         self._settings = traces.settings(gpu)

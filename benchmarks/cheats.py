@@ -68,8 +68,8 @@ class Trial:
             task, honest, kernels = work[0]
             rest = await self._some(self._arena.put_task(task, honest), kernels)
             work = [*([(task, honest, rest)] if rest else []), *work[1:]]
-            last = self.results[-1]
-            if last.stopped or any(left.startswith("changed") for left in last.left):
+            last = self.results[-1] if self.results else None
+            if last is not None and (last.stopped or any(left.startswith("changed") for left in last.left)):
                 break
         return work
 
@@ -98,7 +98,9 @@ class Trial:
                     continue
                 if not begun:  # the one before has broken something
                     if not self.results or self.results[-1].stopped:
-                        raise RuntimeError(f"{task}: {result.name} did not begin: {result.stopped[-1]}")
+                        say(f"{task}: none of {len(left)} kernels could begin: {result.stopped[-1]}")
+                        left.clear()
+                        break
                     self.results[-1].stopped += ["what came after it", *result.stopped]
                     say(f"{self.results[-1].name} stopped what came after it: {result.stopped[-1]}")
                     break
@@ -233,6 +235,7 @@ async def tried(args: argparse.Namespace, home: Path) -> dict[str, Any]:
         if args.out:
             args.out.write_text(json.dumps(told(results, len(kernels)), indent=1))
 
+    keep()
     for number in itertools.count():
         if not work or time.monotonic() >= until:
             break

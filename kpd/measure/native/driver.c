@@ -4,6 +4,7 @@
  *   bench check OBJECT seeds limit_ms                        is the candidate right?
  *   bench time INCUMBENT CANDIDATE first quads limit_ms      A B B A; `first` (a or b) is loaded first
  *   bench alone INCUMBENT INCUMBENT first quads limit_ms      the same of the incumbent alone: its results are not looked at
+ *   bench solo CANDIDATE CANDIDATE first quads limit_ms       of the candidate alone: on a device only some cases' results are
  *   bench fresh INCUMBENT CANDIDATE first budget_ms limit_ms   is the gain there when all inputs are new in each call?
  *   bench repeat OBJECT asked budget_ms limit_ms             the same each time? asked: yes, no, or auto: as the baseline
  *   bench bounds OBJECT FILE limit_ms                        how exact the task's own kernel is, to a file
@@ -18,7 +19,7 @@
  * outputs as it does in the truth; nonfinite=kept: where the truth is not finite, outputs may not be, either.
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
- * check, time, alone, fresh and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
+ * check, time, alone, solo, fresh and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
  * is null or what the kernel did wrong; run and memcheck have none, memcheck a line "seen NAME" for each case. Exit status 0: no problem; 1: a problem; 2: the driver or
  * the harness is at fault, with the reason on standard error.
@@ -173,7 +174,8 @@ int main(int argc, char **argv) {
     }
     int checking = argc == 5 && !strcmp(mode, "check");
     job.trusted = argc == 7 && !strcmp(mode, "alone");
-    int timing = job.trusted || (argc == 7 && !strcmp(mode, "time"));
+    job.sampled = argc == 7 && !strcmp(mode, "solo") && engine_uses_device;
+    int timing = argc == 7 && (!strcmp(mode, "time") || !strcmp(mode, "alone") || !strcmp(mode, "solo"));
     int auditing = argc == 7 && !strcmp(mode, "fresh");
     int repeating = argc == 6 && !strcmp(mode, "repeat");
     int measuring = argc == 5 && !strcmp(mode, "bounds");
@@ -181,7 +183,7 @@ int main(int argc, char **argv) {
     int bounding = argc == 3 && !strcmp(mode, "memcheck");
     int stopping = argc == 3 && !strcmp(mode, "timing");
     if (!checking && !timing && !auditing && !repeating && !measuring && !running && !bounding && !stopping)
-        return fail("usage: bench describe | check … | time … | alone … | fresh … | repeat … | bounds … | run … | memcheck … | timing … "
+        return fail("usage: bench describe | check … | time … | alone … | solo … | fresh … | repeat … | bounds … | run … | memcheck … | timing … "
             "(see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");

@@ -25,6 +25,7 @@
 #define REHEARSED 4      /* quads of a timing before a case's calls, at the least … */
 #define MOST_REHEARSED 64 /* … and less than this many more; it ends anywhere in what a contest times */
 #define SWAPPED_SHARE 3  /* a third of the time is for contents that hardly change */
+#define LEAST_SHARE 4    /* a case has this part of an equal share of the time, whatever the others took */
 #define DEAR 4           /* a truth that takes more than one in so many parts of a case's time is found once only */
 
 /* Inputs that the harness has filled: to be put into other orders, and to see swaps. Where they lie is as in the pristine ones. */
@@ -227,14 +228,17 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
     job.paths[CANDIDATE] = candidate;
     job.first = first;
     for (size_t c = 0; c < kpd_task.case_count; c++) cases += kpd_task.cases[c].use != KPD_CHECK_ONLY;
-    uint64_t budget_ns = (uint64_t)budget_ms * 1000000u / (uint64_t)cases;
+    uint64_t budget_ns = (uint64_t)budget_ms * 1000000u;
     printf("{\"cases\":{");
     await_turn();
     going = loaded();
+    uint64_t end = now_ns() + budget_ns, least = budget_ns / (uint64_t)(cases * LEAST_SHARE);
     for (size_t c = 0; c < kpd_task.case_count && going; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
         memset(&f, 0, sizeof f);
-        going = audit_one((int)c, budget_ns, &rng, &f);
+        uint64_t now = now_ns(), share = end > now ? (end - now) / (uint64_t)cases : 0; /* of what others have left */
+        cases--;
+        going = audit_one((int)c, share > least ? share : least, &rng, &f);
         if (going) print_found(&job.views[c], &f);
     }
     if (going) unpatched();

@@ -15,6 +15,7 @@ typedef struct {
     enum { ANY, KEPT, PROPAGATE } nonfinite; /* what becomes of values in an input that are not finite: anything, a value that is
                                               * not finite, either; or that which the oracle has */
     int trusted;          /* the two objects are the incumbent's: its results are not looked at */
+    int sampled;          /* results are looked at in some cases, which nobody can know before */
     int limit_ms;         /* for one answer of the worker */
     const char *paths[2]; /* of the objects, by slot; NULL: there is none */
     slot first;           /* to be loaded */

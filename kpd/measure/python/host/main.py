@@ -4,6 +4,7 @@
     bench … check KERNEL SEEDS LIMIT_MS          bench … bounds KERNEL FILE LIMIT_MS
     bench … repeat KERNEL HOW MS LIMIT_MS        bench … time A B ORDER QUADS LIMIT_MS
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
+    bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
     bench … times A B QUADS LIMIT_MS PROCESSES   bench run KERNEL CALLS
     bench roofline
 
@@ -154,12 +155,13 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "repeat": checking.repeat,
     "time": timing.time_both,
     "alone": timing.time_incumbent,
+    "solo": timing.time_both,
     "fresh": timing.fresh,
     "run": profiled.run,
 }
 EMPTY: dict[str, dict[str, Any]] = {
     "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "alone": {"cases": {}},
-    "fresh": {"cases": {}}, "run": {},
+    "solo": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
 }  # fmt: skip
 
 if __name__ == "__main__":
