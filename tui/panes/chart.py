@@ -39,13 +39,16 @@ class Point:
 
 
 def points(run: Run, columns: int) -> list[Point]:
-    """Group the run's iterations into at most `columns` points, each with the best accepted speed-up so far."""
-    per = max(1, math.ceil(len(run.iterations) / max(1, columns)))
+    """Group the run's iterations into at most `columns` points, each with the best accepted speed-up so far.
+
+    The first is never grouped: it is the baseline, the foot of the chart.
+    """
+    its = run.iterations
+    per = max(1, math.ceil((len(its) - 1) / max(1, columns - 1)))
     chained = speedups(run)
     best: float | None = None
     found = []
-    for first in range(0, len(run.iterations), per):
-        group = run.iterations[first : first + per]
+    for group in (its[:1], *(its[first : first + per] for first in range(1, len(its), per))):
         own = [chained[it.number] for it in group if it.number in chained]
         won = [it for it in group if it.outcome in ("baseline", "accepted") or it.override]
         best = max(
