@@ -9,6 +9,7 @@ from typing import Any
 from kpd.cli.ask import command, query, workspace
 from kpd.cli.exit_codes import OK, USAGE, CliError
 from kpd.client import DaemonError, NoDaemon, ask
+from kpd.workspace.extras import install
 
 SESSION = "KPD_SESSION"
 """The environment variable with the path of a session's socket. kpd sets it for the agents that it starts."""
@@ -32,7 +33,7 @@ def execute(args: Namespace) -> int:
     try:
         from kpd.mcp.server import serve
     except ModuleNotFoundError as err:
-        raise CliError(f"kpd mcp needs the package {err.name}", "pip install 'kpd[agents]'", USAGE) from err
+        raise CliError(f"kpd mcp needs the package {err.name}", install("agents"), USAGE) from err
     if SESSION in os.environ:
         asked = _of_session
     else:

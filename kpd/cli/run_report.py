@@ -12,6 +12,7 @@ from kpd.cli.log import recorded
 from kpd.cli.parser import add_json, nearest
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.model.fold import fold_all
+from kpd.workspace.extras import install
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic
 
@@ -36,7 +37,7 @@ def execute(args: Namespace) -> int:
     try:
         name, texts = _all(ws, args, wants_page) if args.all else _one(ws, args, wants_page)
     except ImportError as err:
-        raise CliError(f"a report needs {err.name}", "pip install 'kpd[report]'") from err
+        raise CliError(f"a report needs {err.name}", install("report")) from err
     for path, text in texts.items():
         write_atomic(path, text.encode())
     sizes = {str(path): len(text.encode()) for path, text in texts.items()}

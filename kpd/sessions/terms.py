@@ -8,6 +8,7 @@ from kpd.hosts.kept import can_confine
 from kpd.workspace.coding_agents import AgentConfig
 from kpd.workspace.config import Config
 from kpd.workspace.endpoints import ANYWHERE
+from kpd.workspace.extras import install
 
 LIMIT_S = 20 * 60.0
 SERVERS_MS = 90_000
@@ -20,7 +21,6 @@ COMMANDS = (
     "xargs", "xxd",
 )  # fmt: skip
 """Programs that an agent may run without asking. What they can reach is decided by the sandbox."""
-EXTRA = "pip install 'kpd[agents]'"
 UNCONFINED = "this machine can confine no agent: it has neither Landlock (Linux 5.13) nor a bubblewrap that works"
 
 OPEN = "its hosts are named in config.toml, and this machine gives no network namespace to keep it to them"
@@ -112,7 +112,7 @@ def why_not(name: str, config: Config) -> str:
         get = f"; {PRESETS[name].get}" if name in PRESETS else ""
         return f"{name} is not installed: no program {program} on the PATH of the daemon{get}"
     if settings.command and importlib.util.find_spec("acp") is None:
-        return f"{name} needs kpd's part for coding agents: {EXTRA}"
+        return f"{name} needs kpd's part for coding agents: {install('agents')}"
     if settings.confined and not can_confine():
         return f"{UNCONFINED}; confined = false in [agents.{name}] lets it run with all of your rights"
     return ""

@@ -14,6 +14,7 @@ from kpd.tools.clean_room import MOST_DISK, MOST_ENTRIES, CleanRoom
 from kpd.tools.files import BadTool, read_tool
 from kpd.tools.manifest import SKILL, Manifest, command, read_manifest, skill_trouble
 from kpd.workspace.disk import explained
+from kpd.workspace.extras import install
 
 if TYPE_CHECKING:
     from kpd.tools.server_talk import ServerTalk
@@ -42,7 +43,7 @@ class Findings:
 def lacking(confined: bool = True) -> str:
     """Return what this machine lacks to check a tool's programs; empty where it lacks nothing."""
     if importlib.util.find_spec("mcp") is None:
-        return "kpd's part for coding agents is missing: pip install 'kpd[agents]'"
+        return f"kpd's part for coding agents is missing: {install('agents')}"
     if confined and not can_confine():
         return "this machine can confine no program: it has neither Landlock (Linux 5.13) nor a bubblewrap that works"
     return ""

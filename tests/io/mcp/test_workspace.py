@@ -12,6 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from kpd.model import events as e
+from kpd.workspace.extras import install
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.e2e.desk_place import Place
@@ -56,7 +57,7 @@ def test_without_the_extra_the_error_says_how_to_get_it(place: Place, tmp_path: 
     path = os.pathsep.join((str(missing.parent), str(ROOT)))
     ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
     assert ended.returncode == 64 and ended.stdout == ""
-    assert ended.stderr.strip() == "kpd: kpd mcp needs the package mcp; pip install 'kpd[agents]'"
+    assert ended.stderr.strip() == f"kpd: kpd mcp needs the package mcp; {install('agents')}"
 
 
 async def test_a_session_that_is_over_is_told_with_each_call(tmp_path: Path) -> None:

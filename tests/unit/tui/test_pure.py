@@ -94,6 +94,7 @@ def test_the_chart_fits_whatever_the_number_of_iterations(count: int, width: int
     drawn = chart(logs.many(count).state.runs["r1"], width, height)
     assert len(drawn) == height
     assert all(line.cell_length <= width for line in drawn)
+    assert points(logs.many(count).state.runs["r1"], 20)[0].own == 1, "the baseline shares its column with none"
 
 
 def test_there_is_no_chart_before_the_first_score() -> None:
