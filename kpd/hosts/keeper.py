@@ -20,8 +20,9 @@ import msgspec
 
 from kpd.hosts.helper.children import Children, drop_inherited
 from kpd.hosts.helper.processes import own_children
-from kpd.hosts.helper.sandbox import Sandbox, confine
+from kpd.hosts.helper.sandbox import Sandbox, confine, version
 from kpd.hosts.own_network import isolate
+from kpd.hosts.own_terminals import own_terminals
 
 LOOK_S = 0.1
 """Seconds between two looks at the starter and at the number of processes."""
@@ -69,11 +70,12 @@ def keep(line: socket.socket) -> Ending:
         order = msgspec.json.decode(told.readline(), type=Order)
     if order.ports is not None:
         hand_over(line, isolate(order.ports))
+    terminals = own_terminals() if order.confined and version() else ()  # bubblewrap has its own
     line.setblocking(False)
     children = Children()
     children.listen()
     begun = time.monotonic()
-    command = children.spawn(lambda: become(order))
+    command = children.spawn(lambda: become(order, terminals))
     with contextlib.suppress(OSError):  # it has done it itself, and may be gone already
         os.setpgid(command, command)
     null = os.open(os.devnull, os.O_RDWR)
@@ -101,8 +103,8 @@ def hand_over(line: socket.socket, listeners: list[socket.socket]) -> None:
         each.close()
 
 
-def become(order: Order) -> None:
-    """Become the command, in a group and a sandbox of its own. Raises OSError."""
+def become(order: Order, terminals: tuple[str, ...]) -> None:
+    """Become the command, in a group and a sandbox of its own, which opens its `terminals`. Raises OSError."""
     os.setpgid(0, 0)
     drop_inherited((0, 1, 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -115,7 +117,7 @@ def become(order: Order) -> None:
     os.nice(5)
     argv = list(order.argv)
     if order.confined:
-        argv = [*confine(Sandbox(order.reads, order.writes, online=True)), *argv]
+        argv = [*confine(Sandbox(order.reads, (*order.writes, *terminals), online=True)), *argv]
     os.execvpe(argv[0], argv, order.env)
 
 

@@ -29,14 +29,19 @@ def isolate(ports: Sequence[int]) -> list[socket.socket]:
     Nothing that this process starts gets back. Raises OSError where the system gives no namespace; the process must
     have one thread only.
     """
-    user, group = os.geteuid(), os.getegid()
-    if LIBC is None or LIBC.unshare(NEW_USER | NEW_NETWORK) != 0:
-        raise OSError("this system gives no network namespace")
-    for name, line in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        Path("/proc/self", name).write_text(line)
+    enter(NEW_USER | NEW_NETWORK)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sH22x", b"lo", UP))
     return [socket.create_server(("127.0.0.1", port)) for port in ports]
+
+
+def enter(namespaces: int) -> None:
+    """Leave namespaces for new ones, one of users among them, in which this user has the same name. Raises OSError."""
+    user, group = os.geteuid(), os.getegid()
+    if LIBC is None or LIBC.unshare(namespaces) != 0:
+        raise OSError("this system gives no such namespace")
+    for name, line in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        Path("/proc/self", name).write_text(line)
 
 
 @functools.lru_cache(maxsize=1)  # which keeps no exception

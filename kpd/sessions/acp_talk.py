@@ -17,7 +17,7 @@ from pydantic import ValidationError
 import kpd
 from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
-from kpd.model.session import TurnEnd
+from kpd.model.session import KPD, TurnEnd
 from kpd.sessions.conversation import Conversation, usage_of
 from kpd.sessions.given import OWN_SERVER, ToolServer
 from kpd.sessions.network import AgentNetwork
@@ -203,13 +203,25 @@ class AcpTalk:
             servers.append(schema.McpServerStdio(name=one.name, command=program, args=argv, env=socket))
         cwd = order.cwd
         if own and self.loads:
-            go_on = self._agent.resume_session if self._resumes else self._agent.load_session
-            self._conversation.replayed = True
-            await go_on(cwd=cwd, session_id=own, mcp_servers=servers, **META)
-            self._conversation.replayed = False
-            self.own = own
-        else:
+            self.loads = await self._goes_on(own, cwd, servers)
+        if not self.own:
             self.own = (await self._agent.new_session(cwd=cwd, mcp_servers=servers, **META)).session_id
+
+    async def _goes_on(self, own: str, cwd: str, servers: list[Any]) -> bool:
+        """Go on with the session `own`; return whether the agent has it."""
+        go_on = self._agent.resume_session if self._resumes else self._agent.load_session
+        self._conversation.replayed = True
+        try:
+            await go_on(cwd=cwd, session_id=own, mcp_servers=servers, **META)
+        except RequestError as err:
+            if err.code == AUTHENTICATION:
+                raise
+            self._conversation.note(KPD, f"it cannot go on with its session: {self._refusal(err)}")
+            return False
+        finally:
+            self._conversation.replayed = False
+        self.own = own
+        return True
 
     async def _choose(self, mode: str, model: str) -> None:
         if mode:

@@ -85,10 +85,7 @@ class SessionAttempt:
             result = await self._turn(before, goes_on=before.asked(self.answers))
             said, end = result.said, result.end
         elif before.ended is None:
-            why = "the daemon ended, and the agent cannot go on"
-            result = TurnResult("stopped") if end == "stopped" else TurnResult("lost", why)
-            end = result.end
-            self._turned(before, before.turns, result, 0.0)
+            end = self._unseen(before, "stopped" if end == "stopped" else "lost").end
         while end in LISTENS and (notes := unread(self.context.latest())):
             before = past(self.context.events())
             assert before is not None
@@ -138,6 +135,8 @@ class SessionAttempt:
     ) -> TurnResult:  # fmt: skip
         """Send the prompt of a turn that may take `left` seconds, and wait for its end."""
         remembers = bool(before.own) and talk.own == before.own
+        if goes_on and not remembers:
+            return self._unseen(before, "lost")
         prompt = await asyncio.to_thread(self._prompt, before, goes_on, remembers, notes)
         turn, most_usd = before.turns + 1, self.most_usd(before)
         call = self.context.ledger.begin(self._purpose(goes_on or bool(notes)), self.name, most_usd)
@@ -224,7 +223,6 @@ class SessionAttempt:
     def _prompt(self, before: Past, goes_on: bool, remembers: bool, notes: tuple[Steering, ...]) -> str:
         """Write the prompt of this turn. Raises OSError."""
         folder, task = self.folder, self.context.task
-        goes_on = goes_on and remembers
         if notes:
             told = brief.message_prompt(notes)
         elif goes_on:
@@ -276,6 +274,12 @@ class SessionAttempt:
         self.record(
             e.SessionTurned(*self.at, before.session, turn, result.end, round(seconds, 3), said, claimed, foreign)
         )
+
+    def _unseen(self, before: Past, end: TurnEnd) -> TurnResult:
+        """Record the end of a turn that ended with a daemon, and that the agent does not go on with."""
+        result = TurnResult(end, "the daemon ended, and the agent cannot go on" if end == "lost" else "")
+        self._turned(before, before.turns, result, 0.0)
+        return result
 
     def _foreign(self) -> tuple[str, ...]:
         try:

@@ -2,7 +2,7 @@
 
 Names go through a proxy (HTTP, RFC 9110: CONNECT, or a request with a whole URL), and ports of this machine's loopback
 are there under the same number. All that comes from the agent may be hostile; of what it says to its service nothing is
-read.
+read but the server's name with which TLS begins.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from kpd.sessions.proxy_request import BadRequest, read_request
-from kpd.workspace.endpoints import ANYWHERE, Endpoint, endpoint, is_inside, is_ip
+from kpd.sessions.tls_name import HANDSHAKE, BadHello, Hello
+from kpd.workspace.endpoints import ANYWHERE, PORTS, Endpoint, endpoint, is_inside, is_ip
 
 MOST_HEAD = 16 << 10
 MOST_OPEN = 64
@@ -155,11 +156,32 @@ class AgentNetwork:
             host = await _dialled(request.to)
         except OSError as err:
             return await _answered(writer, "502 Bad Gateway", f"{request.to} cannot be reached: {err}")
-        if request.head:
-            host[1].write(request.head)
-        else:
-            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        return await _joined((reader, writer), host)
+        with contextlib.closing(host[1]):
+            try:
+                host[1].write(request.head or await self._said_first(reader, writer, request.to))
+            except BadHello as err:
+                log.debug("an agent said to %s what it may not: %s", request.to, err)
+                writer.write(err.answer)
+                with contextlib.suppress(ValueError):  # it asked for no name, or for what is none
+                    self._tell(endpoint(f"{err.name}:{request.to.port}"))
+                return None
+            return await _joined((reader, writer), host)
+
+    async def _said_first(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, to: Endpoint) -> bytes:
+        """Tell a client that it is connected, and return what it then says first.
+
+        Raises BadHello where that asks another server, as one behind the same front end, for an answer.
+        """
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        async with asyncio.timeout(IDLE_S):
+            data = said = await reader.read(CHUNK)
+        if is_ip(to.host) or (to.port != PORTS["https"] and data[:1] != HANDSHAKE):
+            return said
+        hello = Hello(to.host)
+        async with asyncio.timeout(HEAD_S):
+            while data and not hello.fits(data):
+                said += (data := await reader.read(CHUNK))
+        return said
 
     def _tell(self, to: Endpoint) -> None:
         if to not in self._told and len(self._told) < MOST_TOLD:

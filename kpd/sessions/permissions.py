@@ -27,8 +27,10 @@ RULED = ("think", "read", "search", "edit", "delete", "move", "execute", "switch
 """Kinds of actions on which their files or their command decide; of any other its arguments are shown."""
 OPERATORS = re.compile(r"[;&|()<>\n]+")
 SHELL = re.compile(r"((/usr(/local)?)?/bin/)?(ba|da|k|z)?sh")
-OURS = re.compile(r"mcp__kpd(__|\b)")
-"""The name of a tool of kpd's own server."""
+OURS = "kpd"
+"""The name of kpd's own server."""
+TOOL = re.compile(r"mcp__([a-z0-9-]+)(?![a-z0-9-]).*|\S+ \(([a-z0-9-]+) MCP Server\)", re.DOTALL)
+"""How agents name a tool of a server; the second way is Gemini CLI's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ def _decided(wish: AgentWish, place: Place) -> Answer:
             return Answer(False, "you may fetch nothing from the network", open=True)
         case "switch_mode":
             return Answer(False, "the mode is the operator's")
-    if OURS.match(wish.what) or any(wish.what.startswith(f"mcp__{name}__") for name in place.servers):
+    tool = TOOL.fullmatch(wish.what)
+    if tool is not None and (tool[1] or tool[2]) in (OURS, *place.servers):
         return Answer(True)
     return Answer(False, f"{wish.what or 'this tool'} is not among what you may use", open=True)
 

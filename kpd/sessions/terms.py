@@ -65,6 +65,8 @@ PRESETS = {
         ("gemini", "--acp"),
         ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
         ("generativelanguage.googleapis.com",),
+        GEMINI_CLI_TRUST_WORKSPACE="true",  # in a folder that nobody trusts it starts no server of tools
+        GEMINI_CLI_NO_RELAUNCH="true",
     ),
     "opencode": _preset(
         "npm install -g opencode-ai",

@@ -18,6 +18,7 @@ from kpd.sessions.network import AgentNetwork, Reach
 from kpd.workspace.endpoints import Endpoint
 from tests.places import READS
 from tests.support.patience import PATIENCE_S
+from tests.support.sessions.tls import UNKNOWN_NAME, hello_of
 
 Say = Callable[[bytes], Awaitable[bytes]]
 CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -98,11 +99,18 @@ async def test_an_agent_reaches_its_service_and_nothing_else(tmp_path: Path, ser
 
 
 @pytest.fixture
-async def proxy(service: int) -> AsyncIterator[tuple[str, int]]:
+def refused() -> list[Endpoint]:
+    return []
+
+
+@pytest.fixture
+async def proxy(service: int, refused: list[Endpoint]) -> AsyncIterator[tuple[str, int]]:
     """A proxy, by which the service can be reached; yields its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    reach = Reach(frozenset({Endpoint("127.1", service), Endpoint("127.0.0.1", service)}))
-    way = AgentNetwork(reach, lambda to: None)
+    reach = Reach(
+        frozenset({Endpoint("127.1", service), Endpoint("127.0.0.1", service), Endpoint("localhost", service)})
+    )
+    way = AgentNetwork(reach, refused.append)
     way.open((listener, socket.create_server(("127.0.0.1", 0))))
     yield listener.getsockname()
     await way.close()
@@ -130,6 +138,17 @@ async def test_a_connected_client_speaks_for_itself(say: Say, service: int) -> N
     found = await say(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\nPUT /x HTTP/1.1\r\n\r\n" % service)
     assert found.startswith(b"HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK")
     assert found.endswith(b"PUT /x HTTP/1.1")
+
+
+async def test_a_client_of_tls_asks_for_the_server_it_is_connected_to(
+    say: Say, service: int, refused: list[Endpoint]
+) -> None:
+    request = b"CONNECT localhost:%d HTTP/1.1\r\n\r\n" % service
+    found = await say(request + hello_of("localhost") + b"\r\n\r\n")
+    assert found.startswith(CONNECTED + b"HTTP/1.1 200 OK") and hello_of("localhost")[:5] in found
+    assert await say(request + hello_of("Other.example")) == CONNECTED + UNKNOWN_NAME
+    assert await say(request + hello_of("")) == CONNECTED + UNKNOWN_NAME
+    assert refused == [Endpoint("other.example", service)]
 
 
 async def test_a_name_that_leads_to_this_machine_is_no_service(say: Say, service: int) -> None:

@@ -35,3 +35,8 @@ def codex() -> Path:
 @pytest.fixture(scope="session")
 def opencode() -> Path:
     return installed("opencode-ai", "opencode")
+
+
+@pytest.fixture(scope="session")
+def gemini() -> Path:
+    return installed("@google/gemini-cli", "gemini")

@@ -153,6 +153,8 @@ def answer(message: dict[str, Any], turns: list[list[list[Any]]], options: dict[
             return None
         return {"sessionId": SESSION}
     if method == "session/load":
+        if options.get("forgets"):
+            return None
         say("what was said before\n")
         return {}
     if method == "session/prompt":
@@ -173,7 +175,8 @@ def main() -> None:
         if "id" in message and "method" in message:
             result = answer(message, script["turns"], script)
             if result is None:
-                send({"id": message["id"], "error": script["error"]})
+                lost = {"code": -32603, "message": "Internal error", "data": {"details": "no previous sessions"}}
+                send({"id": message["id"], "error": script.get("error", lost)})
             else:
                 send({"id": message["id"], "result": result})
 

@@ -179,13 +179,13 @@ def test_an_operator_is_asked_only_for_what_no_rule_forbids(wish: AgentWish, is_
 
 def test_the_tools_of_a_session_are_allowed_and_no_others(tmp_path: Path) -> None:
     place = Place(tmp_path, (tmp_path,), (), (), (), ("word-count",))
-    answers = {name: decide(AgentWish("other", name), place).allowed for name in (
-        "mcp__word-count__count", "mcp__word-counter__count", "mcp__other__count", "mcp__kpd__try",
-    )}  # fmt: skip
-    assert answers == {
-        "mcp__word-count__count": True, "mcp__word-counter__count": False, "mcp__other__count": False,
-        "mcp__kpd__try": True,
-    }  # fmt: skip
+    allowed = ("mcp__word-count__count", "mcp__kpd__try", "mcp__kpd.try", "mcp__kpd", "try (kpd MCP Server)")
+    refused = (
+        "mcp__word-counter__count", "mcp__word__count", "mcp__other__count", "mcp__kpd-x__try",
+        "try (kpd-x MCP Server)", "x try (kpd MCP Server)", "try (kpd MCP Server) x", "kpd", "",
+    )  # fmt: skip
+    answers = {name: decide(AgentWish("other", name), place).allowed for name in (*allowed, *refused)}
+    assert answers == {**dict.fromkeys(allowed, True), **dict.fromkeys(refused, False)}
 
 
 @pytest.mark.parametrize(("path", "judge"), [("harness.c", "harness.c"), ("kernel.c", ""), ("/etc/passwd", "")])

@@ -1,0 +1,48 @@
+"""Terminals of a confined command: real ones, in a real sandbox."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from kpd.hosts.keeper import Order
+from kpd.hosts.kept import KeptProcess
+from kpd.hosts.own_network import can_isolate
+from tests.places import READS
+
+ASKS = """
+import json, os, pty
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp("sh", ["sh", "-c", "test -t 0 && tty && echo heard > /dev/tty"])
+said = b""
+try:
+    while data := os.read(terminal, 1024):
+        said += data
+except OSError:  # the end of a terminal
+    pass
+print(json.dumps([said.decode().split(), sorted(os.listdir("/dev/pts")), os.waitpid(child, 0)[1]]))
+"""
+
+
+@pytest.mark.parametrize("ports", [None, ()], ids=["network open", "network of its own"])
+async def test_a_confined_command_has_terminals_and_sees_nobody_elses(
+    tmp_path: Path, ports: tuple[int, ...] | None
+) -> None:
+    if not can_isolate():
+        pytest.skip("this system gives no namespaces")
+    shell, users = os.openpty()
+    try:
+        env = {"PATH": "/usr/bin:/bin"}
+        order = Order((sys.executable, "-c", ASKS), str(tmp_path), env, READS, (str(tmp_path),), ports=ports)
+        process = await KeptProcess.start(order, tmp_path)
+        said = await process.stdout.read()
+        ending = await process.end()
+        assert ending.rc == 0, process.said
+        assert os.path.exists(os.ttyname(users)), "outside nothing has changed"  # noqa: ASYNC240, PTH110
+    finally:
+        os.close(shell)
+        os.close(users)
+    assert json.loads(said) == [["/dev/pts/0", "heard"], ["0", "ptmx"], 0]
