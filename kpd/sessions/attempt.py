@@ -134,7 +134,7 @@ class SessionAttempt:
         notes: tuple[Steering, ...],
     ) -> TurnResult:  # fmt: skip
         """Send the prompt of a turn that may take `left` seconds, and wait for its end."""
-        remembers = bool(before.own) and talk.own == before.own
+        remembers = talk.loads and talk.own == before.own
         if goes_on and not remembers:
             return self._unseen(before, "lost")
         prompt = await asyncio.to_thread(self._prompt, before, goes_on, remembers, notes)

@@ -135,7 +135,7 @@ class Toolsmith:
             context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS, attempt.cleaner.text) as socket,
             attempt.talking(conversation, before, self._own, socket, asking) as talk,
         ):
-            remembers = bool(self._own) and talk.own == self._own
+            remembers = talk.loads and talk.own == self._own
             self._own = talk.own
             told = words.GO_ON if goes_on and remembers else prompt
             told = told if remembers else words.restarted(attempt.folder.brief, told)
