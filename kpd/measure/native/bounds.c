@@ -13,6 +13,8 @@
 #define FEWEST_ROUNDS 3 /* … by so many calls … */
 #define MOST_ROUNDS 12  /* … or so many */
 #define SPREAD 4.0      /* the greatest of many errors is so many times the root of their mean square */
+#define VANISHED 0x1p-100 /* of a norm may be lost in an element: what leaves the range of float32 on the way (2^-126, as e^-88
+                           * does) is lost with its other factors, for which 2^26 are left. No few calls show how much that can be */
 #define WORST 1e-3      /* a kernel with a greater error is wrong, or its task has to say what is right */
 
 static bound table[KPD_MAX_CASES + 1][KPD_DISTRIBUTIONS][KPD_MAX_BUFFERS];
@@ -26,7 +28,7 @@ static void grow(double *greatest, double seen) { *greatest = fmax(*greatest, se
 /* Note the errors of one output. Returns the elements that were compared. */
 static size_t note(const view *v, void *const *data, size_t b, bound *found) {
     kpd_type type = v->buffers[b].type;
-    double errors = 0.0, truths = 0.0, beyond = 0.0, scaled = 0.0, error, least = precision_of(type);
+    double errors = 0.0, truths = 0.0, scaled = 0.0, error, least = precision_of(type);
     size_t count = truth_count(v, b), finite = 0;
     for (size_t i = 0; i < count; i++) {
         double want = v->want[b][i];
@@ -36,7 +38,7 @@ static size_t note(const view *v, void *const *data, size_t b, bound *found) {
         finite++;
     }
     double level = finite ? sqrt(truths / (double)finite) : 0.0, norm = truths > 0.0 ? sqrt(errors / truths) : 0.0;
-    double relative = within(SPREAD * norm, least);
+    double relative = within(SPREAD * norm, least), beyond = VANISHED * sqrt(truths);
     for (size_t i = 0; i < count; i++) {
         double want = v->want[b][i], scale = kpd_task.scaled_oracle ? v->scale[b][i] : 0.0;
         if (!truth_excess(type, value_of(type, data[b], i), want, &error)) continue;

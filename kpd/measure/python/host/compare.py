@@ -12,7 +12,7 @@ from kpd.measure.python.host.arrays import GREATEST, PRECISION, Layout
 HOPELESS = 1e99
 NATIVE = 8.0  # times the error of the task's own kernel
 CAP = 16.0  # times its share of a norm that one element may be off
-SPREAD, WORST = 4.0, 1e-3  # as in native/bounds.c
+SPREAD, WORST, VANISHED = 4.0, 1e-3, 2.0**-100  # as in native/bounds.c
 
 
 Errors = tuple[float, float, float]
@@ -157,6 +157,7 @@ def errors(layout: Layout, got: Any, want: Any) -> Errors:
         relative = min(max(SPREAD * norm, least), WORST)
         beyond = max([0.0, *(e - relative * b for e, b in pairs)])
     level = math.sqrt(truths / count) if count else 0.0
+    beyond = max(beyond, VANISHED * math.sqrt(truths))
     return relative, min(beyond, WORST * level) if level > 0.0 else beyond, min(max(norm, least), WORST)
 
 

@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from kpd.measure.python.host.arrays import Layout, described
-from kpd.measure.python.host.compare import HOPELESS, CompareRule, compare
+from kpd.measure.python.host.compare import HOPELESS, NATIVE, VANISHED, CompareRule, compare, errors
 
 AT = ("case", "normal", "out")
 BOUNDS = {"case": {"normal": {"out": (1e-6, 1e-6, 1e-6)}}}
@@ -36,6 +36,18 @@ def test_what_is_not_finite_but_should_be_is_as_wrong_as_can_be(kind: str, bad: 
 def test_numbers_that_are_not_floating_point_are_compared_exactly() -> None:
     assert worst("elementwise", [1, 2, 3, 4], WANT, "int32") == (0.0, 0)
     assert worst("elementwise", [1, 2, 3, 5], [1, 2, 3, 4.999999], "int32") == (HOPELESS, 1)
+
+
+@pytest.mark.parametrize(("share", "wrong"), [(0.99, 0), (1.01, 1)])
+def test_what_vanishes_below_the_range_of_the_type_is_right_though_no_call_has_shown_it(
+    share: float, wrong: int
+) -> None:
+    make, layout = numpy.array if "numpy" in sys.modules else list, Layout("numpy", "float32", (2,), (1,), 4)
+    exact = [4.0, 0.0]
+    bounds = {"case": {"normal": {"out": errors(layout, make(exact), make(exact))}}}
+    rule = CompareRule("elementwise", 0.0, 0.0, 0, False, bounds)
+    lost = [4.0, share * NATIVE * VANISHED * 4.0]
+    assert compare(rule, layout, make(lost), make(exact), AT).wrong == wrong
 
 
 @pytest.mark.parametrize(
