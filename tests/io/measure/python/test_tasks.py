@@ -54,3 +54,9 @@ def test_a_prepared_candidate_would_be_measured_and_is_not_flagged(folder: Path)
     memo = (folder / "memo.md").read_text()
     assert memo.startswith("MEMO: [")
     assert "\nEXPECT: " in memo
+
+
+@pytest.mark.parametrize("task", ["layernorm_torch", "matmul_triton", "silu_mul_cute", "softmax_triton"])
+def test_a_task_has_candidates_that_are_right_and_some_that_are_not(task: str) -> None:
+    wrong = {folder.name.startswith("wrong") for folder in CANDIDATES if folder.parent.name == task}
+    assert wrong == {True, False}
