@@ -14,6 +14,7 @@ import json
 import os
 import random
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -103,14 +104,15 @@ def way_of(worker: Worker, way: Way) -> Iterator[None]:
 
     def spinning(limit_ms: float) -> bool:
         until = time.monotonic() + limit_ms / 1000
-        while not plain(0):
+        while not waiting(0):
             if time.monotonic() >= until:
                 return False
         return True
 
-    plain = worker._ready
-    if way.spins:
-        worker._ready = spinning  # type: ignore[method-assign]
+    def waiting(limit_ms: float) -> bool:
+        return bool(select.select([worker.line], [], [], limit_ms / 1000)[0])
+
+    worker._ready = spinning if way.spins else waiting  # type: ignore[method-assign]
     if not way.stops:
         worker.stop = worker._refuse_unasked = lambda: None  # type: ignore[method-assign]
     try:

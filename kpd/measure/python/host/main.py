@@ -19,9 +19,9 @@ import gc
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,9 @@ from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import NotStarted
-from kpd.measure.python.host.session import ContestTurn, RunnerCommand, line, on_gpu
+from kpd.measure.python.host.session import RunnerCommand, line, on_gpu
 from kpd.measure.python.host.spare import DUMPABLE, Spare, fork
+from kpd.measure.python.host.turns import STARTED, ContestTurn, contest
 
 WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others
 
@@ -99,35 +100,28 @@ def command(
 
 
 def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, limit_ms: str, processes: str) -> int:
-    """Fork a process for each observation: one gets ready while the one before measures. Return the exit status.
+    """Fork a process for each observation. Return the exit status.
 
-    So they measure and report in the order of their lines. This process knows no seed, as each of them forks its worker
-    before it reads its line.
+    This process knows no seed, as each of them forks its worker before it reads its line.
     """
-    before = 0
-    measuring, reporting = os.memfd_create("measuring"), os.memfd_create("reporting")
-    for _ in range(int(processes)):
-        ready, told = os.pipe()
-        pid = os.fork()
-        if pid == 0:
+
+    def one(number: int, turn: ContestTurn) -> int:
+        try:
             with own_folder():
                 spares = [fork()]
                 settings["seed"], first, both = line().split()[:3]
+                turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
-                arguments = [*sides, first, quads, limit_ms]
-                order = ContestTurn(measuring, reporting, told)
-                status = command(settings, marks, spares, "alone" if both == "a" else "time", arguments, order)
+                verb = "alone" if both == "a" else "time"
+                known = Marks() if number else marks  # what the first process has waited for
+                status = command(settings, known, spares, verb, [*sides, first, quads, limit_ms], turn)
             sys.stdout.flush()
-            os._exit(status)
-        marks.clear()
-        os.close(told)
-        os.read(ready, 1)
-        os.close(ready)
-        if before and (status := ended(before)):
-            os.kill(pid, signal.SIGKILL)
             return status
-        before = pid
-    return ended(before)
+        except BaseException:
+            traceback.print_exc()
+            raise
+
+    return contest(int(processes), one)
 
 
 @contextlib.contextmanager
@@ -141,12 +135,6 @@ def own_folder() -> Iterator[None]:
     finally:
         with contextlib.suppress(RecursionError):  # it may be as deep as a kernel likes
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def ended(pid: int) -> int:
-    """Wait for a process, and return its exit status as a shell does."""
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return code if code >= 0 else 128 - code
 
 
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {

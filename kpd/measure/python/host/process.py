@@ -58,7 +58,7 @@ class Worker:
         descriptor = shared_file(self.size)
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
         self.threads = self.idle_ns = self.used_ns = self.asked = 0
-        self.stopped = False
+        self.stopped = self.spins = False
         self.marks = Marks()
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
@@ -109,6 +109,7 @@ class Worker:
         self._refuse_unasked()
         counted = what["what"] in ("run", "idle")  # their requests fit into the socket: nobody has to read them yet
         begun = time.perf_counter_ns()
+        self.spins = self.gpu and counted  # to be woken up takes long, and sometimes much longer
         if counted:
             self._send(raw, limit_ms)
         os.kill(self.pid, signal.SIGCONT)
@@ -167,7 +168,13 @@ class Worker:
         return found
 
     def _ready(self, limit_ms: float) -> bool:
-        return bool(select.select([self.line], [], [], limit_ms / 1000)[0])
+        if not self.spins:
+            return bool(select.select([self.line], [], [], limit_ms / 1000)[0])
+        until = time.monotonic() + limit_ms / 1000
+        while not select.select([self.line], [], [], 0)[0]:
+            if time.monotonic() >= until:
+                return False
+        return True
 
     def _gone(self, limit_ms: float) -> None:
         """Raise Failed for a worker that does not answer: it has ended, or it hangs."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import random
@@ -16,7 +15,6 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
@@ -27,6 +25,7 @@ from kpd.measure.python.host.judging import Judging
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.spare import Spare
+from kpd.measure.python.host.turns import MEASURED, ContestTurn
 
 SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; what is not used takes no memory
 AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
@@ -48,24 +47,6 @@ def line() -> str:
     while not found.endswith(b"\n") and (byte := os.read(0, 1)):
         found += byte
     return found.decode().strip()
-
-
-class ContestTurn(NamedTuple):
-    """What keeps the processes of a contest in order, as descriptors, which no worker has.
-
-    A process has a lock of `measuring`, and then one of `reporting`; a byte to `told` tells that it has the first.
-    """
-
-    measuring: int
-    reporting: int
-    told: int
-
-
-def locked(file: int) -> int:
-    """Lock a file of memory that other processes have, too, and return the descriptor that has the lock."""
-    own = os.open(f"/proc/self/fd/{file}", os.O_RDWR)  # through an inherited one all would have one lock together
-    fcntl.flock(own, fcntl.LOCK_EX)
-    return own
 
 
 class RunnerCommand:
@@ -170,12 +151,10 @@ class RunnerCommand:
             yield
             return
         with self.marks.of("turn"):
-            own = locked(self.order.measuring)
-        os.write(self.order.told, b".")
+            self.order.wait()
         yield
-        locked(self.order.reporting)  # until this process ends
-        fcntl.flock(own, fcntl.LOCK_UN)  # children may have the descriptor, too
-        os.close(own)
+        self.order.tell(MEASURED)
+        self.order.wait()
 
     def spent(self) -> dict[str, float]:
         """Return where the time has gone, in seconds by part: its own parts, and the requests to workers."""

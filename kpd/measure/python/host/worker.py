@@ -65,19 +65,19 @@ class Kernels:
         self.use_cache(side)
         for path in self.caches[side].values():
             Path(path).mkdir(exist_ok=True)
-        known = set(sys.modules)
+        known, own = set(sys.modules), f"kernel_{len(self.functions)}"  # which tells no side
         sys.path.insert(0, folder)
         try:
-            spec = importlib.util.spec_from_file_location(f"kernel_{side}", str(Path(folder, "kernel.py")))
+            spec = importlib.util.spec_from_file_location(own, str(Path(folder, "kernel.py")))
             assert spec is not None and spec.loader is not None
             module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module
+            sys.modules[own] = module
             spec.loader.exec_module(module)
         finally:
             sys.path.remove(folder)
             for name in set(sys.modules) - known:
                 file = getattr(sys.modules[name], "__file__", None) or ""
-                if file.startswith(folder) and name != f"kernel_{side}":
+                if file.startswith(folder) and name != own:
                     sys.modules[f"{side}:{name}"] = sys.modules.pop(name)
         found = getattr(module, self.entry, None)
         if not callable(found):

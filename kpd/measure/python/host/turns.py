@@ -1,0 +1,104 @@
+"""Forks the processes of a contest from this one: some get ready while one measures, and they report in their order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+READY_AHEAD = 2  # processes that get ready while one measures: that takes longer than a turn
+STARTED, MEASURED = b"s", b"m"
+
+
+class ContestTurn(NamedTuple):
+    """What keeps a process of a contest in its order: two pipes with the one that has forked it. No worker has them."""
+
+    go: int
+    told: int
+
+    def wait(self) -> None:
+        """Wait until this process may go on. It ends where the one that has forked it is gone."""
+        if not os.read(self.go, 1):
+            os._exit(1)
+
+    def tell(self, what: bytes) -> None:
+        os.write(self.told, what)
+
+
+class Forked(NamedTuple):
+    """A process of a contest, and our ends of its pipes."""
+
+    pid: int
+    go: int
+    told: int
+
+    def let(self) -> None:
+        """Let it go on."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.go, b".")
+
+    def hear(self) -> None:
+        """Wait until it tells what it has done, or ends."""
+        os.read(self.told, 1)
+
+    def close(self) -> None:
+        os.close(self.go)
+        os.close(self.told)
+
+    def end(self) -> int:
+        """Wait for its end, and return its exit status as a shell does."""
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.close()
+        return code if code >= 0 else 128 - code
+
+
+def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
+    """Call `one` in so many processes, of which one measures at a time. Return the first exit status that is not 0.
+
+    `one` gets the number of its process. It tells its turn STARTED when it has read its line of stdin, waits, tells
+    MEASURED, and waits before it reports.
+    """
+    waiting: deque[Forked] = deque()
+    open_ones: list[Forked] = []
+    try:
+        for number in range(processes):
+            if not waiting:
+                waiting.append(_forked(partial(one, number), open_ones))
+            open_ones.append(waiting.popleft())
+            open_ones[-1].let()
+            while len(waiting) < min(READY_AHEAD, processes - number - 1):
+                waiting.append(_forked(partial(one, number + len(waiting) + 1), [*open_ones, *waiting]))
+            open_ones[-1].hear()
+            if len(open_ones) > 1 and (status := open_ones.pop(0).end()):
+                return status
+            open_ones[-1].let()
+        return open_ones.pop().end() if open_ones else 0
+    finally:
+        for left in (*open_ones, *waiting):
+            os.kill(left.pid, signal.SIGKILL)
+            left.end()
+
+
+def _forked(one: Callable[[ContestTurn], int], others: list[Forked]) -> Forked:
+    """Fork a process, and wait until it has read its line: the next one reads from the same pipe."""
+    (its_go, go), (told, its_told) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            for other in others:
+                other.close()
+            os.close(go)
+            os.close(told)
+            status = one(ContestTurn(its_go, its_told))
+        finally:
+            os._exit(status)
+    os.close(its_go)
+    os.close(its_told)
+    found = Forked(pid, go, told)
+    found.hear()
+    return found
