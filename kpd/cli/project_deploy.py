@@ -1,5 +1,6 @@
 """kpd project deploy: brings a run's winner into its program, and takes it back unless the program is faster."""
 
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable
@@ -7,11 +8,12 @@ from dataclasses import asdict
 
 from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
-from kpd.cli.log import run_of
+from kpd.cli.log import recorded, run_of
 from kpd.cli.project import at_place, known
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import operator
 from kpd.model.deployments import Deployment, Phase
+from kpd.model.events import Accepted
 from kpd.production.deploy.deploy import Deploying, Telling
 from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning
 from kpd.production.deploy.settle import settle
@@ -81,20 +83,30 @@ def told(args: Namespace, one: Deployment) -> int:
 
 def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
     run = run_of(ws, query(ws, "status"), args.run)
+    facts = [event.fact for event in recorded(ws, run.id)]
+    hashes = {fact.iteration: fact.files for fact in facts if isinstance(fact, Accepted)}
     try:
-        return winner(ws, run, args.iteration)
+        return winner(ws, run, hashes, args.iteration)
     except NoWinner as err:
+        if err.why == "changed":
+            message = f"{visible(err.about)} is not the file that {run.id} has accepted"
+            raise CliError(message, "put it back, or let the run measure it: kpd edit", FAILED) from err
         raise CliError(f"{visible(args.run)} {NO_WINNER[err.why]}", f"kpd show {args.run}", NO_GAIN) from err
     except OSError as err:
         raise CliError(f"{err.filename}: {err.strerror}", "the run's files are needed", INFRA) from err
 
 
 def _asked() -> bool:
-    narrate("deploy this change? [y/N]")
+    """Ask on the terminal; the end of the input, and Ctrl-C, are a no. Else asyncio would take that for itself."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
+        narrate("deploy this change? [y/N]")
         return input().strip().lower() in ("y", "yes")
-    except EOFError:
+    except (EOFError, KeyboardInterrupt):
+        narrate("no")
         return False
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _phase(phase: Phase) -> None:

@@ -19,7 +19,7 @@ Forbidden = Literal[
 DeployCause = Literal[
     "gate", "no_check", "forbidden", "not_approved", "stale_binary", "program_fails", "unsteady", "build", "touched",
     "same_binary", "wrong_result", "run_fails", "no_gain", "conflict", "taken", "ended", "host", "cut",
-    "asked", "later", "forgotten",
+    "asked", "later", "forgotten", "corrupt",
 ]  # fmt: skip
 """Why a deployment did not stay; `cut`: the process that made it ended before it said so."""
 

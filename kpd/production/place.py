@@ -13,10 +13,11 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult, JobSpec
 from kpd.model.projects import ChangeRecord, FoundProject, PlaceStatus, ProgramRun
-from kpd.production.program import PLACES, PlaceError, PlaceProgram
+from kpd.production.program import PLACES, PlaceError, PlaceProgram, shell_path
 from kpd.workspace.projects import ProjectConfig
 from kpd.workspace.run_files import digest
 
+READ_S = 60.0
 LEASE_S = 120.0
 """After so many seconds without a sign of life from kpd, the host restores the files by itself."""
 RENEWALS = 4
@@ -60,6 +61,16 @@ class ProjectPlace:
             kernel=project.kernel.rpartition("::")[2],
         )  # fmt: skip
         return msgspec.convert(found, FoundProject)
+
+    async def source(self, path: str) -> bytes:
+        """Read one of the project's files as it is on the host."""
+        spec = JobSpec(f"place-reads-{new_id()}", f"cat -- {shell_path(f'{self.project.root}/{path}')}", READ_S)
+        said = await self.host.job(spec)
+        await self.host.forget(spec.id)
+        if said.rc != 0:
+            words = said.reason or said.stderr.decode(errors="replace").strip()
+            raise HostError("not_found", f"{self.host.name}: {path} cannot be read: {words}")
+        return said.stdout
 
     async def restore(self, id: str = "") -> ChangeRecord | None:
         """Restore what the last change has changed, whoever holds it, or only if it has this id.

@@ -20,22 +20,29 @@ PLACES = "~/.local/state/kpd/places"
 LIMIT_S = 600.0
 """For one request: originals may be large, and a build that is ended may take its time."""
 
-PlaceErrorKind = Literal["taken", "ended", "changed"]
+PlaceErrorKind = Literal["taken", "ended", "changed", "corrupt"]
 REMEDIES: dict[PlaceErrorKind, str] = {
     "taken": "wait until that has ended; `kpd project restore` ends it",
     "ended": "look with `kpd project status`, and begin again",
     "changed": "kpd overwrites no work of others: look with `kpd project status`",
+    "corrupt": "put the file back from a copy of your own, then `kpd project restore`",
 }
 
 
 class PlaceError(Exception):
-    """The error that a project's files cannot be changed as asked: `taken` by another kpd, `ended`, or `changed`."""
+    """The error that a project's files cannot be changed as asked: `taken` by another kpd, `ended`, `changed`, or
+    `corrupt`: a copy that the host keeps is not what was copied."""
 
     def __init__(self, kind: PlaceErrorKind, message: str) -> None:
         super().__init__(message)
         self.kind: PlaceErrorKind = kind
         self.message = message
         self.remedy = REMEDIES[kind]
+
+
+def shell_path(path: str) -> str:
+    """Quote a path for a shell; one that begins with ~/ is below the user's home."""
+    return f'"$HOME"/{shlex.quote(path[2:])}' if path.startswith("~/") else shlex.quote(path)
 
 
 def sources() -> dict[str, bytes]:
@@ -60,9 +67,8 @@ class PlaceProgram:
     async def words(self, op: str, **given: Any) -> str:
         """Return the command line of a request for the host's shell. Raises HostError."""
         tree = await self.host.stage(sources())
-        python = f'"$HOME"/{shlex.quote(self.python[2:])}' if self.python.startswith("~/") else shlex.quote(self.python)
         asked = shlex.quote(json.dumps({"root": self.root, "places": self.places, **given}))
-        return f"{python} -I -S -B {shlex.quote(f'{self.host.root}/trees/{tree}')} {op} {asked}"
+        return f"{shell_path(self.python)} -I -S -B {shlex.quote(f'{self.host.root}/trees/{tree}')} {op} {asked}"
 
     async def ask(self, op: str, **given: Any) -> dict[str, Any]:
         """Ask, and return the answer. Every request may be repeated. Raises HostError, PlaceError."""

@@ -54,6 +54,7 @@ CAUSES: dict[DeployCause, str] = {
     "asked": "it was asked for",
     "later": "what it left is not in place any more",
     "forgotten": "the host has not kept what was there before",
+    "corrupt": "a copy that the host keeps is not what it was: nothing was written of it",
     "cut": "the process that deployed was ended",
 }
 STATES = {

@@ -1,7 +1,7 @@
 """Brings a winner into its program phase by phase; whatever does not end in a gain of the program is taken back."""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -13,17 +13,21 @@ from kpd.model.projects import ChangeRecord
 from kpd.production.check import changed
 from kpd.production.deploy.integrate import Integrated, NotIntegrated, integrate
 from kpd.production.deploy.journal import OpenDeployment
-from kpd.production.deploy.trial import OLD, ProgramTrial, TakenBack
+from kpd.production.deploy.runs import RunFails, ran
+from kpd.production.deploy.trial import ProgramTrial, TakenBack
 from kpd.production.deploy.winner import AcceptedKernel
-from kpd.production.observe.step import shell_path
 from kpd.production.place import LEASE_S, NOT_BEGUN, NOT_NOTED, OpenChange, ProjectPlace
 from kpd.production.program import PlaceError, PlaceErrorKind
 from kpd.workspace.run_files import digest
 from kpd.workspace.sections import SectionError
 
-READ_S = 20.0
 TOLD = 600  # characters of a build's last words
-OF_PLACE: dict[PlaceErrorKind, DeployCause] = {"changed": "conflict", "ended": "ended", "taken": "taken"}
+OF_PLACE: dict[PlaceErrorKind, DeployCause] = {
+    "changed": "conflict",
+    "ended": "ended",
+    "taken": "taken",
+    "corrupt": "corrupt",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +97,7 @@ class Deploying:
 
     async def _sources(self) -> dict[str, bytes]:
         """Read the project's files as they are on the host. Raises HostError."""
-        project, found = self.place.project, {}
-        for path in project.files:
-            said = await self.place.host.run(f"cat -- {shell_path(f'{project.root}/{path}')}", READ_S)
-            if said.rc != 0:
-                words = said.stderr.decode(errors="replace").strip()
-                raise HostError("not_found", f"{self.place.host.name}: {path} cannot be read: {words}")
-            found[path] = said.stdout
-        return found
+        return {path: await self.place.source(path) for path in self.place.project.files}
 
     async def _changed(self, integrated: Integrated) -> Deployment:
         """Change the program under the lease; keep it, or have it restored and run it once more."""
@@ -186,17 +183,15 @@ class Deploying:
 
     async def _rechecked(self) -> bool | None:
         """Run the restored program once; return whether it gives its old result, None where nobody could look."""
-        project = self.place.project
         try:
             async with self.place.changing("runs the restored program", self.lease_s) as change:
-                commands: Mapping[str, tuple[str, ...]] = {project.run: project.outputs}
-                if project.verify:
-                    commands = {**commands, project.verify: ()}
-                runs = [(await change.timed(OLD, {OLD: {}}, command, of))[0] for command, of in commands.items()]
+                (run,) = await ran(change)
         except (PlaceError, HostError) as err:
             self.journal.note(about=f"{self.journal.now.about}\nnot run again: {err.message}".strip())
             return None
-        return all(run.rc == 0 for run in runs) and self._reference in (None, runs[0].outputs)
+        except RunFails:
+            return False
+        return self._reference in (None, run.outputs)
 
 
 def binaries(record: ChangeRecord) -> dict[str, str]:

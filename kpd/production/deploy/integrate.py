@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kpd.model.deployments import Forbidden
@@ -66,7 +66,7 @@ def integrate(
     _check_kernel(own, (base_text, base), (new_text, new), kernel)
     for unit in added:
         _check_added(unit, rest)
-    text = _merged(old_text, old, new_text, new, added)
+    text = _merged(old_text, units(path, old_text, kernel), old, new_text, new, added)
     if text == old_text:
         raise NotIntegrated("same", kernel)
     return Integrated(path, production[path], text.encode("utf-8", "surrogateescape"))
@@ -156,13 +156,27 @@ def _declared(unit: Unit) -> Iterator[str]:
         yield from _WORD.findall(head)[-1:]
 
 
-def _merged(old_text: str, old: Unit, new_text: str, new: Unit, added: Iterable[Unit]) -> str:
-    """Return the production text with the new kernel, the new declarations right before it, includes at the top."""
+def _merged(old_text: str, there: Sequence[Unit], old: Unit, new_text: str, new: Unit, added: Iterable[Unit]) -> str:
+    """Return the production text with the new kernel, the new declarations before it, includes after its own ones."""
     includes = "".join(f"{one.bare}\n" for one in added if _SYSTEM.fullmatch(one.bare + " "))
     helpers = [one for one in added if not _SYSTEM.fullmatch(one.bare + " ")]
     own = "".join(f"{new_text[one.start : one.end].strip()}{_semicolon(new_text, one)}\n\n" for one in helpers)
-    text = old_text[: old.start] + own + new_text[new.start : new.end] + old_text[old.end :]
-    return includes + text
+    at = _after_includes(old_text, there, old) if includes else 0
+    text = old_text[at : old.opens] + own + old_text[old.opens : old.start] + new_text[new.start : new.end]
+    return old_text[:at] + includes + text + old_text[old.end :]
+
+
+def _after_includes(text: str, there: Sequence[Unit], kernel: Unit) -> int:
+    """Return where a line with an include can begin: after the last one before the kernel, or before all code.
+
+    What stands at the top of a file, a comment, a #pragma, a macro that includes depend on, stays there.
+    """
+    outside = [unit for unit in there if not unit.scope and unit.opens < kernel.opens]
+    for unit in reversed(outside):
+        if unit.kind == "preproc_include":
+            return text.find("\n", unit.start) + 1
+    first = next((unit for unit in there if not unit.kind.startswith("preproc_")), kernel)
+    return text.rfind("\n", 0, min(first.opens, kernel.opens)) + 1
 
 
 def _semicolon(text: str, unit: Unit) -> str:

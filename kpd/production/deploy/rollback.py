@@ -6,8 +6,8 @@ from kpd.hosts.errors import HostError
 from kpd.model.deployments import Deployment
 from kpd.production.deploy.deploy import OF_PLACE, Telling, phase
 from kpd.production.deploy.journal import DeploymentJournal
-from kpd.production.deploy.trial import OLD, TakenBack
-from kpd.production.place import LEASE_S, OpenChange, ProjectPlace, new_id
+from kpd.production.deploy.runs import RunFails, ran
+from kpd.production.place import LEASE_S, ProjectPlace, new_id
 from kpd.production.program import PlaceError
 
 
@@ -45,12 +45,12 @@ async def roll_back(
                 ):  # a binary is newer than its source
                     await change.put_kept(path, old[path])
             with phase(opened, telling, "verify"):
-                await _runs(change)
+                await ran(change)
             with phase(opened, telling, "commit"):
                 opened.note(shas=old)
                 await change.commit()
-    except TakenBack as err:
-        return opened.close(state="failed", cause=err.cause, about=err.about)
+    except RunFails as err:
+        return opened.close(state="failed", cause="program_fails", about=str(err))
     except PlaceError as err:
         return opened.close(state="failed", cause=OF_PLACE[err.kind], about=err.message)
     except HostError as err:
@@ -59,12 +59,3 @@ async def roll_back(
     closed = opened.close(state="deployed")
     journal.taken_back(closed)
     return closed
-
-
-async def _runs(change: OpenChange) -> None:
-    """Run the program as it was. Raises TakenBack where it does not end well."""
-    project = change.place.project
-    for command in (project.run, *([project.verify] if project.verify else [])):
-        run = (await change.timed(OLD, {OLD: {}}, command))[0]
-        if run.rc != 0:
-            raise TakenBack("program_fails", f"it ends with {run.rc}: {run.said.strip()}")

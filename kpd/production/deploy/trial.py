@@ -8,9 +8,9 @@ from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.deployments import DeployCause
 from kpd.model.projects import ProgramRun
 from kpd.model.verdicts import Verdict
+from kpd.production.deploy.runs import NEW, OLD, RunFails, ran
 from kpd.production.place import OpenChange
 
-OLD, NEW = "A", "B"
 QUAD = OLD + NEW + NEW + OLD
 
 
@@ -38,14 +38,11 @@ class ProgramTrial:
 
         Raises TakenBack where one of them fails, or the results differ; HostError, PlaceError.
         """
-        project = self.change.place.project
         reference: dict[str, str] | None = None
         for order in (OLD + OLD, NEW):
-            runs = await self._runs(order, project.run)
+            runs = await self._runs(order, check=True)
             reference = runs[0].outputs if reference is None else reference
             self._compare(runs, reference)
-            if project.verify:
-                await self._runs(order[0], project.verify, "wrong_result")
         assert reference is not None
         return reference
 
@@ -59,19 +56,18 @@ class ProgramTrial:
         samples: list[ProcessSample] = []
         while missing := decide(samples, min_gain_pct) if samples else 2:
             for _ in range(missing):
-                runs = await self._runs(QUAD, self.change.place.project.run)
+                runs = await self._runs(QUAD, check=False)
                 self._compare(runs, reference)
                 samples.append(quad(len(samples), runs))
                 told(len(samples))
         return judge(samples, min_gain_pct), tuple(samples)
 
-    async def _runs(self, order: str, command: str, wrong: DeployCause = "run_fails") -> list[ProgramRun]:
-        sides = {OLD: self.old, NEW: self.new}
-        runs = await self.change.timed(order, sides, command, self.change.place.project.outputs)
-        if runs[-1].rc != 0:
-            said = f"it ends with {runs[-1].rc}: {runs[-1].said.strip()}"
-            raise TakenBack("program_fails" if runs[-1].side == OLD else wrong, said)
-        return runs
+    async def _runs(self, order: str, check: bool) -> list[ProgramRun]:
+        try:
+            return await ran(self.change, order, {OLD: self.old, NEW: self.new}, check)
+        except RunFails as err:
+            new: DeployCause = "wrong_result" if err.checks else "run_fails"
+            raise TakenBack("program_fails" if err.side == OLD else new, str(err)) from err
 
     def _compare(self, runs: Sequence[ProgramRun], reference: Mapping[str, str]) -> None:
         """Compare the outputs of all runs; the program as it was has to give the same ones every time."""

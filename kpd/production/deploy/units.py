@@ -16,17 +16,18 @@ _CONDITIONS = ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One declaration of a text, from `start` to `end`.
+    """One declaration of a text.
 
     `scope` are the namespaces around it, an unnamed one is empty, and `extern` is a specification of a linkage; `kind`
-    is the grammar's name for it, `name` the function that it defines, else empty. `bare` is its text without comments
-    and with single blanks. `returns_early`: its body has a return before other statements. `broken`: it could not be
-    parsed.
+    is the grammar's name for it, `name` the function that it defines, else empty. Its own text is from `start` to
+    `end`, and `opens` is before a linkage that is named for it alone. `bare` is its text without comments and with
+    single blanks. `returns_early`: its body has a return before other statements. `broken`: it could not be parsed.
     """
 
     scope: tuple[str, ...]
     kind: str
     name: str
+    opens: int
     start: int
     end: int
     bare: str
@@ -38,7 +39,7 @@ def units(path: str, text: str, kernel: str) -> list[Unit]:
     """Return the declarations of a text in their order; an #if is one of them, unless the kernel is in it."""
     plain = code(path, text, literals=True)
     name = kernel.rpartition("::")[2]
-    return list(_units(plain, parsed(grammar(path), plain), (), name))
+    return list(_units(plain, parsed(grammar(path), plain), (), name, None))
 
 
 def definitions(found: list[Unit], kernel: str) -> list[Unit]:
@@ -51,14 +52,16 @@ def definitions(found: list[Unit], kernel: str) -> list[Unit]:
     ]
 
 
-def _units(text: str, around: "Node", scope: tuple[str, ...], kernel: str) -> Iterator[Unit]:
+def _units(text: str, around: "Node", scope: tuple[str, ...], kernel: str, opens: int | None) -> Iterator[Unit]:
     for node in around.children:
         if node.type in _AROUND or (node.type in _CONDITIONS and _holds(text, node, kernel)):
-            yield from _units(text, node, (*scope, *_named(text, node)), kernel)
+            alone = node.type == "linkage_specification"
+            yield from _units(text, node, (*scope, *_named(text, node)), kernel, node.start_byte if alone else None)
         elif node.is_named and node.type not in ("identifier", "namespace_identifier", "string_literal", "comment"):
             function = _function(node)
             yield Unit(
-                scope, node.type, _name(text, function), node.start_byte, node.end_byte,
+                scope, node.type, _name(text, function), node.start_byte if opens is None else opens, node.start_byte,
+                node.end_byte,
                 " ".join(text[node.start_byte : node.end_byte].split()), _returns_early(function), node.has_error,
             )  # fmt: skip
 
@@ -86,7 +89,7 @@ def _name(text: str, function: "Node | None") -> str:
 
 
 def _holds(text: str, node: "Node", kernel: str) -> bool:
-    return any(unit.name == kernel for unit in _units(text, node, (), kernel))
+    return any(unit.name == kernel for unit in _units(text, node, (), kernel, None))
 
 
 def _returns_early(function: "Node | None") -> bool:

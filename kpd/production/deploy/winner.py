@@ -1,19 +1,24 @@
 """Finds what a run has won: the accepted files, the baseline's, and the gain of which its verdicts are sure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log1p
 
 from kpd.model.run import Run
 from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import IterationFolder
+from kpd.workspace.run_files import IterationFolder, digest
 
 
 class NoWinner(Exception):
-    """The error that an iteration cannot be deployed; `why` is "baseline", "unknown" or "not_accepted"."""
+    """The error that an iteration cannot be deployed.
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
+    `why` is "baseline", "unknown", "not_accepted", or "changed": files `about` are not what the log says.
+    """
+
+    def __init__(self, why: str, about: str = "") -> None:
+        super().__init__(f"{why} {about}".strip())
         self.why = why
+        self.about = about
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,14 @@ class AcceptedKernel:
     sure_pct: float
 
 
-def winner(ws: Workspace, run: Run, number: int | None = None) -> AcceptedKernel:
-    """Return the run's incumbent, or another accepted iteration of it. Raises NoWinner, OSError."""
+def winner(
+    ws: Workspace, run: Run, hashes: Mapping[int, Mapping[str, str]], number: int | None = None
+) -> AcceptedKernel:
+    """Return the run's incumbent, or another accepted iteration of it.
+
+    `hashes` are those of the files of each iteration that was accepted, as the log has them: by iteration and path.
+    Raises NoWinner, OSError.
+    """
     found = run.best if number is None else run.iteration(number)
     if found is None or run.baseline is None:
         raise NoWinner("unknown")
@@ -48,7 +59,12 @@ def winner(ws: Workspace, run: Run, number: int | None = None) -> AcceptedKernel
     baseline, number = run.baseline.number, found.number
 
     def files(of: int) -> dict[str, bytes]:
-        return IterationFolder(ws.iteration_folder(run.task, run.id, of)).read_candidate()
+        found = IterationFolder(ws.iteration_folder(run.task, run.id, of)).read_candidate()
+        logged = hashes.get(of, {})
+        differ = [path for path in {*found, *logged} if path not in found or digest(found[path]) != logged.get(path)]
+        if differ:
+            raise NoWinner("changed", f"iteration {of}: {min(differ)}")
+        return found
 
     return AcceptedKernel(run.id, number, files(baseline), files(number), sure_pct(lows))
 

@@ -3,13 +3,11 @@
 from pathlib import Path
 
 from kpd.production.observe.observation import Observation, is_current, key
-from kpd.production.observe.step import ObservedProgram, observe, shell_path
+from kpd.production.observe.step import ObservedProgram, observe
 from kpd.production.place import ProjectPlace
 from kpd.source.kernels import Kernel, kernels
 from kpd.source.macros import UnreadableDirective
 from kpd.source.source import Source
-
-READ_S = 20.0
 
 
 async def observe_project(
@@ -36,10 +34,10 @@ async def _source(place: ProjectPlace, wanted: str) -> tuple[Kernel | None, byte
     found: list[Kernel] = []
     texts = []
     for file in place.project.files:
-        said = await place.host.run(f"cat -- {shell_path(f'{place.project.root}/{file}')}", READ_S)
-        texts.append(said.stdout)
+        text = await place.source(file)
+        texts.append(text)
         try:
-            source = Source.of(said.stdout.decode(errors="replace"), file)
+            source = Source.of(text.decode(errors="replace"), file)
         except UnreadableDirective:
             continue
         found += [one for one in kernels(source) if wanted in (one.name, one.qualified)]

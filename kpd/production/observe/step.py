@@ -16,6 +16,7 @@ from kpd.production.observe.library import library
 from kpd.production.observe.names import KernelName, called, read_name
 from kpd.production.observe.observation import Observation, observation
 from kpd.production.observe.record import ProcessRecord, UnreadableRecord, read_record
+from kpd.production.program import shell_path
 from kpd.source.kernels import Kernel
 
 LAUNCHES = 10_000
@@ -104,11 +105,6 @@ async def observe(host: Host, program: ObservedProgram, source: Kernel | None = 
 def _script(program: ObservedProgram, shared: str) -> str:
     text = _SCRIPT.replace("@LIBRARY@", jobs.words([shared])).replace("@NO_FOLDER@", str(NO_FOLDER))
     return text.replace("@CWD@", shell_path(program.cwd)).replace("@RUN@", program.run)
-
-
-def shell_path(folder: str) -> str:
-    """Quote a path for a shell; one that begins with ~/ is below the user's home."""
-    return f'"$HOME"/{jobs.words([folder[2:]])}' if folder.startswith("~/") else jobs.words([folder])
 
 
 def _env(program: ObservedProgram) -> dict[str, str]:

@@ -282,3 +282,9 @@ async def test_over_ssh(tmp_path: Path) -> None:
                 assert (await change.build()).rc == 0
                 assert content(root) == built(FASTER)
             assert content(root) == built(SOURCE)
+
+
+async def test_a_source_is_read_whole_however_large_it_is(tmp_path: Path) -> None:
+    large = SOURCE + b"// " + b"x" * (3 << 19) + b"\n"
+    async with place_at(made(tmp_path / "program", large), tmp_path) as place:
+        assert await place.source("src/kernel.c") == large

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
-from kpd.workspace.run_files import IterationFolder
+from kpd.daemon.store import EventStore
+from kpd.model.events import Accepted
+from kpd.workspace.run_files import IterationFolder, digest
 from tests.support.cli.recorded_run import workspace_of
 from tests.support.production.sleepers import BUILD, FAST, PATH, SLOW, content, made
 
@@ -19,6 +21,8 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     for number, text in ((0, SLOW), (13, FAST), (2, "int other(int x) { return x; }\n")):
         folder = IterationFolder(ws.iteration_folder("transpose_cuda", "r1", number))
         folder.write_candidate({"kernel.cu": text.encode()})
+        with EventStore(ws.store) as store:
+            store.append(Accepted("r1", number, {"kernel.cu": digest(text.encode())}), 1.0)
     root = tmp_path / "program"
     made(root)
     before = content(root)
@@ -37,6 +41,11 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     assert (code, "--yes" in said) == (64, True)
     code, _, said = kpd("deploy", "p", "r1", "--iteration", "3", "--yes")
     assert (code, "has not accepted it" in said) == (2, True)
+    changed = IterationFolder(ws.iteration_folder("transpose_cuda", "r1", 13))
+    changed.write_candidate({"kernel.cu": b"int work(int x) { return 3 * x; }\n"})
+    code, _, said = kpd("deploy", "p", "r1", "--yes")
+    assert (code, "iteration 13: kernel.cu is not the file that r1 has accepted" in said) == (1, True)
+    changed.write_candidate({"kernel.cu": FAST.encode()})
     code, told, _ = kpd("deploy", "p", "r1", "--iteration", "2", "--yes")
     assert (code, "work: the run's files do not define the project's kernel" in told) == (1, True)
     assert content(root) == before

@@ -8,6 +8,7 @@ from kpd.production.deploy.deploy import Telling
 from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.text.deployments import lines
+from kpd.workspace.run_files import digest
 from tests.support.production.provers import place_at
 from tests.support.production.sleepers import FAST, PATH, accepted, content, deploying, made
 
@@ -47,3 +48,17 @@ async def test_a_file_that_somebody_has_changed_since_is_left_alone(tmp_path: Pa
         assert (back.state, back.cause, back.about) == ("failed", "later", path)
         assert content(root) == now
         assert journal.all()[0].taken_back is None
+
+
+async def test_a_copy_that_is_not_what_was_copied_is_told_and_never_written(tmp_path: Path) -> None:
+    root = tmp_path / "program"
+    project = made(root)
+    journal = DeploymentJournal(tmp_path / "deployments")
+    original = digest((root / PATH).read_bytes())
+    async with place_at(project, tmp_path) as place:
+        ended = await deploying(place, journal.folder, accepted(), NOBODY, 60.0).deploy(accepted())
+        now = content(root)
+        (kept,) = (tmp_path / "places").glob(f"*/originals/{original}")
+        kept.write_text("rotten\n")
+        back = await roll_back(place, journal, ended, "a test", NOBODY)
+        assert (back.state, back.cause, content(root)) == ("failed", "corrupt", now)

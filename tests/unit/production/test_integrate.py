@@ -62,10 +62,10 @@ def test_only_the_kernel_changes() -> None:
     assert put_back("/ 2", "* 0.5f") == FILE.replace("/ 2", "* 0.5f")
 
 
-def test_new_helpers_come_right_before_the_kernel_and_includes_to_the_top() -> None:
+def test_new_helpers_come_right_before_the_kernel_and_includes_after_those_of_the_file() -> None:
     new = "#include <cmath>\n#define HALF 0.5f\nstruct Pair { int a; };\n__device__ float half(float x) { return x; }\n"
     found = put_back("__global__ void blur", f"{new}__global__ void blur")
-    assert found.startswith('#include <cmath>\n#include "kernels.h"\n')
+    assert found.startswith('#include "kernels.h"\n#include <cmath>\n#define TILE 8\n')
     before = found.index("// Blurs a row.")
     after = found.index("__global__ void blur")
     helpers = found[before:after]
@@ -131,6 +131,30 @@ def test_a_loop_in_c_that_others_link_to_keeps_its_linkage() -> None:
         tried(f'extern "C" {{ {source.replace("x + x", "2 * x")} }}')
     with pytest.raises(NotIntegrated, match="signature"):
         tried(f"static {source.replace('x + x', '2 * x')}")
+
+
+def test_a_helper_comes_before_the_linkage_that_the_kernel_alone_has() -> None:
+    source = '#define N 1\n/* ours */\nextern "C" __global__ void k(int *x) { x[0] = x[0] / 2; }\n'
+    helper = "template <int D> __device__ int half(int x) { return x / D; }\n"
+    better = helper + source.replace("x[0] / 2", "half<2>(x[0])")
+    found = integrate({"k.cu": source.encode()}, "k", {"k.cu": source.encode()}, {"k.cu": better.encode()})
+    assert found.after.decode() == source.replace("x[0] / 2", "half<2>(x[0])").replace("extern", f"{helper}\nextern")
+
+
+def test_an_include_stays_behind_what_stands_at_the_top_of_a_file() -> None:
+    def put(source: str) -> str:
+        better = "#include <math.h>\n" + source.replace("x / 2", "x * 0.5")
+        found = integrate({"k.c": source.encode()}, "k", {"k.c": source.encode()}, {"k.c": better.encode()})
+        return found.after.decode().replace("x * 0.5", "x / 2")
+
+    top, code = "/* licence */\n#define _GNU_SOURCE\n", "double k(double x) { return x / 2; }\n"
+    assert put(top + code) == f"{top}#include <math.h>\n{code}"
+    assert put(f"{top}#include <a.h>\nint y;\n{code}") == f"{top}#include <a.h>\n#include <math.h>\nint y;\n{code}"
+    guarded = f"{top}#ifdef A\n#include <a.h>\n#endif\nint y;\n"
+    assert (
+        put(guarded + code)
+        == f"{guarded.removesuffix(chr(10) + 'int y;' + chr(10))}\n#include <math.h>\nint y;\n{code}"
+    )
 
 
 def test_gains_one_after_the_other_multiply() -> None:
