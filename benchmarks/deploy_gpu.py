@@ -97,7 +97,7 @@ async def walk(home: Path, out: Path) -> dict[str, Any]:
     way, root = Way(home, out), home / "imaging"
     shutil.copytree(ROOT / "examples" / "cmake-imaging", root)
     production = (root / SOURCE).read_text()
-    way.workspace.root.mkdir()
+    way.workspace.tasks.mkdir(parents=True)
     way.workspace.config.write_text(
         f'[run]\nhost = "{ALIAS}"\n[hosts.{ALIAS}]\ntransport = "ssh"\naddress = "{ALIAS}"\nleases = "{home}/leases"\n'
         + "".join(PROJECT.format(job=job, host=ALIAS, root=root) for job in ("small", "large"))

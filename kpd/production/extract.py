@@ -10,8 +10,8 @@ from pathlib import Path
 from kpd.onboarding.build_context import BuildContext, build_context
 from kpd.onboarding.facts import KernelFacts, findings
 from kpd.onboarding.preprocess import MOST_BYTES, SourceError, included
-from kpd.production.observe.step import shell_path
 from kpd.production.place import ProjectPlace
+from kpd.production.program import shell_path
 from kpd.source.kernels import kernels
 from kpd.source.macros import UnreadableDirective
 from kpd.source.source import Source
