@@ -16,7 +16,7 @@ pytest_plugins = ["tests.support.daemon.served"]
 SLOW = TESTS / "slow"
 
 # How long an example takes says how busy the machine is.
-settings.register_profile("kpd", deadline=None)
+settings.register_profile("kpd", deadline=None, max_examples=60)  # each run draws others
 settings.register_profile("quick", deadline=None, max_examples=20)  # make quick
 settings.load_profile("kpd")
 
