@@ -3,6 +3,7 @@
 from kpd.agents.agent import Agent, Context, Proposal
 from kpd.claude.errors import Unavailable
 from kpd.sessions.attempt import SessionAttempt
+from kpd.sessions.session import WorkingSession
 from kpd.sessions.smith import Toolsmith
 from kpd.sessions.terms import settings_of, why_not
 from kpd.workspace.config import Config
@@ -38,5 +39,5 @@ class SessionAgent(Agent):
 
     async def reflect(self, context: Context) -> None:
         """Have the session of the iteration name what would have helped it, and build that."""
-        attempt = SessionAttempt(self._name, settings_of(self._name, self._config), context)
-        await Toolsmith(attempt, self._config.toolsmith).improve()
+        session = WorkingSession(self._name, settings_of(self._name, self._config), context)
+        await Toolsmith(session, self._config.toolsmith).improve()

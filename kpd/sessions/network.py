@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kpd.sessions.proxy_request import BadRequest, read_request
-from kpd.sessions.tls_name import HANDSHAKE, BadHello, Hello
+from kpd.sessions.tls_name import HANDSHAKE, BadHello, ClientHello
 from kpd.workspace.endpoints import ANYWHERE, PORTS, Endpoint, endpoint, is_inside, is_ip
 
 MOST_HEAD = 16 << 10
@@ -177,7 +177,7 @@ class AgentNetwork:
             data = said = await reader.read(CHUNK)
         if is_ip(to.host) or (to.port != PORTS["https"] and data[:1] != HANDSHAKE):
             return said
-        hello = Hello(to.host)
+        hello = ClientHello(to.host)
         async with asyncio.timeout(HEAD_S):
             while data and not hello.fits(data):
                 said += (data := await reader.read(CHUNK))

@@ -10,10 +10,10 @@ from kpd.model.tools import SmithEnd, SmithTask
 from kpd.model.trials import TrialBudget
 from kpd.sessions import program, smith_brief as words
 from kpd.sessions.asking import Asking
-from kpd.sessions.attempt import LEAST_S, SessionAttempt, last_word
 from kpd.sessions.cleaning import TextCleaner
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.past import Past, SmithTurn, past, smith_turns
+from kpd.sessions.session import LEAST_S, WorkingSession, last_word
 from kpd.sessions.turn import TurnResult
 from kpd.text.endings import TURN_ENDS
 from kpd.text.tools import troubles
@@ -41,28 +41,28 @@ class Toolsmith:
     What a former daemon has seen of it is not done again: `_former` are its turns that are yet to be gone through.
     """
 
-    def __init__(self, attempt: SessionAttempt, settings: ToolsmithConfig) -> None:
-        self._attempt = attempt
+    def __init__(self, session: WorkingSession, settings: ToolsmithConfig) -> None:
+        self._session = session
         self._settings = settings
         self._own = ""
         self._former: list[SmithTurn] = []
 
     async def improve(self) -> None:
         """Let the session reflect, build, and repair; record what came of it. Raises JournalError."""
-        before = past(self._attempt.context.events())
+        before = past(self._session.context.events())
         if before is None or before.prompted is None:
             return
-        self._own, self._former = before.own, smith_turns(self._attempt.context.events())
+        self._own, self._former = before.own, smith_turns(self._session.context.events())
         try:
             end, ref, why = await self._improved()
         except (Unavailable, OverBudget, OSError, WorkspaceError, BrokenOff) as err:
             end, ref, why = "broken_off", "", str(err)
-        why = self._attempt.cleaner.text(why)[:LONGEST_SAID]
-        self._attempt.record(e.SmithEnded(*self._attempt.at, before.session, end, ref, why))
+        why = self._session.cleaner.text(why)[:LONGEST_SAID]
+        self._session.record(e.SmithEnded(*self._session.at, before.session, end, ref, why))
 
     async def _improved(self) -> tuple[SmithEnd, str, str]:
-        attempt, context = self._attempt, self._attempt.context
-        folder, limit_s = attempt.folder, duration(self._settings.build_limit)
+        session, context = self._session, self._session.context
+        folder, limit_s = session.folder, duration(self._settings.build_limit)
         if not self._former:
             await asyncio.to_thread(folder.prepare_tool, context.task, context.incumbent)
         outcome = context.latest().iteration(context.number)
@@ -74,7 +74,7 @@ class Toolsmith:
         for left in reversed(range(max(self._settings.repairs, mends) + 1)):
             trouble = words.CHECKED_BEFORE
             if not self._former:
-                if not await asyncio.to_thread(_anything_built, attempt):
+                if not await asyncio.to_thread(_anything_built, session):
                     return "nothing", "", f"nothing was built: {TURN_ENDS[result.end]}"
                 end, ref, trouble = await self._checked()
                 if end == "qualified" or not left:
@@ -84,14 +84,14 @@ class Toolsmith:
 
     async def _checked(self) -> tuple[SmithEnd, str, str]:
         """Check what lies in the tool's folder; return what it is, and what is wrong with it."""
-        attempt, context, ref = self._attempt, self._attempt.context, ""
-        task, record, cleaner = context.task, attempt.record, attempt.cleaner
+        session, context, ref = self._session, self._session.context, ""
+        task, record, cleaner = context.task, session.record, session.cleaner
         try:
-            files, manifest = await asyncio.to_thread(read_built, attempt.folder.tool)
+            files, manifest = await asyncio.to_thread(read_built, session.folder.tool)
             refuse_keys(cleaner, files, manifest)
             ref = f"{manifest.name}@{version_of(files)}"
-            register(context.workspace, files, manifest, task.name, context.tools(), record, *attempt.at)
-            found, confined = context.tools()[ref], attempt.settings.confined
+            register(context.workspace, files, manifest, task.name, context.tools(), record, *session.at)
+            found, confined = context.tools()[ref], session.settings.confined
             await check(context.workspace, found, task, context.incumbent, record, confined, clean=cleaner.text)
         except BadTool as err:
             return "unusable", ref, f"- {err}"
@@ -108,7 +108,7 @@ class Toolsmith:
         if former is not None and former.seen and former.ended is not None:
             result = TurnResult(former.ended.end, former.ended.said)
         else:
-            had_s = former.lasted_s(last_word(self._attempt.folder.log)) if former is not None else 0.0
+            had_s = former.lasted_s(last_word(self._session.folder.log)) if former is not None else 0.0
             left_s = max(limit_s - had_s, min(LEAST_S, limit_s))
             result = await self._asked_for(task, prompt, left_s, goes_on=former is not None)
         if result.end == "stopped":
@@ -117,37 +117,37 @@ class Toolsmith:
 
     async def _asked_for(self, task: SmithTask, prompt: str, limit_s: float, goes_on: bool) -> TurnResult:
         """Start the agent, send it one prompt in its session, and wait."""
-        attempt, context = self._attempt, self._attempt.context
+        session, context = self._session, self._session.context
         before = past(context.events())
         assert before is not None
         if goes_on and not before.loads:
-            attempt.record(e.SmithTurned(*attempt.at, before.session, task, "lost", 0.0))
+            session.record(e.SmithTurned(*session.at, before.session, task, "lost", 0.0))
             if task == "reflect":
                 raise BrokenOff("the daemon ended, and the agent cannot go on")
             return TurnResult("lost")
-        if attempt.left_usd(before) <= 0:
+        if session.left_usd(before) <= 0:
             raise BrokenOff("the dollars of the session are used")
         await context.ready()
-        conversation = Conversation(context.tell, attempt.folder.log, attempt.cleaner)
-        place = program.place(attempt.settings, attempt.folder, context.task, ())
+        conversation = Conversation(context.tell, session.folder.log, session.cleaner)
+        place = program.place(session.settings, session.folder, context.task, ())
         asking = Asking(context, before.session, place, 0.0, before.requests)
         async with (
-            context.serve(attempt.folder.root, attempt.folder.tree, NO_TRIALS, attempt.cleaner.text) as socket,
-            attempt.talking(conversation, before, self._own, socket, asking) as talk,
+            context.serve(session.folder.root, session.folder.tree, NO_TRIALS, session.cleaner.text) as socket,
+            session.talking(conversation, before, self._own, socket, asking) as talk,
         ):
             remembers = talk.loads and talk.own == self._own
             self._own = talk.own
             told = words.GO_ON if goes_on and remembers else prompt
-            told = told if remembers else words.restarted(attempt.folder.brief, told)
+            told = told if remembers else words.restarted(session.folder.brief, told)
             asked = self._asked(task, told, goes_on, conversation, before)
-            cutting, result = attempt.cutting(talk), TurnResult("cut")
+            cutting, result = session.cutting(talk), TurnResult("cut")
             try:
-                result = await talk.ask(told, limit_s, attempt.most_usd(before))
+                result = await talk.ask(told, limit_s, session.most_usd(before))
             finally:
                 cutting.cancel()
                 asked(result)
         write_atomic(
-            context.home / "session.md", attempt.cleaner.text(await asyncio.to_thread(transcript, attempt.folder.log))
+            context.home / "session.md", session.cleaner.text(await asyncio.to_thread(transcript, session.folder.log))
         )
         return replace(result, said=words.improvement(result.said)) if task == "reflect" else result
 
@@ -155,18 +155,18 @@ class Toolsmith:
         self, task: SmithTask, told: str, goes_on: bool, conversation: Conversation, before: Past
     ) -> Callable[[TurnResult], None]:
         """Record that a prompt is about to be sent; the returned function records how that ended."""
-        attempt, loop = self._attempt, asyncio.get_running_loop()
-        call = attempt.context.ledger.begin("toolsmith", attempt.name, attempt.most_usd(before))
-        attempt.record(e.SmithPrompted(*attempt.at, before.session, task, goes_on))
+        session, loop = self._session, asyncio.get_running_loop()
+        call = session.context.ledger.begin("toolsmith", session.name, session.most_usd(before))
+        session.record(e.SmithPrompted(*session.at, before.session, task, goes_on))
         conversation.note("kpd", told)
         begun = loop.time()
 
         def ended(result: TurnResult) -> None:
             conversation.close()
             seconds = round(loop.time() - begun, 3)
-            attempt.context.ledger.billed(call, result.usage, conversation.usd, result.cut)
+            session.context.ledger.billed(call, result.usage, conversation.usd, result.cut)
             said = words.improvement(result.said) if task == "reflect" else result.said.strip()
-            attempt.record(e.SmithTurned(*attempt.at, before.session, task, result.end, seconds, said[-LONGEST_SAID:]))
+            session.record(e.SmithTurned(*session.at, before.session, task, result.end, seconds, said[-LONGEST_SAID:]))
             conversation.note("kpd", TURN_ENDS[result.end])
 
         return ended
@@ -180,9 +180,9 @@ def refuse_keys(cleaner: TextCleaner, files: Mapping[str, bytes], manifest: Mani
             raise BadTool(f"{cleaner.text(path)} holds the value of {name}", "take it out: no tool gets a key")
 
 
-def _anything_built(attempt: SessionAttempt) -> bool:
+def _anything_built(session: WorkingSession) -> bool:
     """Return whether anything at all lies in the tool's folder; what cannot be read does."""
     try:
-        return bool(read_tool(attempt.folder.tool))
+        return bool(read_tool(session.folder.tool))
     except BadTool:
         return True

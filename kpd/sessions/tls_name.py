@@ -15,7 +15,7 @@ class BadHello(Exception):
         self.answer = answer
 
 
-class Hello:
+class ClientHello:
     """A client's first message, as it comes in; OpenSSL reads it, and limits its length."""
 
     def __init__(self, name: str) -> None:

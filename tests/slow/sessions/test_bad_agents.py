@@ -11,29 +11,30 @@ from tests.support.sessions.scripted import agent
 __all__ = ["daemon", "workspace"]
 
 FORKS = "for n in $(seq 410); do sleep 600 & done; wait"
-PLAIN = {"quits": ["true"], "silent": ["sleep", "600"], "forks": ["sh", "-c", FORKS]}
+FILLS = "for n in 1 2 3; do fallocate -l 1000MiB $n; done; sleep 600"
+PLAIN = {"quits": ["true"], "silent": ["sleep", "600"], "forks": ["sh", "-c", FORKS], "fills": ["sh", "-c", FILLS]}
 
-ENDS = ("done", "time", "processes")
+ENDS = ("done", "time", "processes", "disk")
 
 
 def test_each_has_a_clear_end_and_the_queue_goes_on(daemon: RealDaemon, workspace: Workspace) -> None:
     agent(workspace, [], version=7)
     tables = [
         f'[agents.{name}]\nexec = {json.dumps([shutil.which(words[0]), *words[1:]])}\nlimit = "{limit}"\n'
-        for (name, words), limit in zip(PLAIN.items(), ("240s", "2s", "240s"), strict=True)
+        for (name, words), limit in zip(PLAIN.items(), ("240s", "2s", "240s", "240s"), strict=True)
     ]
     workspace.config.write_text(workspace.config.read_text() + "\n".join(tables))
     other = shutil.copytree(workspace.tasks / "scale", workspace.tasks / "other") / "task.toml"
     other.write_text(other.read_text().replace('"scale"', '"other"', 1))
     daemon.start()
     daemon.command("run", task="other", agent="mine", iterations=1)
-    daemon.command("run", task="scale", agent=",".join(PLAIN), iterations=3, patience=4)
+    daemon.command("run", task="scale", agent=",".join(PLAIN), iterations=len(PLAIN), patience=5)
     assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] == "no_gain", daemon.output
     (paused,) = daemon.events("run_paused")
     assert "speaks version 7 of the protocol, kpd 1; install a version of the agent" in paused["body"]["reason"]
     turns = [(event["body"]["iteration"], event["body"]["end"]) for event in daemon.events("session_turned")]
     assert turns == [(number, end) for number, end in enumerate(ENDS, 1) for _ in range(2)]
     failed = [event["body"] for event in daemon.events("iteration_ended") if event["body"]["outcome"] == "failed"]
-    assert [body["iteration"] for body in failed] == [1, 2, 3]
+    assert [body["iteration"] for body in failed] == [1, 2, 3, 4]
     assert all("session.md, and the agent's own logs in session/state, say more" in body["reason"] for body in failed)
     daemon.until(lambda: not children_of(workspace), "the end of all that agents had started")

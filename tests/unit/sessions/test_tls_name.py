@@ -2,14 +2,14 @@
 
 import pytest
 
-from kpd.sessions.tls_name import BadHello, Hello
+from kpd.sessions.tls_name import BadHello, ClientHello
 from tests.support.sessions.tls import UNKNOWN_NAME, hello_of
 
 NAME = "api.example.com"
 
 
 def test_a_message_is_whole_with_its_last_byte_however_it_comes() -> None:
-    said, hello = hello_of(NAME), Hello(NAME)
+    said, hello = hello_of(NAME), ClientHello(NAME)
     found = [hello.fits(said[at : at + 1]) for at in range(len(said))]
     assert found == [False] * (len(said) - 1) + [True]
 
@@ -18,20 +18,20 @@ def test_in_several_records_it_is_the_same_message() -> None:
     said = hello_of(NAME)[5:]
     records = [said[at : at + 60] for at in range(0, len(said), 60)]
     told = b"".join(b"\x16\x03\x01" + len(each).to_bytes(2, "big") + each for each in records)
-    assert Hello(NAME).fits(told)
+    assert ClientHello(NAME).fits(told)
     with pytest.raises(BadHello, match=r"it asks for api\.example\.com"):
-        Hello("api.example.co").fits(told)
+        ClientHello("api.example.co").fits(told)
 
 
 @pytest.mark.parametrize("asked", ["evil.example", "api.example.com.evil.example", "x.api.example.com", ""])
 def test_another_name_or_none_is_refused_in_words_of_tls(asked: str) -> None:
     with pytest.raises(BadHello) as found:
-        Hello(NAME).fits(hello_of(asked))
+        ClientHello(NAME).fits(hello_of(asked))
     assert (found.value.name, found.value.answer) == (asked, UNKNOWN_NAME)
 
 
 def test_case_makes_no_difference() -> None:
-    assert Hello(NAME).fits(hello_of("API.Example.com"))
+    assert ClientHello(NAME).fits(hello_of("API.Example.com"))
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_case_makes_no_difference() -> None:
 )
 def test_what_is_no_tls_is_refused(said: bytes) -> None:
     with pytest.raises(BadHello, match="no message of TLS") as found:
-        Hello(NAME).fits(said)
+        ClientHello(NAME).fits(said)
     assert found.value.name == ""

@@ -1,0 +1,141 @@
+"""Starts a coding agent for one turn of its session, with what it may use, and ends it after that."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kpd.agents.agent import Context
+from kpd.claude.errors import Unavailable
+from kpd.hosts.keeper import Order
+from kpd.hosts.own_network import can_isolate
+from kpd.model import events as e
+from kpd.model.run import Run
+from kpd.model.session import KPD
+from kpd.sessions import program
+from kpd.sessions.asking import Asking
+from kpd.sessions.cleaning import TextCleaner
+from kpd.sessions.conversation import Conversation, told_usd
+from kpd.sessions.exec_talk import ExecTalk
+from kpd.sessions.folder import SessionFolder
+from kpd.sessions.given import ToolServer
+from kpd.sessions.network import AgentNetwork, reach_of
+from kpd.sessions.past import Past
+from kpd.sessions.terms import OPEN, names_hosts
+from kpd.sessions.turn import Talk
+from kpd.workspace.coding_agents import AgentConfig
+from kpd.workspace.endpoints import Endpoint
+from kpd.workspace.environment import keys
+
+LEAST_S = 60.0
+"""Seconds that a prompt after the first one gets at least, or the whole limit if that is shorter."""
+
+
+@dataclass(slots=True)
+class WorkingSession:
+    """The session of the agent `name` in one iteration: its folder, its keys, its money, and how it is started."""
+
+    name: str
+    settings: AgentConfig
+    context: Context
+
+    @property
+    def folder(self) -> SessionFolder:
+        return SessionFolder(self.context.home / "session")
+
+    @property
+    def keys(self) -> dict[str, str]:
+        return {name: value for name in self.settings.keys if (value := keys().get(name))}
+
+    @property
+    def cleaner(self) -> TextCleaner:
+        return TextCleaner.of(self.keys)
+
+    @property
+    def at(self) -> tuple[str, int]:
+        return self.context.run.id, self.context.number
+
+    def record(self, fact: e.Fact) -> None:
+        self.context.record(fact)
+
+    def left_usd(self, before: Past) -> float:
+        """Return what is left of the session's dollars; of a turn that nobody saw the end of, what the agent said."""
+        return self.settings.usd - max(before.usd, told_usd(self.folder.log))
+
+    def most_usd(self, before: Past) -> float:
+        """Return the dollars that the next turn may cost: what is left of the session's, and of the run's."""
+        run = self.context.latest()
+        of_run = run.budget.usd - run.spend.usd if run.budget.usd else self.settings.usd
+        return min(self.left_usd(before), max(of_run, 1e-9))  # the ledger refuses where the run has nothing left
+
+    @asynccontextmanager
+    async def talking(
+        self, conversation: Conversation, before: Past, own: str, socket: Path, asking: Asking,
+        tools: Sequence[ToolServer] = (),
+    ) -> AsyncIterator[Talk]:  # fmt: skip
+        """Start the agent, with the network that it may have; record what it says of itself. It ends with the block.
+
+        Raises Unavailable.
+        """
+        settings, session = self.settings, before.session
+
+        def refused(to: Endpoint) -> None:
+            self.record(e.HostRefused(*self.at, session, self.cleaner.text(str(to))))
+            conversation.note(KPD, f"{to} is not among its hosts")
+
+        try:
+            alone = settings.confined and await asyncio.to_thread(can_isolate)
+        except OSError as err:
+            raise Unavailable(
+                f"{self.name} is not started with an open network: {err}", "kpd resume tries again"
+            ) from err
+        if settings.confined and not alone and names_hosts(self.name, settings):
+            raise Unavailable(OPEN, f'hosts = ["*"] in [agents.{self.name}] lets it reach everything; kpd doctor')
+        reach = reach_of(settings.hosts, {**settings.env, **self.keys}) if alone else None
+        network = AgentNetwork(reach, refused) if reach is not None else None
+        order = program.order(settings, self.folder, self.context.workspace, self.keys, socket, reach)
+        try:
+            talk = await self._started(order, conversation, own, asking, tools, network)
+            try:
+                self.record(e.SessionKnown(*self.at, session, talk.own, talk.agent, talk.loads, reach is None))
+                yield talk
+            finally:
+                await talk.close()
+        finally:
+            if network is not None:
+                await network.close()
+            asking.close()
+
+    async def _started(
+        self, order: Order, conversation: Conversation, own: str, asking: Asking, tools: Sequence[ToolServer],
+        network: AgentNetwork | None,
+    ) -> Talk:  # fmt: skip
+        settings, root = self.settings, self.folder.root
+        if not settings.command:
+            return ExecTalk(order, root, root / "prompt.md", conversation, network)
+        from kpd.sessions.acp_talk import AcpTalk
+
+        how = (own, settings.mode, settings.model, tools, network)
+        return await AcpTalk.start(order, root, conversation, asking.answer, *how)
+
+    def cutting(self, talk: Talk) -> "asyncio.Task[None]":
+        """Start a task that ends the agent's turn as soon as an operator has cut it."""
+
+        def is_cut(run: Run) -> bool:
+            found = run.iteration(self.context.number)
+            return found is not None and found.session is not None and found.session.cutting
+
+        async def cut() -> None:
+            await self.context.until(is_cut)
+            talk.cut()
+
+        return asyncio.create_task(cut(), name="cutting a turn")
+
+
+def last_word(log: Path) -> float:
+    """Return when the log of a session last changed; 0 where there is none."""
+    try:
+        return log.stat().st_mtime
+    except OSError:
+        return 0.0
