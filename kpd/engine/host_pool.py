@@ -3,18 +3,19 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from kpd.engine.journal import Journal, holding
 from kpd.engine.leftovers import end_leftovers
 from kpd.engine.peaks import still_known
 from kpd.engine.waiting import set_waiting
-from kpd.hosts.errors import HostError, UnknownHostKey
+from kpd.hosts.errors import HostError, Pending, UnknownHostKey
 from kpd.hosts.host import Host
+from kpd.hosts.link import Allocator
 from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.counter_trial import try_counters
 from kpd.hosts.transports import host_of
@@ -22,9 +23,10 @@ from kpd.model import events as e
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.run import Run
 from kpd.model.status import Paused, Running
-from kpd.model.waits import Wait
+from kpd.model.waits import ForAllocation, Wait
 from kpd.workspace.config import HostConfig
 from kpd.workspace.paths import Workspace
+from kpd.workspace.transports import is_on_demand
 
 CLEAN_EVERY_S = 86_400.0
 KEPT_S = 7 * 86_400.0  # how long a host keeps finished jobs and content that nobody has used
@@ -48,6 +50,7 @@ class HostPool:
         self._configs: dict[str, HostConfig] = {}
         self._cards: dict[str, tuple[int, HostCard]] = {}  # the machine of each, and its card as last probed
         self._cleaned: dict[str, float] = {}
+        self._idle: dict[str, asyncio.TimerHandle] = {}  # what gives hosts on demand back that no run needs
         self._tasks: dict[asyncio.Task[None], str] = {}  # and the names of their hosts
 
     def use(self, configs: Mapping[str, HostConfig]) -> None:
@@ -105,6 +108,7 @@ class HostPool:
         if not host.up:
             before = host.tries
             host.retry_now()
+            host.start()
             await host.tried(before)
         if host.up:
             await self._probe(name, host)
@@ -155,6 +159,38 @@ class HostPool:
         await host.trust(trouble.offered)
         await host.tried(before)
 
+    def allocation(self, names: Collection[str]) -> ForAllocation | None:
+        """Return what one of these hosts waits for, if it was asked for and has not begun."""
+        troubles = (self.hosts[name].trouble for name in names)
+        return next((trouble.waits for trouble in troubles if isinstance(trouble, Pending)), None)
+
+    def want(self, names: Collection[str]) -> None:
+        """Ask for the hosts of these names that are there on demand; give others back that were idle for a while."""
+        for name, host in self.hosts.items():
+            if not is_on_demand(self._configs[name].transport):
+                continue
+            if name in names:
+                if (timer := self._idle.pop(name, None)) is not None:
+                    timer.cancel()
+                host.start()
+            elif host.kept and name not in self._idle:
+                idle_s = cast(Allocator, host.transport).idle_s
+                self._idle[name] = asyncio.get_running_loop().call_later(idle_s, self._give_back, name, host)
+
+    def _give_back(self, name: str, host: Host) -> None:
+        self._idle.pop(name, None)
+        if self.hosts.get(name) is host:
+            self._begin(name, self._released(name, host))
+
+    async def _released(self, name: str, host: Host) -> None:
+        log.info("host %s is given back: no run needs it", name)
+        await host.release()
+        self._show_released(name)
+
+    def _show_released(self, name: str) -> None:
+        error = HostError("released", f"{name}: nothing is allocated")
+        self.note(down_card(name, self._configs[name], error, self._journal.state.hosts.get(name)))
+
     def end_leftovers(self, name: str) -> None:
         """End the jobs on the host that no run needs, left by a crash or by a link that was down."""
         host = self.hosts.get(name)
@@ -175,13 +211,18 @@ class HostPool:
             )
         )  # fmt: skip
         host.on_link(lambda: self._link_changed(name, host))
-        host.start()
+        if is_on_demand(config.transport):
+            self._show_released(name)
+        else:
+            host.start()
 
     def _let_go(self, name: str) -> None:
         host = self.hosts.pop(name)
         del self._configs[name]
         self._cards.pop(name, None)
         host.on_link(lambda: None)
+        if (timer := self._idle.pop(name, None)) is not None:
+            timer.cancel()
         for task in [task for task, whose in self._tasks.items() if whose == name]:
             task.cancel()
         self._begin("", host.close())
@@ -193,7 +234,9 @@ class HostPool:
             return
         if host.trouble is not None:
             self.note(down_card(name, self._configs[name], host.trouble, self._journal.state.hosts.get(name)))
-            self._tell_runs(name, host.trouble.fact)
+            self._tell_runs(name, host.trouble.wait)
+            if isinstance(host.trouble, Pending):
+                self._on_news()
 
     async def _arrived(self, name: str, host: Host) -> None:
         """Take up a host whose link has come up. It is probed only if it is not known yet.

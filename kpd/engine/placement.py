@@ -13,8 +13,9 @@ from kpd.model.hosts import Device, DeviceRef, HostCard, Need
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Running
-from kpd.model.waits import AtHost, ForDevice
+from kpd.model.waits import AtHost, ForDevice, Wait
 from kpd.workspace.config import ANY
+from kpd.workspace.transports import is_on_demand
 
 GRACE_S = 2.0
 """How long a run thinks before another may begin on its device. A sweep thinks for milliseconds: too short to share."""
@@ -51,6 +52,11 @@ def place(
                 return Placement(name, found)
             reasons.append(found)
     return ForDevice(run.id, tuple(reasons))
+
+
+def wanted_hosts(found: Wait) -> set[str]:
+    """Return the hosts that are down and that a run with this wait would begin on, or goes on at, if they were up."""
+    return {one.host for one in found.hosts if one.why == "down"} if isinstance(found, ForDevice) else set()
 
 
 def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
@@ -115,9 +121,12 @@ def _on(
     if card is None:
         return AtHost(name, "gone")
     if card.link == "down":
+        lacks = card.devices and not any(device.kind == kind and _fits(device, need) for device in card.devices)
+        if card.trouble == "released" and run.started is None and lacks:
+            return AtHost(name, "unfit", _wanted(kind, need))
         return AtHost(name, "down", card.error, stuck=card.stuck)
     if run.started is not None:
-        return _again(card, run)
+        return _again(card, run, taken)
     fitting = [device for device in card.devices if device.kind == kind and _fits(device, need)]
     if not fitting:
         return AtHost(name, "unfit", _wanted(kind, need))
@@ -125,8 +134,16 @@ def _on(
     return free[0] if free else AtHost(name, "taken")
 
 
-def _again(card: HostCard, run: Run) -> Device | AtHost:
-    device = next((device for device in card.devices if device.id == (run.device_id or "cpu")), None)
+def _again(card: HostCard, run: Run, taken: Collection[DeviceRef]) -> Device | AtHost:
+    """Return the run's device; where a scheduler lends the host, one like it if that is not there."""
+    device = next((device for device in card.devices if device.id == run.place[1]), None)
+    lent = is_on_demand(card.transport)
+    if device is None and lent:
+        like = [device for device in card.devices if device.kind == "gpu" and device.name == run.device]
+        device = next((device for device in like if (card.name, device.id) not in taken), like[0] if like else None)
+    if lent and run.driver not in ("", card.driver):
+        now = tuple(f"{one.name} with driver {card.driver}" for one in card.devices if one.kind == "gpu")
+        return AtHost(card.name, "moved", f"{run.device} with driver {run.driver}", now)
     if device is None or device.name != run.device:
         return AtHost(card.name, "moved", run.device, tuple(device.name for device in card.devices))
     return device

@@ -8,7 +8,7 @@ from math import isfinite
 from kpd.engine.comparing import queue_next
 from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal, holding, run_of
-from kpd.engine.placement import Placement, devices_in_use, place
+from kpd.engine.placement import Placement, devices_in_use, place, wanted_hosts
 from kpd.engine.run_loop import RunLoop, break_off
 from kpd.engine.turns import Turns
 from kpd.engine.waiting import set_waiting
@@ -103,16 +103,22 @@ class Scheduler:
         if self._later is not None:
             self._later.cancel()
         if state.held or self._closing:
+            self._pool.want(())
             return
         queue_next(self._workspace, self.config, self._journal)
         state = self._journal.state
+        wanted: set[str] = set()
         for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
             if run.id not in self.loops:
                 found = self._place(run)
                 if isinstance(found, Placement):
                     self._begin(run, found)
                 elif found is not None:
-                    set_waiting(self._journal, run, found)
+                    asked = wanted_hosts(found)
+                    set_waiting(self._journal, run, self._pool.allocation(asked) or found)
+                    wanted |= asked
+        wanted.update(loop.place.host for loop in self.loops.values() if not loop.run.paused)
+        self._pool.want(wanted)
         self._wanting = bool(self._journal.state.queue)
         if self._wanting:
             self._look_again()
@@ -141,8 +147,14 @@ class Scheduler:
 
     def _begin(self, run: Run, where: Placement) -> None:
         if isinstance(run.status, Queued):
-            held = self._pool.card(where.host).confinement
-            self._journal.emit(e.RunStarted(run.id, where.device.name, where.host, where.device.id, held))
+            card = self._pool.card(where.host)
+            driver = card.driver if where.device.kind == "gpu" else ""
+            started = e.RunStarted(
+                run.id, where.device.name, where.host, where.device.id, card.confinement, driver
+            )  # fmt: skip
+            self._journal.emit(started)
+        elif where.device.id != run.place[1]:
+            self._journal.emit(e.RunMoved(run.id, where.device.name, where.device.id))
         loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, where, self.turns, run.id)
         self.loops[run.id] = loop
         task = asyncio.create_task(self._conduct(loop), name=f"conducts {run.id}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, cast, get_args
 
-from kpd.model.waits import HostTrouble
+from kpd.model.waits import ForAllocation, HostTrouble
 
 HostErrorKind = Literal[
     "unreachable",  # no link: nobody answers, the network is down, or the link was closed
@@ -15,6 +15,8 @@ HostErrorKind = Literal[
     "config",  # ssh's own configuration, or the host's table in config.toml, cannot be used
     "no_compiler",  # the host has no compiler for the task's language
     "helper_died",  # the link was up and broke
+    "pending",  # the host is asked for, and will be there later: see `Pending`
+    "released",  # nobody has asked for the host: it is there for a while only
     "no_space",  # the host's disk or quota is full
     "refused",  # a path, id or value that no request may carry
     "not_found",  # the file does not exist
@@ -34,6 +36,8 @@ REMEDIES: dict[HostErrorKind, str] = {
     "config": "correct ~/.ssh/config or config.toml",
     "no_compiler": "install gcc or clang on the host",
     "helper_died": "kpd connects again; jobs on the host go on meanwhile",
+    "pending": "kpd waits for it",
+    "released": "kpd asks for it when a run needs it",
     "no_space": "free disk space on the host, then resume",
     "refused": "use ids of letters, digits, '.', '_' and '-', and plain relative paths",
     "not_found": "check that its folder is there and is the right one; resume makes a run's files there again",
@@ -46,7 +50,7 @@ REMEDIES: dict[HostErrorKind, str] = {
 }
 
 
-LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died"})
+LOST: frozenset[HostErrorKind] = frozenset({"unreachable", "helper_died", "pending", "released"})
 """Errors that may pass with time: kpd tries again soon. After others it tries seldom or never: most need a person."""
 LOST_BUILDS: frozenset[HostErrorKind] = frozenset({"not_found", "stale", "corrupt"})
 """Errors with what was built on the host: it can be built again."""
@@ -72,9 +76,29 @@ class HostError(Exception):
         """The same as data, for the log."""
         return HostTrouble(self.kind, self.message, self.remedy)
 
+    @property
+    def wait(self) -> HostTrouble | ForAllocation:
+        """What a run waits for while this error keeps it."""
+        return self.fact
+
     def again(self) -> "HostError":
         """Copy the error, to raise it in another task: one exception raised in many would collect their tracebacks."""
         return HostError(self.kind, self.message, self.remedy)
+
+
+class Pending(HostError):
+    """An allocation that is asked for, and has not begun."""
+
+    def __init__(self, message: str, waits: ForAllocation) -> None:
+        super().__init__("pending", message)
+        self.waits = waits
+
+    @property
+    def wait(self) -> ForAllocation:
+        return self.waits
+
+    def again(self) -> "Pending":
+        return Pending(self.message, self.waits)
 
 
 class LostBuild(HostError):

@@ -183,3 +183,11 @@ def note_work(begun: float, cached: bool) -> None:
     """
     if not cached and (noted := job_seconds.get(None)) is not None:
         noted.append(time.monotonic() - begun)
+
+
+def fits(limit_s: float, left_s: float, whole_s: float) -> bool:
+    """Return whether work that may take `limit_s` may begin on a host that is there for `whole_s` in all.
+
+    A limit is far more than most work takes: one over half of the whole time may begin in its first half.
+    """
+    return left_s >= min(limit_s, whole_s / 2)

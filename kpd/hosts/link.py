@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kpd.hosts.bundle import bundle
 from kpd.hosts.child import OutputFlood
@@ -64,6 +64,29 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Release what is kept between channels."""
+        ...
+
+
+@runtime_checkable
+class Allocator(Transport, Protocol):
+    """A transport to hosts that a scheduler lends for a while.
+
+    `open` asks for one where there is none, and raises `errors.Pending` while that waits; `close` gives it back. It is
+    given back, too, when no run has needed it for `idle_s` seconds.
+    """
+
+    idle_s: float
+
+    def left_s(self) -> float | None:
+        """Return for how many seconds the host is there; None where that is not known."""
+        ...
+
+    def whole_s(self) -> float:
+        """Return for how many seconds in all it was asked for."""
+        ...
+
+    async def give_back(self) -> None:
+        """Give the host back now; what runs there is ended. Raises HostError."""
         ...
 
 

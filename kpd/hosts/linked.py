@@ -82,6 +82,15 @@ class LinkedHost:
         """Drop the link: the next one begins afresh, with a new helper, and makes the host's folders again."""
         await self._keeper.renew()
 
+    @property
+    def kept(self) -> bool:
+        """Whether the link is kept up, or tried for."""
+        return self._keeper.kept
+
+    async def release(self) -> None:
+        """Drop the link, and give the host back if it is there on demand; `start` or `connect` asks for it again."""
+        await self._keeper.close()
+
     async def trust(self, key: HostKey) -> None:
         """Accept `key` as this host's, on a person's word, and connect. Raises HostError (host_key)."""
         await self.transport.trust(key)
@@ -101,6 +110,7 @@ class LinkedHost:
         self.skew_s = hello["clock"] - (begun + self._rtt_s / 2)
         self.root = PurePosixPath(hello["root"])
         self._content.forget()
-        if (boot := (await link.ask("run", BOOT.encode(), limit_s=BOOT_S)).body) != self.boot:
+        boot = (await link.ask("run", BOOT.encode(), limit_s=BOOT_S)).body + hello.get("allocation", "").encode()
+        if boot != self.boot:  # another allocation may have other devices, also on the same machine
             self.boot = boot
             self.machine += 1

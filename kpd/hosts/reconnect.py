@@ -14,6 +14,7 @@ from kpd.hosts.link import HEARTBEAT_S, PATIENCE_S, Frame, Link, Transport
 
 FIRST_S, GROWTH = 1.0, 1.5  # the pause after a failed try, and how it grows
 SELDOM_S: dict[str, float | None] = {"auth": 300.0, "host_key": None}  # too many failed logins get a client banned
+PENDING_S = 15.0  # between two looks at a scheduler's queue
 STEADY_S = 0.25  # after the loss of a link that lasted this long, the first try comes at once
 log = logging.getLogger(__name__)
 
@@ -71,6 +72,10 @@ class Reconnector:
         return self._link is not None and self._link.up
 
     @property
+    def kept(self) -> bool:
+        return self._keeping is not None
+
+    @property
     def rtt_s(self) -> float | None:
         return self._link.rtt_s if self._link is not None else None
 
@@ -99,6 +104,7 @@ class Reconnector:
         if link is not None:
             await link.close()
         await self.transport.close()
+        self.trouble = None
         self._wake()
 
     async def linked(self) -> Link:
@@ -136,6 +142,9 @@ class Reconnector:
             except HostError as err:
                 self.tries += 1
                 self._tell(err)
+                if err.kind == "pending":
+                    await self._rest(PENDING_S)
+                    continue
                 await self._rest(pause if err.kind in LOST else SELDOM_S.get(err.kind, USUAL.most_s))
                 pause = min(pause * GROWTH, self._pace.most_s)
                 continue

@@ -22,7 +22,7 @@ def host_of(name: str, config: HostConfig, workspace: Workspace) -> Host:
     return Host(
         name,
         _root(name, config, workspace),
-        _transport(name, config, workspace),
+        transport_of(name, config, workspace),
         config.leases,
         holder,
         config.tolerate,
@@ -60,7 +60,8 @@ def _root(name: str, config: HostConfig, workspace: Workspace) -> PurePosixPath:
     return PurePosixPath(config.root or "~/.cache/kpd") / f"{own}-{workspace.identity()}"
 
 
-def _transport(name: str, config: HostConfig, workspace: Workspace) -> Transport:
+def transport_of(name: str, config: HostConfig, workspace: Workspace) -> Transport:
+    """Make the transport of a host; one that is down where what it comes from is missing."""
     try:
         if (found := TRANSPORTS.get(config.transport)) is None:
             raise PlugInError(f"no transport {config.transport!r}", "install what it comes from")

@@ -163,13 +163,22 @@ class RunQueued(RunFact):
 class RunStarted(RunFact):
     """The run's start on a free device, to which it is bound from now on. An empty `host`: that of the queued run.
 
-    `confinement` is what confines its candidates there; None in older logs.
+    `confinement` is what confines its candidates there; None in older logs. `driver` is that of its GPU, if known.
     """
 
     device: str
     host: str = ""
     device_id: str = ""
     confinement: Confinement | None = None
+    driver: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunMoved(RunFact):
+    """The run goes on with another device of the same name and driver, in another allocation of its host."""
+
+    device: str
+    device_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,11 +130,16 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     run = state.runs.get(fact.run)
     if run is None:
         return state
-    place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id}
+    place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id, "driver": fact.driver}
     started = at if run.started is None else run.started
     clock = at if run.clock is None else run.clock
     confinement = run.confinement or fact.confinement
     return on_run(state, fact.run, status=Running(), started=started, clock=clock, confinement=confinement, **place)
+
+
+@reduces(e.RunMoved)
+def _run_moved(state: State, at: float, fact: e.RunMoved) -> State:
+    return on_run(state, fact.run, device_id=fact.device_id)
 
 
 @reduces(e.DeadlinePassed)

@@ -61,7 +61,8 @@ class Run:
     iteration to beat (None before the baseline) and `files` its editable files (path → sha256). `folder` is what the
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
-    if any will do. `device` names the device that the run began on, `device_id` is its id: it goes on nowhere else.
+    if any will do. `device` names the device that the run began on, `device_id` is its id: it goes on nowhere else,
+    but on a host that is lent for a while with a device of the same name and `driver`.
     `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
     `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
     are iterations to be measured once more, the next one first. `traits` are the traits of its agents, former ones too,
@@ -85,6 +86,7 @@ class Run:
     status: RunStatus = field(default_factory=Queued)
     device: str = ""
     device_id: str = ""
+    driver: str = ""
     incumbent: int | None = None
     files: dict[str, str] = field(default_factory=dict)
     folder: dict[str, str] = field(default_factory=dict)

@@ -18,6 +18,19 @@ class HostTrouble(Kind, frozen=True):
     remedy: str = ""
 
 
+class ForAllocation(Kind, frozen=True):
+    """An allocation of a cluster's scheduler, by its id: `reason` and the Unix time `begins` are the scheduler's own.
+
+    `after` says how the last one ended, in the scheduler's word; empty where there was none.
+    """
+
+    host: str
+    job: str
+    reason: str = ""
+    begins: float | None = None
+    after: str = ""
+
+
 class DeviceBusy(Kind, frozen=True):
     """A device that others use too much to measure on it; kpd tries again after `again_s` seconds."""
 
@@ -133,6 +146,7 @@ class ForEdit(Kind, frozen=True):
 
 Wait = (
     HostTrouble
+    | ForAllocation
     | DeviceBusy
     | ForIncumbent
     | ForLease

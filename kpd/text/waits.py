@@ -1,5 +1,7 @@
 """Renders why something does not continue: waits, pauses, a held queue, an idle device."""
 
+import time
+
 from kpd.model import notices as n, waits as s
 from kpd.model.exhaustion import AgentSays, ExhaustionReason, Overspent
 from kpd.model.kinds import Told
@@ -40,6 +42,8 @@ def wait(found: s.Wait | None) -> str:
             return f"compute-sanitizer looks at {found.run}.{found.iteration}, before the run ends"
         case s.ForEdit():
             return "for an edit of the task folder"
+        case s.ForAllocation():
+            return _allocation(found)
         case s.HostTrouble():
             return trouble(found)
         case AgentSays() | Told():
@@ -128,6 +132,17 @@ def permission(found: s.ForPermission) -> str:
 
 def trouble(found: s.HostTrouble) -> str:
     return f"{found.message}; {found.remedy}" if found.remedy else found.message
+
+
+def _allocation(found: s.ForAllocation) -> str:
+    reason = f" ({found.reason})" if found.reason else ""
+    begins = (
+        f", which is expected to begin {time.strftime('%d %b %H:%M', time.localtime(found.begins))}"
+        if found.begins is not None
+        else ""
+    )
+    after = f"; the last one ended: {found.after}" if found.after else ""
+    return f"for job {found.job} of {found.host}{reason}{begins}{after}"
 
 
 def exhausted(found: ExhaustionReason) -> str:

@@ -189,6 +189,8 @@ def load_config(ws: Workspace) -> Config:
     config = replace(document, table=rest).convert(Config)
     read = {name: _host(document, name, table) for name, table in hosts.items()}
     config = replace(config, hosts={LOCAL: HostConfig(), **read})
+    for name, host in config.hosts.items():
+        _check_via(document, name, host, config.hosts)
     for name, agent in config.agents.items():
         check_agent(document, name, agent)
     for name, project in config.project.items():
@@ -247,6 +249,19 @@ def _host(document: Document, name: str, table: object) -> HostConfig:
         message = f"'{err.key}' in [hosts.{name}] {err.message}"
         raise document.error(message, err.remedy, "hosts", name, err.key) from err
     return host
+
+
+def _check_via(document: Document, name: str, host: HostConfig, hosts: Mapping[str, HostConfig]) -> None:
+    """Check the host through which another is reached, where its transport has the key `via`. Raises ConfigError."""
+    via = getattr(host.options, "via", "")
+    if not via:
+        return
+    remedy = f"name another host of this file: {', '.join(hosts)}"
+    if via not in hosts:
+        raise document.error(f"'via' in [hosts.{name}] names {via!r}, which is no host", remedy, "hosts", name, "via")
+    if getattr(hosts[via].options, "via", None) is not None:
+        message = f"'via' in [hosts.{name}] names {via!r}, which is reached through a scheduler itself"
+        raise document.error(message, remedy, "hosts", name, "via")
 
 
 def _check_host(document: Document, name: str, host: HostConfig) -> None:

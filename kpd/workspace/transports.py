@@ -42,13 +42,16 @@ class TransportKind:
     `make` gets a host's name, its table and the workspace, and returns a `kpd.hosts.link.Transport`. It should import
     what it needs itself, because reading config.toml imports its module. `keys` is a frozen dataclass of the keys that
     only this transport has in a table; an instance of it becomes `HostConfig.options`. `check` raises BadKey. With
-    `here` its hosts are this machine: its paths and users are known, and its CPU is that of host local.
+    `here` its hosts are this machine: its paths and users are known, and its CPU is that of host local. A host
+    that is there `on_demand` is asked for when a run needs it and given back when none does: its transport is a
+    `kpd.hosts.link.Allocator`.
     """
 
     make: Callable[[str, "HostConfig", Workspace], Any]
     keys: type | None = None
     check: Callable[["HostConfig"], None] = lambda host: None
     here: bool = False
+    on_demand: bool = False
 
 
 def _checked(found: object) -> TransportKind:
@@ -60,6 +63,14 @@ def _checked(found: object) -> TransportKind:
 
 
 TRANSPORTS = EntryPointGroup("kpd.transports", _checked)
+
+
+def is_on_demand(kind: str) -> bool:
+    """Return whether hosts with this transport are asked for when a run needs them."""
+    try:
+        return (found := TRANSPORTS.get(kind)) is not None and found.on_demand
+    except PlugInError:
+        return False
 
 
 def is_here(kind: str) -> bool:

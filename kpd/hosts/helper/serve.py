@@ -82,7 +82,12 @@ class Helper:
         self.jobs = Jobs(self.store, Path(leases).expanduser(), self.wire, self.selector)
         holders = Holders(Path(leases).expanduser())
         self.parts = [self, self.tunnels, self.runs, self.jobs, Cleaner(self.jobs), holders]
-        return {"root": str(self.root), "pid": os.getpid(), "clock": time.time()}
+        return {
+            "root": str(self.root),
+            "pid": os.getpid(),
+            "clock": time.time(),
+            "allocation": os.environ.get("KPD_ALLOCATION", ""),
+        }
 
     def op_ping(self, request: int, body: bytes) -> Header:
         return {"clock": time.time()}
@@ -100,6 +105,7 @@ class Helper:
             "disk_free": shutil.disk_usage(str(self.root)).free,
             "clock": time.time(),
             "confinement": held(),
+            "lent_gpus": os.environ.get("CUDA_VISIBLE_DEVICES", "") if "KPD_ALLOCATION" in os.environ else None,
         }
 
     def op_put(self, request: int, body: bytes, blobs: "list[tuple[str, int]]") -> Header:

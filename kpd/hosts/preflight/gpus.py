@@ -85,6 +85,12 @@ def usable(gpus: tuple[GpuInfo, ...], wanted: tuple[int | str, ...]) -> tuple[Gp
     return tuple(gpu for gpu in chosen(gpus, wanted)[0] if not gpu.mig)
 
 
+def lent(gpus: tuple[GpuInfo, ...], visible: str) -> tuple[GpuInfo, ...]:
+    """Return those of a node's GPUs that a scheduler lends, `visible` as in CUDA_VISIBLE_DEVICES."""
+    names = {name.strip().lower() for name in visible.split(",")}
+    return tuple(gpu for gpu in gpus if names & _names(gpu))
+
+
 def _names(gpu: GpuInfo) -> set[str]:
     return {str(gpu.index), gpu.uuid.lower()}
 

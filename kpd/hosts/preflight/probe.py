@@ -118,6 +118,8 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
     listing = found["perf"].text if "perf" in found else None
     perf, counters = counters_of(helper["system"], listing, plain(text("paranoid"), 8))
     listed, trouble = _gpus(found.get("gpus"))
+    if (lent := helper.get("lent_gpus")) is not None:
+        listed = gpus.lent(listed, lent)
     nvcc, cuda = _installed(text("nvcc"))
     ncu, ncu_version = _installed(text("ncu"))
     return HostFacts(

@@ -14,7 +14,7 @@ import pytest
 from kpd.hosts.errors import LOST, HostError, HostErrorKind, HostKey
 from kpd.hosts.helper.wire import GREETING
 from kpd.hosts.link import CHATTER, Link
-from kpd.hosts.reconnect import Reconnector
+from kpd.hosts.reconnect import PENDING_S, Reconnector
 
 Run = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 
@@ -121,7 +121,11 @@ def pauses(run: Run, *answers: HostErrorKind | Pipe | float, until_s: float) -> 
     return [after - before for before, after in zip(way.tried, way.tried[1:], strict=False)]
 
 
-@pytest.mark.parametrize("kind", sorted(LOST))
+def test_a_scheduler_is_asked_for_what_waits_at_an_even_pace(run: Run) -> None:
+    assert pauses(run, "pending", until_s=100) == pytest.approx([PENDING_S] * 6)
+
+
+@pytest.mark.parametrize("kind", sorted(LOST - {"pending"}))
 def test_what_time_heals_is_tried_again_with_a_growing_pause(run: Run, kind: HostErrorKind) -> None:
     growing = [1.5**at for at in range(11)]
     assert pauses(run, kind, until_s=400) == pytest.approx([*growing, 60.0, 60.0, 60.0])

@@ -1,0 +1,80 @@
+"""Defines the keys of a [hosts.*] table with `transport = "slurm"`."""
+
+import re
+from dataclasses import dataclass
+
+from kpd.workspace.durations import duration
+from kpd.workspace.strict import Count, Text
+from kpd.workspace.transports import BadKey
+
+TIME = re.compile(r"[0-9]{1,6}|(?:[0-9]{1,4}-)?[0-9]{1,3}(?::[0-9]{1,2}){0,2}")
+WORD = re.compile(r"[\w./:,=+@%*()\[\]&|-]*", re.ASCII)
+OWN = frozenset(
+    {"--job-name", "-J", "--time", "-t", "--output", "-o", "--partition", "-p", "--array", "-a", "--requeue"}
+)
+"""Options of sbatch that kpd sets itself, or that would make another kind of job."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmKeys:
+    """What is asked of Slurm, and where its commands run: on the host `via` of config.toml, or on this machine.
+
+    `bin` is the folder of Slurm's commands there, where they are not on the PATH. `partition`, `account`, `qos`,
+    `gres`, `constraint` and `time` are those of sbatch; `extra` are further options of it. An allocation that no run
+    needs is given back after `idle_release`; it ends itself when no daemon has been connected for `abandon_after`.
+    """
+
+    time: Text
+    via: str = ""
+    bin: str = ""
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    gres: str = ""
+    constraint: str = ""
+    cpus: Count = 4
+    extra: tuple[Text, ...] = ()
+    idle_release: Text = "10m"
+    abandon_after: Text = "15m"
+
+    def __post_init__(self) -> None:
+        if not TIME.fullmatch(self.time):
+            raise BadKey("time", f"is no time limit: {self.time!r}", 'write it as for sbatch: "4:00:00", or minutes')
+        for key in ("partition", "account", "qos", "gres", "constraint"):
+            if not WORD.fullmatch(value := getattr(self, key)):
+                raise BadKey(key, f"has signs that no such name has: {value!r}", "write it as for sbatch")
+        if self.bin and not re.fullmatch(r"/[\w./+-]*", self.bin, re.ASCII):
+            raise BadKey("bin", f"is no absolute path: {self.bin!r}", "name the folder of sbatch and squeue")
+        for word in self.extra:
+            name = word.partition("=")[0]
+            if not word.startswith("-") or not WORD.fullmatch(word):
+                raise BadKey("extra", f"has {word!r}", 'write one option a word: "--mem=32G", "--exclude=n7"')
+            if name in OWN:
+                raise BadKey(
+                    "extra", f"sets {name}, which kpd sets itself", "use the key of that name, if there is one"
+                )
+        for key in ("idle_release", "abandon_after"):
+            try:
+                duration(getattr(self, key))
+            except ValueError as err:
+                raise BadKey(key, f"is {err}", 'write "90s", "20m" or "1h"') from err
+
+    @property
+    def idle_s(self) -> float:
+        return duration(self.idle_release)
+
+    def program(self, name: str) -> str:
+        """Return one of Slurm's commands as it is called."""
+        return f"{self.bin.rstrip('/')}/{name}" if self.bin else name
+
+    def options(self, name: str) -> tuple[str, ...]:
+        """Return the options of sbatch for a job of this name: one task on one node."""
+        asked = {
+            "partition": self.partition, "account": self.account, "qos": self.qos, "gres": self.gres,
+            "constraint": self.constraint,
+        }  # fmt: skip
+        return (
+            "--parsable", f"--job-name={name}", "--nodes=1", "--ntasks=1", f"--cpus-per-task={self.cpus}",
+            f"--time={self.time}", "--no-requeue", "--output=/dev/null",
+            *(f"--{key}={value}" for key, value in asked.items() if value), *self.extra,
+        )  # fmt: skip

@@ -1,0 +1,192 @@
+"""What is asked of Slurm, on the machine where its commands run, and how its answers are read: all of it pure."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.slurm.keys import SlurmKeys
+
+STATES = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
+FIELDS = "%i|%T|%r|%S|%e|%l|%N|%P|%b"
+NO_COMMAND, NO_QUEUE, NO_SUBMISSION = 96, 95, 94
+SHOWN = 400  # characters of Slurm's words
+JOB = re.compile(r"[0-9]{1,12}")
+NODE = re.compile(r"[A-Za-z0-9_.-]{1,255}")
+
+REFUSALS = (
+    (r"nvalid partition", "set `partition` to one that `sinfo -s` lists"),
+    (r"nvalid account|account/partition combination",
+     "set `account` to one of yours: `sacctmgr show assoc user=$USER`"),
+    (r"nvalid qos|Invalid QOS", "set `qos` to one of yours: `sacctmgr show assoc user=$USER format=qos`"),
+    (r"nvalid generic resource|node configuration is not available",
+     "correct `gres`, `constraint` and `cpus`: `sinfo -o '%P %G %f %c'` lists what nodes have"),
+    (r"nvalid feature", "correct `constraint`: `sinfo -o '%P %f'` lists what nodes have"),
+    (r"[Tt]ime ?limit", "set a shorter `time`: `sinfo -o '%P %l'` lists each partition's limit"),
+    (r"policy|[Qq]uota|limit",
+     "ask for less, or wait until your other jobs have ended; `sacctmgr show assoc` has the limits"),
+)  # fmt: skip
+"""What sbatch says when it refuses a job, and what helps."""
+ABSENT = re.compile(r"nable to contact|onnection (refused|reset|timed out)|not responding|timed out", re.IGNORECASE)
+"""Slurm's words where its controller does not answer: the next try may succeed."""
+NOT_SET_UP = re.compile(r"configuration source|slurm\.conf|invalid user", re.IGNORECASE)
+NEVER = {
+    "PartitionTimeLimit": "set a shorter `time`: `sinfo -o '%P %l'` lists each partition's limit",
+    "PartitionNodeLimit": "set another `partition`",
+    "BadConstraints": "correct `gres` and `constraint`",
+    "InvalidAccount": "set `account` to one of yours",
+    "InvalidQOS": "set `qos` to one of yours",
+    "AssocGrpGRESMinutes": "the account's GPU hours are used up: ask for more, or set another `account`",
+    "AssocGrpCPUMinutesLimit": "the account's hours are used up: ask for more, or set another `account`",
+    "AssocMaxWallDurationPerJobLimit": "set a shorter `time`",
+    "QOSMaxWallDurationPerJobLimit": "set a shorter `time`",
+    "QOSMaxGRESPerUser": "ask for less in `gres`",
+    "DependencyNeverSatisfied": "remove the dependency from `extra`",
+}
+"""Reasons for which a job waits in vain, unless a person changes something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A job as squeue shows it. Times are Unix times by the cluster's clock, None where Slurm does not know them."""
+
+    job: str
+    state: Literal["pending", "running"]
+    reason: str = ""
+    begins: float | None = None
+    ends: float | None = None
+    limit_s: float | None = None
+    node: str = ""
+    partition: str = ""
+    gres: str = ""
+
+
+def asking(keys: SlurmKeys, name: str, python: str, patience_s: float) -> str:
+    """Return a script that lists the job of this name, after having submitted one where there was none.
+
+    It may be repeated: a lock keeps two copies of it from submitting both.
+    """
+    squeue = listing(keys, name)
+    options = " ".join(map(shlex.quote, keys.options(name)))
+    return f"""
+command -v {keys.program("sbatch")} >/dev/null && command -v {keys.program("squeue")} >/dev/null || exit {NO_COMMAND}
+lock=/tmp/{name}-$(id -u).lock
+if command -v flock >/dev/null && : >>"$lock"; then exec 9>>"$lock"; flock 9; fi
+there=$({squeue}) || exit {NO_QUEUE}
+if [ -z "$there" ]; then
+{keys.program("sbatch")} {options} >/dev/null <<'KPD_JOB' 9>&- || exit {NO_SUBMISSION}
+{batch(python, patience_s)}
+KPD_JOB
+{squeue} || exit {NO_QUEUE}
+else echo "$there"; fi
+"""
+
+
+def listing(keys: SlurmKeys, name: str) -> str:
+    """Return the command that lists the jobs of this name, of this user."""
+    squeue = keys.program("squeue")
+    return f"SLURM_TIME_FORMAT=%s {squeue} -h -u \"$(id -un)\" -n {name} -t {STATES} -o '{FIELDS}'"
+
+
+def batch(python: str, patience_s: float) -> str:
+    """Return the batch script: the holder, which Slurm copies to the node itself."""
+    source = (Path(__file__).parent / "holder.py").read_text()
+    return f"""#!/bin/sh
+exec 3<<'KPD'
+{source}KPD
+source=$(cat <&3)
+exec 3<&-
+exec {shlex.quote(python)} -I -S -c "$source" {patience_s:g} "$source"
+"""
+
+
+def cancelling(keys: SlurmKeys, name: str) -> str:
+    """Return the command that ends all jobs of this name, of this user."""
+    return f'{keys.program("scancel")} -u "$(id -un)" -n {name}'
+
+
+def ending(keys: SlurmKeys, job: str) -> str:
+    """Return the command that shows how a job has ended, for as long as Slurm remembers it."""
+    return f"{keys.program('scontrol')} -o show job {job}"
+
+
+def how_it_ended(said: str) -> str:
+    """Read Slurm's word for the end of a job, such as TIMEOUT, with its exit status where that is not 0."""
+    state, status = (
+        re.search(r"\bJobState=([A-Z_]{1,40})", said),
+        re.search(r"\bExitCode=([0-9]{1,5}:[0-9]{1,5})", said),
+    )
+    if state is None:
+        return ""
+    return f"{state[1]} {status[1]}" if status is not None and status[1] != "0:0" else state[1]
+
+
+def shell(*words: str) -> str:
+    """Return a command as one line of a shell."""
+    return " ".join(map(shlex.quote, words))
+
+
+def step(keys: SlurmKeys, found: Allocation) -> tuple[str, ...]:
+    """Return the command that starts a program in a step of its own beside others, on the allocation's node."""
+    return (
+        keys.program("srun"),
+        "-Q",
+        f"--jobid={found.job}",
+        "--overlap",
+        "-u",
+        "-n1",
+        "-N1",
+        f"--nodelist={found.node}",
+    )
+
+
+def allocation(said: str) -> Allocation | None:
+    """Read what squeue printed: the oldest of the jobs, None without one. Raises ValueError for strange lines."""
+    found = [_job(line) for line in said.splitlines() if line.strip()]
+    return min(found, key=lambda one: int(one.job)) if found else None
+
+
+def _job(line: str) -> Allocation:
+    parts = line.strip().split("|")
+    if len(parts) != FIELDS.count("|") + 1 or not JOB.fullmatch(parts[0]):
+        raise ValueError(f"squeue printed a strange line: {line[:SHOWN]!r}")
+    job, state, reason, begins, ends, limit, node, partition, gres = parts
+    running = state == "RUNNING"
+    if running and not NODE.fullmatch(node):
+        raise ValueError(f"squeue printed a strange node: {node[:SHOWN]!r}")
+    return Allocation(
+        job, "running" if running else "pending", reason[:80], _time(begins), _time(ends), _seconds(limit), node,
+        partition[:80], "" if gres in ("N/A", "(null)") else gres[:80],
+    )  # fmt: skip
+
+
+def _time(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"[0-9]{1,12}", text) else None
+
+
+def _seconds(text: str) -> float | None:
+    """Return the seconds of Slurm's [days-][[hours:]minutes:]seconds."""
+    found = re.fullmatch(r"(?:([0-9]{1,5})-)?((?:[0-9]{1,5}:){0,2}[0-9]{1,5})", text)
+    if found is None:
+        return None
+    seconds = 0.0
+    for part in found[2].split(":"):
+        seconds = seconds * 60 + int(part)
+    return seconds + 86_400 * int(found[1] or 0)
+
+
+def refusal(host: str, rc: int | None, words: str) -> HostError:
+    """Return the error for a script of `asking` that did not succeed, with what helps."""
+    said = " ".join(words.replace("sbatch: error: ", "").split())[:SHOWN]
+    if rc == NO_COMMAND:
+        remedy = "set `bin` to the folder of Slurm's commands, or `via` to the host of config.toml that has them"
+        return HostError("config", f"{host}: there are no Slurm commands (sbatch, squeue) on the PATH", remedy)
+    if rc is None or ABSENT.search(words) or (rc == NO_QUEUE and not NOT_SET_UP.search(words)):
+        return HostError("unreachable", f"{host}: Slurm's controller does not answer: {said}", "kpd keeps trying")
+    remedy = next(
+        (helps for pattern, helps in REFUSALS if re.search(pattern, words)), "correct the host's table in config.toml"
+    )
+    what = "refused the job" if rc == NO_SUBMISSION else f"cannot be asked ({rc})"
+    return HostError("config", f"{host}: Slurm {what}: {said}", remedy)

@@ -1,0 +1,215 @@
+"""The transport into allocations of Slurm: asks for one, waits for it, enters it, gives it back."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from kpd.hosts.errors import HostError, HostKey, Pending
+from kpd.hosts.host import Host
+from kpd.hosts.job import CommandResult
+from kpd.hosts.link import Channel, Reader, Transport, Writer
+from kpd.hosts.slurm import queue
+from kpd.hosts.slurm.holder import PREFIX
+from kpd.hosts.slurm.keys import SlurmKeys
+from kpd.hosts.slurm.queue import Allocation
+from kpd.model.waits import ForAllocation
+from kpd.workspace.durations import duration
+
+ASK_S = 25.0  # for Slurm's commands
+SOON_S, LOOK_S = 6.0, 0.5  # how long a job that has just been submitted is looked at again, and how often
+INSIDE_S = 10.0  # for the holder to listen, once its job runs
+CANCEL_S = 8.0
+log = logging.getLogger(__name__)
+
+Attach = Callable[[tuple[str, ...]], Transport]
+"""Makes a transport to the machine of Slurm's commands that starts the helper through the given words."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepChannel:
+    """The channel of a step, and the transport that belongs to it alone."""
+
+    channel: Channel
+    transport: Transport
+
+    @property
+    def reader(self) -> Reader:
+        return self.channel.reader
+
+    @property
+    def writer(self) -> Writer:
+        return self.channel.writer
+
+    async def close(self) -> str:
+        words = await self.channel.close()
+        await self.transport.close()
+        return words
+
+
+class Slurm:
+    """One allocation at a time, found by its job's name, and entered by a step beside the batch step.
+
+    `login` is the machine of Slurm's commands. `name` is the host's, `job_name` that of its jobs, which no other host
+    of any workspace has. `enter` starts the helper in a container of the allocation.
+    """
+
+    kind: ClassVar[str] = "slurm"
+
+    def __init__(
+        self,
+        name: str,
+        job_name: str,
+        keys: SlurmKeys,
+        login: Host,
+        attach: Attach,
+        python: str,
+        enter: tuple[str, ...],
+    ) -> None:
+        self.name = name
+        self.idle_s = keys.idle_s
+        self._job_name = job_name
+        self._keys = keys
+        self._login = login
+        self._attach = attach
+        self._python = python
+        self._enter = enter
+        self._held: Allocation | None = None  # the last one seen
+        self._used: set[str] = set()  # the jobs that were entered
+        self._ended = ""  # how the last one ended
+
+    @property
+    def allocation(self) -> Allocation | None:
+        """The allocation as it was last seen."""
+        return self._held
+
+    async def open(self) -> Channel:
+        """Enter the allocation, which is asked for where there is none. Raises HostError: Pending while it waits."""
+        await self._reach()
+        found = await self._wanted()
+        if found.state == "pending":
+            raise self._pending(found)
+        words = queue.step(self._keys, found)
+        await self._inside(found, words)
+        inner = self._attach(
+            (*words, self._python, "-I", "-S", f"{PREFIX}{found.job}/holder.py", "enter", found.job, *self._enter)
+        )
+        channel = StepChannel(await inner.open(), inner)
+        self._used.add(found.job)
+        log.info("%s: entered job %s on %s", self.name, found.job, found.node)
+        return channel
+
+    async def trust(self, key: HostKey) -> None:
+        """Raise HostError (host_key): the key is that of the host that leads to the cluster."""
+        raise HostError(
+            "host_key", f"{self.name} shows no key", f"kpd hosts trust {self._keys.via or 'the login node'}"
+        )
+
+    def left_s(self) -> float | None:
+        """Return for how many seconds the allocation lasts; None where that is not known."""
+        if self._held is None or self._held.ends is None:
+            return None
+        return self._held.ends - (time.time() + self._login.skew_s)
+
+    def whole_s(self) -> float:
+        """Return for how many seconds the allocation was asked for; 0 where that is not known."""
+        return (self._held.limit_s if self._held is not None else None) or 0.0
+
+    async def give_back(self) -> None:
+        """End the job, whether it runs or waits. Raises HostError."""
+        if self._login.up and self._held is not None:
+            said = await self._login.run(queue.cancelling(self._keys, self._job_name), CANCEL_S)
+            if said.rc != 0:
+                raise queue.refusal(self.name, said.rc, said.stderr.decode(errors="replace"))
+            log.info("%s: gave job %s back", self.name, self._held.job)
+            self._held = None
+
+    async def close(self) -> None:
+        """Give the allocation back, and leave the machine of Slurm's commands."""
+        try:
+            async with asyncio.timeout(CANCEL_S):
+                await self.give_back()
+        except (HostError, TimeoutError) as err:
+            log.warning("%s: its job was not cancelled, and ends itself after a while: %s", self.name, err)
+        await self._login.close()
+
+    async def _reach(self) -> None:
+        """Connect to the machine of Slurm's commands. Raises HostError."""
+        if not self._login.up:
+            before = self._login.tries
+            self._login.retry_now()
+            self._login.start()
+            await self._login.tried(before)
+        if (trouble := self._login.trouble) is not None:
+            raise HostError(trouble.kind, f"{self.name}: {trouble.message}", trouble.remedy)
+
+    async def _wanted(self) -> Allocation:
+        """Return the allocation, a new one if need be, and look for a while whether it begins. Raises HostError."""
+        asked = time.monotonic()
+        found = await self._asked()
+        while found.state == "pending" and time.monotonic() - asked < SOON_S:
+            await self._check_reason(found)
+            await asyncio.sleep(LOOK_S)
+            listed = queue.allocation(await self._said(queue.listing(self._keys, self._job_name)))
+            found = listed or await self._asked()
+        if found.state == "pending":
+            await self._check_reason(found)
+        self._held = found
+        return found
+
+    async def _asked(self) -> Allocation:
+        known = self._held
+        patience = duration(self._keys.abandon_after)
+        said = await self._said(queue.asking(self._keys, self._job_name, self._python, patience))
+        try:
+            found = queue.allocation(said)
+        except ValueError as err:
+            raise HostError("config", f"{self.name}: {err}", "is it Slurm's squeue?") from err
+        if found is None:
+            raise HostError("unreachable", f"{self.name}: Slurm does not list the job that it has taken")
+        if known is not None and known.job != found.job:
+            await self._note_end(known)
+        self._held = found
+        return found
+
+    async def _note_end(self, known: Allocation) -> None:
+        """Note how an allocation ended. Raises HostError where it ended before it could be used."""
+        said = await self._login.run(queue.ending(self._keys, known.job), ASK_S)
+        self._ended = queue.how_it_ended(said.stdout.decode(errors="replace"))
+        log.info("%s: job %s ended: %s", self.name, known.job, self._ended or "Slurm does not know how")
+        if known.state == "running" and known.job not in self._used:
+            message = f"{self.name}: job {known.job} ended before kpd could use it ({self._ended or 'unknown'})"
+            await self.give_back()
+            raise HostError(
+                "host", message, f"has its node {self._python}, 3.6 or later, and a /tmp that you can write?"
+            )
+
+    async def _inside(self, found: Allocation, words: tuple[str, ...]) -> None:
+        """Wait until the holder listens. Raises HostError."""
+        socket = f"{PREFIX}{found.job}/socket"
+        tries = int(INSIDE_S / 0.2)
+        waits = f"for n in $(seq {tries}); do test -S {socket} && exit 0; sleep 0.2; done; exit 1"
+        said = await self._login.run(queue.shell(*words, "sh", "-c", waits), ASK_S)
+        if said.rc != 0:
+            why = said.stderr.decode(errors="replace").strip()[: queue.SHOWN] or "nobody listens there"
+            raise HostError("unreachable", f"{self.name}: job {found.job} cannot be entered: {why}")
+
+    async def _check_reason(self, found: Allocation) -> None:
+        """Give a job back that would wait for ever. Raises HostError."""
+        if (remedy := queue.NEVER.get(found.reason)) is not None:
+            self._held = found
+            await self.give_back()
+            raise HostError("config", f"{self.name}: Slurm would never begin the job: {found.reason}", remedy)
+
+    def _pending(self, found: Allocation) -> Pending:
+        begins = f", expected {time.strftime('%d %b %H:%M', time.localtime(found.begins))}" if found.begins else ""
+        message = f"{self.name}: job {found.job} waits ({found.reason}){begins}"
+        return Pending(message, ForAllocation(self.name, found.job, found.reason, found.begins, self._ended))
+
+    async def _said(self, script: str) -> str:
+        said: CommandResult = await self._login.run(script, ASK_S)
+        if said.rc != 0:
+            raise queue.refusal(self.name, said.rc, said.stderr.decode(errors="replace"))
+        return said.stdout.decode(errors="replace")

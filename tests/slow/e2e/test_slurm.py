@@ -1,0 +1,112 @@
+"""A real daemon whose host is an allocation of a real Slurm: asked for once, found again, lost, and given back."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kpd.workspace.paths import Workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.dying import nothing_twice
+from tests.support.e2e.hosts import card
+from tests.support.slurm.cluster import Cluster, running_cluster
+
+__all__ = ["daemon", "workspace"]
+
+TABLE = """
+[hosts.cluster]
+transport = "slurm"
+bin = "{bin}"
+partition = "gpu"
+gres = "gpu:fake:2"
+time = "30"
+cpus = 2
+root = "{root}"
+leases = "{root}-leases"
+idle_release = "{idle}"
+abandon_after = "{abandon}"
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("slurm") / "c") as cluster:
+        yield cluster
+
+
+def configure(workspace: Workspace, slurm: Cluster, idle: str = "1s", abandon: str = "5m") -> None:
+    """Write the host's table. What one test builds and measures on the node serves the next; its runs do not."""
+    root = slurm.folder / "root"
+    (workspace.private / "id").write_text("0123456789ab")
+    for job in root.glob("*/jobs/r[0-9]*"):
+        shutil.rmtree(job)
+    (workspace.root / "config.toml").write_text(TABLE.format(bin=slurm.bin, root=root, idle=idle, abandon=abandon))
+
+
+def waits(daemon: RealDaemon) -> dict[str, Any]:
+    """Return what the run waits for now."""
+    events = daemon.events("run_waits")
+    return (events[-1]["body"]["wait"] if events else None) or {}
+
+
+def until_none_is_left(daemon: RealDaemon, slurm: Cluster) -> None:
+    daemon.until(lambda: not slurm.jobs(), "the allocation to be gone")
+
+
+def entered(daemon: RealDaemon, other_than: str = "") -> str:
+    """Wait until an allocation is entered, and return its job."""
+
+    def found() -> str:
+        jobs = re.findall(r"entered job (\d+)", daemon.output)
+        return jobs[-1] if jobs and jobs[-1] != other_than else ""
+
+    return str(daemon.until(found, "an allocation to be entered"))
+
+
+def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
+    daemon: RealDaemon, workspace: Workspace, slurm: Cluster
+) -> None:
+    configure(workspace, slurm)
+    other = slurm.occupy()
+    daemon.start()
+    assert len(slurm.jobs()) == 1, "nothing is asked for before a run needs it"
+    daemon.command("run", task="scale", host="cluster", iterations=1)
+    daemon.until(lambda: waits(daemon).get("reason") == "Resources", "the reason why Slurm lets it wait")
+    mine = waits(daemon)["job"]
+    daemon.kill()
+    daemon.start()
+    daemon.command("resume")
+    daemon.until(lambda: daemon.output.count(f"job {mine} waits") == 2, "the daemon to find it again")
+    assert sorted(slurm.jobs("%i")) == sorted((other, mine)), "it is not submitted again"
+    slurm.run("scancel", other)
+    assert entered(daemon) == mine
+
+    daemon.until_event("step_started", iteration=1, step="time")
+    slurm.run("scancel", mine)
+    again = entered(daemon, other_than=mine)
+    slurm.run("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
+    slurm.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+    third = entered(daemon, other_than=again)
+    slurm.stop_controller()
+    slurm.start_controller()
+
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    assert slurm.jobs("%i") in ([third], []), "a controller that starts again changes nothing"
+    assert not daemon.events("run_paused")
+    nothing_twice(daemon)
+    until_none_is_left(daemon, slurm)
+    daemon.until(lambda: card(daemon, "cluster")["trouble"] == "released", "the card to say so")
+
+
+def test_an_allocation_ends_itself_when_its_daemon_was_killed(
+    daemon: RealDaemon, workspace: Workspace, slurm: Cluster
+) -> None:
+    configure(workspace, slurm, abandon="2s")
+    daemon.start()
+    daemon.command("run", task="scale", host="cluster", iterations=1)
+    daemon.until_event("step_started", iteration=1, step="time")
+    assert slurm.jobs()
+    daemon.kill()
+    until_none_is_left(daemon, slurm)

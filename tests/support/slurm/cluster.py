@@ -1,0 +1,191 @@
+"""Starts a Slurm with one node on this machine: its own munge key, ports, configuration and state in one folder.
+
+Its commands are in `bin`, as scripts that name the configuration. The node n1 has eight CPUs, two GPUs that are plain
+files, and the partitions `gpu` (default) and `cpu`; a job may last for an hour.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo", "sacct")
+DAEMONS = ("munged", "slurmctld", "slurmd")
+UP_S = 20.0
+KILL_WAIT_S = 2
+
+CONF = """\
+ClusterName=kpdtest
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={node}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+SlurmUser={user}
+SlurmdUser={user}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/{proctrack}
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,sched_interval=1,sched_min_interval=100000
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+ReturnToService=2
+SlurmctldTimeout=30
+SlurmdTimeout=30
+SlurmdParameters=config_overrides
+KillWait={kill_wait}
+OverTimeLimit=0
+MinJobAge=60
+GresTypes=gpu
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={node} CPUs=8 RealMemory=1000 Gres=gpu:fake:2 State=UNKNOWN
+PartitionName=gpu Nodes=n1 Default=YES MaxTime=60 State=UP
+PartitionName=cpu Nodes=n1 MaxTime=60 State=UP
+"""
+
+
+class Cluster:
+    """A running Slurm. `bin` has its commands."""
+
+    def __init__(self, folder: Path, proctrack: str = "linuxproc") -> None:
+        self.folder = folder
+        self.bin = folder / "bin"
+        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        host = socket.gethostname().partition(".")[0]
+        for name in ("state", "spool", "bin"):
+            (folder / name).mkdir(parents=True)
+        key = folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        for number in range(2):
+            (folder / f"gpu{number}").touch()
+        ports = _free_ports(2)
+        conf = CONF.format(
+            host=host, controller=ports[0], node=ports[1], folder=folder, user="root", proctrack=proctrack,
+            kill_wait=KILL_WAIT_S,
+        )  # fmt: skip
+        (folder / "slurm.conf").write_text(conf)
+        (folder / "gres.conf").write_text(f"NodeName=n1 Name=gpu Type=fake File={folder}/gpu[0-1]\n")
+        for name in COMMANDS:
+            script = self.bin / name
+            real = shutil.which(name)
+            script.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {real} "$@"\n')
+            script.chmod(0o755)
+
+    def start(self) -> None:
+        """Start the daemons, and wait until the node can run jobs."""
+        munge = ("--foreground", "--force", f"--key-file={self.folder}/munge.key")
+        places = {"socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munge.log", "seed-file": "munge.seed"}
+        self._spawn("munged", *munge, *(f"--{name}={self.folder}/{file}" for name, file in places.items()))
+        _until(lambda: (self.folder / "munge.socket").exists(), "munged has a socket")
+        self.start_controller()
+        self._spawn("slurmd", "-D", "-N", "n1", "-f", f"{self.folder}/slurm.conf")
+        _until(lambda: self.run("sinfo", "-h", "-o", "%T").strip().split("\n")[0] == "idle", "the node is idle")
+
+    def start_controller(self) -> None:
+        """Start slurmctld, which goes on with the state that the last one has saved."""
+        self._spawn("slurmctld", "-D", "-f", f"{self.folder}/slurm.conf")
+
+    def stop_controller(self) -> None:
+        """Kill slurmctld."""
+        _end(self._daemons.pop("slurmctld"), signal.SIGKILL)
+
+    def close(self) -> None:
+        """Cancel all jobs, and end the daemons."""
+        with contextlib.suppress(subprocess.SubprocessError):
+            self.run("scancel", "-u", "root")
+            _until(lambda: not self.run("squeue", "-h"), "no job is left")
+        for process in reversed(self._daemons.values()):
+            _end(process, signal.SIGTERM)
+
+    def run(self, command: str, *arguments: str, stdin: str = "") -> str:
+        """Run one of Slurm's commands, and return what it prints. Raises subprocess.SubprocessError."""
+        return subprocess.run(
+            (self.bin / command, *arguments), input=stdin, capture_output=True, text=True, check=True, timeout=20
+        ).stdout
+
+    def jobs(self, form: str = "%i %T") -> list[str]:
+        """Return a line for each job that waits or runs."""
+        states = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
+        return self.run("squeue", "-h", "-t", states, "-o", form).splitlines()
+
+    def occupy(self, gres: str = "gpu:fake:2") -> str:
+        """Submit somebody's job that takes these resources, wait until it runs, and return its id."""
+        job = self.run("sbatch", "--parsable", f"--gres={gres}", "-J", "other", "-o", "/dev/null", stdin=SLEEPS).strip()
+        _until(lambda: f"{job} RUNNING" in self.jobs(), f"job {job} runs")
+        return job
+
+    def _spawn(self, name: str, *arguments: str) -> None:
+        program = shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
+        assert program is not None
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._daemons[name] = subprocess.Popen(
+                (program, *arguments), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=dict(os.environ, SLURM_CONF=f"{self.folder}/slurm.conf"),
+            )  # fmt: skip
+
+
+SLEEPS = "#!/bin/sh\nexec sleep 600\n"
+
+
+def missing() -> str:
+    """Say why no Slurm can be started here; empty where it can."""
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+    absent = [name for name in (*COMMANDS, *DAEMONS) if shutil.which(name, path=path) is None]
+    if absent:
+        return f"no {' or '.join(absent)}: apt install slurm-wlm munge"
+    return "" if os.getuid() == 0 else "slurmd needs root"
+
+
+@contextlib.contextmanager
+def running_cluster(folder: Path, proctrack: str = "linuxproc") -> Iterator[Cluster]:
+    """Run a Slurm in `folder` while the block runs; skips the test where it cannot be started, but fails in CI."""
+    if why := missing():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
+    cluster = Cluster(folder, proctrack)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in sockets]
+
+
+def _until(holds: object, what: str) -> None:
+    assert callable(holds)
+    until = time.monotonic() + UP_S
+    while time.monotonic() < until:
+        with contextlib.suppress(subprocess.SubprocessError):
+            if holds():
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"not within {UP_S:g} s: {what}")
+
+
+def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
+    process.send_signal(how)
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
