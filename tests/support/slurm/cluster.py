@@ -102,8 +102,8 @@ class Cluster:
         self._spawn("slurmctld", "-D", "-f", f"{self.folder}/slurm.conf")
 
     def stop_controller(self) -> None:
-        """Kill slurmctld."""
-        _end(self._daemons.pop("slurmctld"), signal.SIGKILL)
+        """End slurmctld, which saves its state: a killed one forgets the jobs of its last seconds."""
+        _end(self._daemons.pop("slurmctld"), signal.SIGTERM)
 
     def close(self) -> None:
         """Cancel all jobs, and end the daemons."""
