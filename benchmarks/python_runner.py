@@ -1,9 +1,11 @@
 """How steady is the runner for Python, and how long does an iteration take? Through the real bench.
 
     python benchmarks/python_runner.py [--task rmsnorm_py] [--python PATH] [--nulls 5] [--point BLOCK=8] [--seconds 100]
+        [--planted LOOPS …] [--loser LOOPS] [--out FILE]
 
-Contests of the task's kernel against itself (A/A) and of points of its sweep against it. Prints one JSON object;
-progress goes to stderr.
+Contests of the task's kernel against itself (A/A) and of points of its sweep against it. With --planted the incumbent's
+call spends so many turns of an empty loop that the candidate's does not: some 20 ns each, so 30 are 2 % of 30 µs; with
+--loser it is the candidate's call that does. Prints one JSON object; progress goes to stderr.
 """
 
 import argparse
@@ -14,7 +16,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from statistics import median, stdev
 from typing import Any
 
@@ -25,6 +27,7 @@ from kpd.hosts.preflight.cards import devices
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.contest import contest
+from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge, log_ratio
 from kpd.measure.samples import ProcessSample
 from kpd.model.hosts import Device
@@ -64,6 +67,22 @@ def progress(samples: tuple[ProcessSample, ...]) -> None:
     print(f"process {samples[-1].process}: {dict(samples[-1].spent)}", file=sys.stderr, flush=True)
 
 
+def slowed(kernel: bytes, entry: str, loops: int) -> bytes:
+    """Have each call of the kernel's function begin with so many turns of an empty loop."""
+    wrapper = f"""
+
+
+_plain_kernel = {entry}
+
+
+def {entry}(*arguments):
+    for _ in range({loops}):
+        pass
+    return _plain_kernel(*arguments)
+"""
+    return kernel + wrapper.encode()
+
+
 async def one(bench: Bench, incumbent: str, files: dict[str, bytes], name: str) -> dict[str, Any]:
     """Take a candidate from its files to its verdict, as an iteration does."""
     begun = time.monotonic()
@@ -93,7 +112,10 @@ async def main() -> None:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--nulls", type=int, default=5)
     parser.add_argument("--point", action="append", default=[], help="NAME=VALUE,NAME=VALUE of the task's sweep")
+    parser.add_argument("--planted", type=int, action="append", default=[], metavar="LOOPS")
+    parser.add_argument("--loser", type=int, default=0, metavar="LOOPS")
     parser.add_argument("--seconds", type=float, default=100.0)
+    parser.add_argument("--out", type=Path, help="write the object to this file after each row")
     args = parser.parse_args()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="kpd-python-") as folder:
@@ -105,21 +127,39 @@ async def main() -> None:
             kind = device_of(task.language, task.need)
             device: Device = next(one for one in devices(await host.probe(), HostConfig()) if one.kind == kind)
             bench = await prepare(host, task, device, lambda text: None)
+            assert isinstance(bench, DriverBench)
             files = read_files(task.folder, task.editable)
             incumbent = (await bench.build(await bench.stage(files), files, lambda text: None)).job
             ready = time.monotonic() - begun
-            rows = [await one(bench, incumbent, files, "baseline")]
+            kernel, entry = files["kernel.py"], bench.harness.symbol
+            tries: list[tuple[str, bytes, bytes]] = [("baseline", kernel, kernel)]
             for point in args.point:
                 pairs = dict(pair.split("=", 1) for pair in point.split(","))
-                rows.append(await one(bench, incumbent, write_point(files, pairs), re.sub(r"[^\w.-]", "-", point)))
+                name = re.sub(r"[^\w.-]", "-", point)
+                tries.append((name, kernel, write_point(files, pairs)["kernel.py"]))
+            if args.loser:
+                tries.append((f"loser{args.loser}", kernel, slowed(kernel, entry, args.loser)))
+            for number, loops in enumerate(args.planted):
+                note = f"\n# planted {number}\n".encode()
+                tries.append((f"planted{number}", slowed(kernel, entry, loops), slowed(kernel, entry, 0) + note))
             for number in range(args.nulls):
+                tries.append((f"null{number}", kernel, kernel + f"\n# null {number}\n".encode()))
+            rows: list[dict[str, Any]] = []
+            for name, mine, theirs in tries:
                 if time.monotonic() - begun > args.seconds:
                     break
-                null = {"kernel.py": files["kernel.py"] + f"\n# null {number}\n".encode()}
-                rows.append(await one(bench, incumbent, null, f"null{number}"))
+                against = incumbent
+                if mine != kernel:
+                    own = {**files, "kernel.py": mine}
+                    against = (await bench.build(await bench.stage(own), own, lambda text: None)).job
+                    await bench.check(against, f"check-{against}", lambda text: None)  # keeps what Triton compiles
+                rows.append(await one(bench, against, {**files, "kernel.py": theirs}, name))
+                found = {"device": device.name, "task": args.task, "prepare_s": round(ready, 2), "rows": rows}
+                if args.out:
+                    args.out.write_text(json.dumps(found, indent=1))
         finally:
             await host.close()
-    print(json.dumps({"device": device.name, "task": args.task, "prepare_s": round(ready, 2), "rows": rows}, indent=1))
+    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import resource
 import socket
 import struct
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable
@@ -95,6 +96,7 @@ class Kernels:
     def use_cache(self, side: str) -> None:
         """Let frameworks find what they keep for this kernel."""
         os.environ.update(self.caches[side])
+        tempfile.tempdir = None  # where it has been asked before, it knows another TMPDIR
 
     def prepare(self, sets: list[Any], size: int) -> None:
         """Take the arguments of each set, whose arrays lie in shared memory; a set takes `size` bytes there."""

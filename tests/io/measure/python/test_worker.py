@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from kpd.measure.python.host.process import Failed, NotStarted, Worker
 from kpd.measure.python.host.spare import fork
+from kpd.measure.python.host.worker import CACHES, Kernels
 
 LIMIT_MS = 20_000.0
 ANSWERS = """
@@ -112,3 +114,21 @@ def test_a_worker_that_cannot_start_is_no_kernels_fault() -> None:
     with pytest.raises(NotStarted, match="no_library_is_called_so"):
         worker.start()
     worker.end()
+
+
+def test_what_a_kernel_writes_for_a_while_goes_where_it_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (*CACHES, "TMPDIR"):
+        monkeypatch.setenv(name, "")
+    assert tempfile.gettempdir() != str(tmp_path / "compiled/tmpdir")  # torch has asked before
+    (tmp_path / "kernel.py").write_text("import tempfile\nPLACE = tempfile.mkdtemp()\nkernel = print\n")
+    (tmp_path / "compiled").mkdir()
+    kernels = Kernels(memoryview(b""), False)
+    kernels.entry = "kernel"
+    kernels.keep("b", "compiled")
+    kernels.load("b", str(tmp_path))
+    assert os.path.dirname(sys.modules["kernel_0"].PLACE) == str(tmp_path / "compiled/tmpdir")  # noqa: PTH120
+    monkeypatch.delitem(sys.modules, "kernel_0")
+    monkeypatch.setattr(tempfile, "tempdir", None)
