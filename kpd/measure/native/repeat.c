@@ -55,17 +55,21 @@ static size_t repeat_one(size_t number, steadiness asked, uint64_t limit_ns) {
     return calls;
 }
 
-/* `ms` are shared by the cases. */
+/* `ms` are shared by the cases. Where a call costs little else than the kernel, the quickest case has as much again: some thousand
+ * calls, as many as a kernel may be wrong in one of. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
     uint64_t limit_ns = (uint64_t)ms * 1000000u / kpd_task.case_count;
-    printf("{\"calls\":{");
-    for (size_t c = 0; c < kpd_task.case_count; c++) {
-        size_t calls = repeat_one(c, asked, limit_ns);
-        if (!calls) break;
-        printf("%s\"%s\":%zu", c ? "," : "", kpd_task.cases[c].name, calls);
+    size_t calls[KPD_MAX_CASES] = {0}, quickest = 0, done = 0;
+    while (done < kpd_task.case_count && (calls[done] = repeat_one(done, asked, limit_ns)) > 0) {
+        if (calls[done] > calls[quickest]) quickest = done;
+        done++;
     }
+    int quick = done == kpd_task.case_count && calls[quickest] > FEWEST;
+    if (quick && !engine_uses_device) calls[quickest] += repeat_one(quickest, asked, (uint64_t)ms * 1000000u);
+    printf("{\"calls\":{");
+    for (size_t c = 0; c < done; c++) printf("%s\"%s\":%zu", c ? "," : "", kpd_task.cases[c].name, calls[c]);
     printf("},");
     print_problem();
     printf("}\n");
