@@ -125,15 +125,16 @@ async def time_pair(
     # they would get the same pages. Both lie in one folder, under names of their own: a path is loaded only once. A
     # seed goes through a pipe: `printf` is built into the shell, so no process shows it among its arguments.
     timed = f'{program} "$mode" a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
-    one = f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" {timed}'
+    one = f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" KPD_TURN="$n" {timed}'
     # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
+    # Which report is whose follows from their order.
     gpu = where is not None and where.lease is not None and where.lease.gpu
     clear = "rm -f a$((n - 1)).so b$((n - 1)).so"
     wait = '[ -z "$before" ] || wait "$before"'
     turn = f"  {one} &\n  {wait} || exit $?\n  before=$!\n  {clear}\n" if gpu else f"  {clear}\n  {one} || exit $?\n"
     guarded = UNCHANGED if where is not None and where.seals else ":"
     script = (
-        "n=0 before=\n"
+        "n=0 before=; rm -f turn\n"
         "while read -r seed order who pad drawn_a drawn_b; do\n"
         "  n=$((n + 1))\n"
         f"  {guarded}\n"

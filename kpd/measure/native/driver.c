@@ -18,7 +18,8 @@
  * where that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the
  * outputs as it does in the truth; nonfinite=kept: where the truth is not finite, outputs may not be, either.
  *
- * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved.
+ * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved; and its number among
+ * processes that follow one another in KPD_TURN, from 1 on: they report in that order.
  * check, time, alone, solo, fresh and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
  * is null or what the kernel did wrong; run and memcheck have none, memcheck a line "seen NAME" for each case. Exit status 0: no problem; 1: a problem; 2: the driver or

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -85,3 +86,26 @@ def test_an_object_that_cannot_be_loaded_is_reported_in_turn(driver: Driver) -> 
         pass
     assert process.returncode == 1
     assert json.loads((driver.folder / "report").read_text())["problem"]["kind"] == "load"
+
+
+def test_processes_report_in_the_order_of_their_numbers_whoever_is_ready_first(driver: Driver) -> None:
+    """Or what one kernel takes alone would count as the other's."""
+    (driver.folder / "turn").unlink(missing_ok=True)
+    command = ["./bench", "rtol=1e-6", "time", driver.kernel(), driver.kernel(), *ARGUMENTS]
+
+    def begin(number: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command, cwd=driver.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            env={**os.environ, "KPD_TURN": number},
+        )  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.write(SEED)
+        process.stdin.close()
+        return process
+
+    with begin("2") as second:
+        with pytest.raises(subprocess.TimeoutExpired):
+            second.wait(0.7)
+        with begin("1") as first:
+            assert first.wait(PATIENCE_S) == 0
+        assert second.wait(PATIENCE_S) == 0
