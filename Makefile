@@ -10,7 +10,7 @@ MEASURES := tests/slow/measure tests/slow/profile
 # Tests start a thousand programs: without compiled modules beside the sources, each would compile kpd anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: start demo quick test lint slow again docs mutants snapshots clean
+.PHONY: start demo quick test lint slow again docs pictures mutants snapshots clean
 
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
@@ -49,6 +49,10 @@ OF      ?= kpd/measure kpd/model
 MINUTES ?= 60
 mutants: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.mutants --minutes $(MINUTES) $(OF)
+
+# The pictures of the documents, from the recording of `kpd demo`.
+pictures: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.pictures
 
 # After a wanted change of a screen; look at the pictures before committing them.
 snapshots: $(VENV)/.installed-dev

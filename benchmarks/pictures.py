@@ -1,8 +1,9 @@
-"""Draw the README's pictures anew: screens of the recording that `kpd demo` plays, as SVG.
+"""Draw the documents' pictures anew: ten screens of the recording that `kpd demo` plays, at three sizes, as SVG.
 
     python benchmarks/pictures.py [OUT] [--recording FILE]
 
-OUT is docs/pictures unless another folder is given. The same recording gives the same pictures.
+OUT is docs/pictures unless another folder is given; `make pictures` calls this. The same recording gives the same
+pictures.
 """
 
 import argparse
@@ -24,7 +25,8 @@ from tui.app import KpdApp
 from tui.model.feed import dialling
 
 ROOT = Path(__file__).parent.parent
-SIZE = (120, 36)
+SIZES = {"": (120, 36), "-80x24": (80, 24), "-200x50": (200, 50)}
+"""The sizes of a terminal by the end of a picture's name; the README shows those of the first."""
 
 
 class Picture(NamedTuple):
@@ -41,8 +43,15 @@ class Picture(NamedTuple):
 
 PICTURES = (
     Picture("overview", (12, "")),
+    Picture("running", (12, "profile")),
+    Picture("run", (12, ""), ("left",)),
     Picture("metrics", (7, ""), ("2",)),
+    Picture("rules", (7, ""), ("3",)),
+    Picture("diff", (7, ""), ("4", "z", "w")),
     Picture("memo", (12, "profile"), ("5",)),
+    Picture("log", (12, ""), ("6",)),
+    Picture("hosts", (12, "profile"), ("7",), "kpd-light"),
+    Picture("help", (12, ""), ("question_mark",), "kpd-light"),
 )
 
 
@@ -54,9 +63,11 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     recording = load(args.recording)
     for picture in PICTURES:
-        svg = asyncio.run(drawn(recording, picture, SIZE))
-        (args.out / f"{picture.name}.svg").write_text(svg)
-        print(args.out / f"{picture.name}.svg", len(svg))
+        for end, size in SIZES.items():
+            svg = asyncio.run(drawn(recording, picture, size))
+            path = args.out / f"{picture.name}{end}.svg"
+            path.write_text(svg)
+            print(path, len(svg))
 
 
 async def drawn(recording: Recording, picture: Picture, size: tuple[int, int]) -> str:

@@ -174,9 +174,10 @@ class StopRun(OnRun):
 
 
 class PruneRun(OnRun):
-    """Remove the files of candidates that were not accepted, of a run that has ended.
+    """Remove the files of candidates that were not accepted.
 
-    The baseline, what was accepted and what is held stay; with `keep_best` only the baseline and the incumbent do.
+    The run must have ended. The baseline, what was accepted and what is held stay;
+    with `keep_best` only the baseline and the incumbent do.
     """
 
     name = "prune"

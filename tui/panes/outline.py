@@ -18,6 +18,8 @@ from tui.model.waits import waits
 
 WHAT, WORD, SCORE, AGENT, AGE = 13, 12, 8, 10, 5
 """Cells of a row's columns: the gain, the word before it, the score, the agent, the age."""
+MOST_AGENT = 22
+"""Cells of the agent where there is room: `script:candidates` is whole."""
 LONGEST_GAIN, THEN = 13, "then"
 """Cells of `1.034× ±0.004`; the word for a score of a contest of its own, which no other one must be compared with."""
 LEAST_REASON = 12
@@ -33,9 +35,9 @@ def header(view: View, width: int) -> list[Content]:
     digits = _digits(run) if run is not None else 2
     columns = [fit("age", AGE, right=True)]
     room = width - 2 - digits - 3 - AGE
-    if room >= WHAT + SCORE + AGENT:
-        columns.insert(0, "  " + fit("agent", AGENT - 2))
-        room -= AGENT
+    if agent := _agent_cells(room):
+        columns.insert(0, "  " + fit("agent", agent - 2))
+        room -= agent
     if room >= WHAT + SCORE:
         then = f"{unit(view.state, run)} {THEN}" if run is not None else THEN
         columns.insert(0, fit(then if cell_len(then) <= SCORE else THEN, SCORE, right=True))
@@ -93,13 +95,25 @@ def _iteration(view: View, run: Run, it: Iteration, width: int) -> Content:
     left = f"{it.number:>{_digits(run)}} {mark.glyph} "
     columns: list[Part] = [(fit(_age(view, it), AGE, right=True), ".muted")]
     room = width - 2 - len(left) - AGE
-    if room >= WHAT + SCORE + AGENT:
-        columns.insert(0, ("  " + fit(clean(it.agent), AGENT - 2), ".muted"))
-        room -= AGENT
+    if agent := _agent_cells(room):
+        columns.insert(0, ("  " + fit(clean(it.agent), agent - 2), ".muted"))
+        room -= agent
     if room >= WHAT + SCORE:
         columns.insert(0, fit(figure(it.score) if it.score is not None else "", SCORE, right=True))
         room -= SCORE
     return line(" ", sign, (left + fit(_what(it, mark, room), room), mark.style), *columns)
+
+
+def _agent_cells(room: int) -> int:
+    """Return the cells of the agents' column: what gain and score leave, up to a long name; 0 where that is too little.
+
+    From so many on that the word fits beside the gain, the word comes first.
+    """
+    spare = room - WHAT - SCORE
+    if spare < AGENT:
+        return 0
+    with_word = room - WORD - 1 - LONGEST_GAIN - SCORE
+    return max(AGENT, min(MOST_AGENT, with_word if with_word >= AGENT else spare))
 
 
 def _digits(run: Run) -> int:

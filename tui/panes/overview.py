@@ -34,7 +34,7 @@ from tui.panes.other_runs import lately, others
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
 from tui.panes.steps import across, down
 
-WIDE, WIDEST = 76, 150
+WIDE, WIDEST = 76, 140
 """From so many cells on the steps stand in a column of their own, and from so many on there are two halves."""
 SIDE, GAP = 30, 4
 MOST_LATELY = 12
@@ -125,14 +125,30 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
         line((f"{kind.glyph} {kind.word:<14}", kind.style), f"{times_seen:>6,}")
         for kind, times_seen in counts.most_common()
     ]
-    limits = [heading("Budget"), *budget(view, run, half if half < WIDE else half - SIDE - GAP)]
-    rest = [*became, BLANK, *limits] if half < WIDE else beside(became, limits, SIDE, GAP)
+    two = half >= 2 * SIDE + GAP
+    limits = [heading("Budget"), *budget(view, run, half - SIDE - GAP if two else half)]
+    rest = beside(became, limits, SIDE, GAP) if two else [*became, BLANK, *limits]
     rest += _after_blank(models(view, run, half)) if run.spend.calls else []
     rest += _after_blank(others(view, run, half))
     if half == width:
         return [*found, *left, BLANK, *rest]
     left += _after_blank(lately(view, run, half, min(MOST_LATELY, max(4, height - len(left) - 6))))
+    rest += _after_blank(_winners(run, width - half - GAP, height - len(found) - len(rest) - 1))
     return [*found, *beside(left, rest, half, GAP)]
+
+
+def _winners(run: Run, width: int, height: int) -> list[Content]:
+    """Draw the accepted candidates with their memos, the newest first, as many as fit into `height` lines."""
+    found: list[Content] = []
+    for it in reversed(run.iterations):
+        if it.outcome != "accepted" and not it.override:
+            continue
+        head = line((f"▲ {run.id}.{it.number}  {marks.gain_of(it)}", ".good"))
+        told = [head, *wrapped(it.memo, width, ".muted", most=3), BLANK]
+        if len(found) + len(told) >= height:
+            break
+        found += told
+    return [heading("What won", ("each against its incumbent", ".muted")), *found[:-1]] if found else []
 
 
 def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -> list[Content]:
