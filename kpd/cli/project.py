@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(
-        dest="what", metavar="add|import|list|check|observe|deploy|history|rollback|status|restore", required=True
+        dest="what", metavar="add|import|list|check|observe|deploy|history|rollback|watch|status|restore", required=True
     )
     add = verbs.add_parser("add", help="add a project to config.toml; asks for what no option says")
     add.add_argument("name", metavar="NAME")
@@ -66,6 +66,11 @@ def arguments(parser: ArgumentParser) -> None:
         "number", metavar="N", nargs="?", type=int, help="its number (default: the last one in place)"
     )
     add_json(rollback)
+    watch = verbs.add_parser("watch", help="say whether a program's time, GPU, driver or files have changed since")
+    watch.add_argument("name", metavar="PROJECT")
+    watch.add_argument("--every", metavar="TIME", help='look again after this time ("1h"), until something has changed')
+    watch.add_argument("--again", action="store_true", help="take what the program is now as what it should be")
+    add_json(watch)
     status = verbs.add_parser("status", help="show what kpd has changed, and until when it holds it")
     status.add_argument("names", metavar="PROJECT", nargs="*", help="projects (default: all)")
     add_json(status)
@@ -102,6 +107,10 @@ def execute(args: Namespace) -> int:
 
                 of = {"history": project_history.history, "rollback": project_history.rollback}
                 return of[args.what](ws, args)
+            case "watch":
+                from kpd.cli import project_watch
+
+                return project_watch.watch(ws, args)
             case "status":
                 return _status(ws, args)
         return _restore(ws, args)

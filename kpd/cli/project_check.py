@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from kpd.cli import checks
@@ -34,6 +35,8 @@ def check(ws: Workspace, args: Namespace) -> int:
     if card["link"] != "up":
         return _end(args, found, INFRA)
     there, mine = at_place(ws, project, preflight)
+    if args.normalise:
+        mine = [one for one in mine if one.name != "binary"]  # the build tells
     _print(args, mine)
     if not args.json:
         out(*(f"  {visible(line)}" for line in changes(project)))
@@ -42,7 +45,7 @@ def check(ws: Workspace, args: Namespace) -> int:
         _, built = at_place(ws, project, lambda place: check_build(place, args.normalise, _show))
         _print(args, built)
         found += built
-    return _end(args, found, FAILED if any(one.state == "bad" for one in found) else 0)
+    return _end(args, found, FAILED if any(one.state == "bad" for one in found) else 0, changes(project))
 
 
 def changes(project: ProjectConfig) -> list[str]:
@@ -70,7 +73,7 @@ def _print(args: Namespace, found: list[Check]) -> None:
         out(*checks.lines(clean([asdict(one) for one in found]), columns(), colours()))
 
 
-def _end(args: Namespace, found: list[Check], code: int) -> int:
+def _end(args: Namespace, found: list[Check], code: int, changed: Sequence[str] = ()) -> int:
     if args.json:
-        out_json({"name": args.name, "ok": code == 0, "checks": [asdict(one) for one in found]})
+        out_json({"name": args.name, "ok": code == 0, "checks": [asdict(one) for one in found], "changes": changed})
     return code

@@ -123,7 +123,7 @@ async def _at_host(
 ) -> "tuple[Compiler | None, Alone | None]":
     """Return what compiles on the project's host, and what runs on its GPU; None without nvcc or GPU there."""
     from kpd.hosts.preflight.cards import devices
-    from kpd.measure.cuda.nvcc import CudaToolchain
+    from kpd.measure.cuda.nvcc import CudaToolchain, choose
     from kpd.onboarding.compiled import ARCH, Compiler
     from kpd.onboarding.standalone import StandaloneTrial, run_alone
     from kpd.workspace.task import Task
@@ -133,8 +133,10 @@ async def _at_host(
     gpus = [one for one in devices(probed, load_config(ws).hosts[place.project.host]) if one.kind == "gpu"]
     if not probed["nvcc"]:
         return None, None
-    own = gpus[0].arch if gpus else ""
-    compiler = Compiler(host, CudaToolchain(probed["nvcc"], probed["cuda"], arch or own or ARCH, ""))
+    if gpus:  # as its bench does, which then finds what was compiled
+        compiler = Compiler(host, choose(host.name, probed, gpus[0]))
+    else:
+        compiler = Compiler(host, CudaToolchain(probed["nvcc"], probed["cuda"], arch or ARCH, ""))
 
     async def alone(task: Task) -> StandaloneTrial:
         return await run_alone(host, gpus[0], task, facts, lambda text: None)

@@ -97,3 +97,25 @@ class ProgramRun:
     rc: int
     said: str
     outputs: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSight:
+    """A program as it was at a time: its files by hash, its GPUs, driver and toolkit, and the seconds of some runs."""
+
+    at: float
+    files: dict[str, str]
+    gpus: tuple[str, ...]
+    driver: str
+    cuda: str
+    seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """Something of a program that is not what it was. `now` of a file is its hash, empty where it is gone."""
+
+    what: Literal["time", "gpus", "driver", "cuda", "file"]
+    before: str
+    now: str
+    path: str = ""

@@ -69,9 +69,13 @@ async def check_build(
             how = {"timeout": f"took longer than {place.project.limit_build}"}.get(result.reason, f"ends {result.rc}")
             checks = [Check("build", "bad", f"{place.project.build}: {how}", "correct it on the host; see its output")]
         else:
-            checks = [Check("build", "ok", f"{place.project.build}: {result.seconds:.1f} s"), *_binaries(change.record)]
-            if normalise and changed(change.record):
+            checks = [Check("build", "ok", f"{place.project.build}: {result.seconds:.1f} s")]
+            differ = changed(change.record)
+            if normalise and differ and not _unmade(change.record):
                 await change.commit()
+                checks.append(Check("binary", "ok", f"{', '.join(differ)} was not what the source builds, and is now"))
+            else:
+                checks += _binaries(change.record)
         checks += _touched(change.record)
     if change.record.state == "blocked":
         checks.append(Check("conflict", "bad", f"NOT RESTORED: {blocked(change.record)}", "kpd project status"))
@@ -87,9 +91,12 @@ def changed(record: ChangeRecord) -> tuple[str, ...]:
     return tuple(entry.path for entry in binaries if entry.wrote and entry.wrote[-1] != entry.sha)
 
 
+def _unmade(record: ChangeRecord) -> list[str]:
+    return [entry.path for entry in record.entries if entry.kind == "binary" and entry.wrote[-1:] == ("",)]
+
+
 def _binaries(record: ChangeRecord) -> list[Check]:
-    missing = [entry.path for entry in record.entries if entry.kind == "binary" and entry.wrote[-1:] == ("",)]
-    if missing:
+    if missing := _unmade(record):
         return [Check("binary", "bad", f"the build does not make {', '.join(missing)}", "correct binary, or build")]
     if differ := changed(record):
         told = f"{', '.join(differ)} is not what the source builds: a measured baseline would be another program's"

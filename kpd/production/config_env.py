@@ -13,7 +13,7 @@ TOLD = {
     "CLAUDE_MODEL": "write it as model in [claude]",
     "MAX_OPTIMIZE_ITERATIONS": "write it as iterations in [run]",
     "NO_PROGRESS_PATIENCE": "write it as patience in [run]",
-    "NO_GAIN_THRESHOLD_PCT": "write it as min_gain_pct in [run]",
+    "NO_GAIN_THRESHOLD_PCT": "taken as min_gain_pct of the project; that of a run is min_gain_pct in [run]",
     "RUNS_KEEP_TRANSCRIPT": "write keep_prompts = true in [claude]",
     "HARNESS_BLOCK_CHECK_RETRIES": "kpd task new --from has its own number of tries",
 }
@@ -25,6 +25,16 @@ TAKEN = (
     *NEEDED, "SSH_HOST", "SSH_USER", "LOCAL_CODEBASE_PATH", "LOCAL_CONTEXT_FILES", "REMOTE_LIBPATH",
     "HARNESS_GPU_ARCH", "HARNESS_NVCC_DEFINES", "HARNESS_NVCC_INCLUDES", "HARNESS_TOP_K", "HARNESS_VARIANCE_THRESHOLD",
 )  # fmt: skip
+
+
+NUMBERS: tuple[tuple[str, str, type[int] | type[float]], ...] = (
+    ("HARNESS_TOP_K", "top", int),
+    ("HARNESS_VARIANCE_THRESHOLD", "split", float),
+    ("NO_GAIN_THRESHOLD_PCT", "min_gain_pct", float),
+)
+"""Settings that are numbers, with the project's keys for them."""
+COMPACTING = "MEMORY_COMPACT_"
+"""Settings of how the memory is shortened, which kpd does by itself."""
 
 
 class BadSetting(ValueError):
@@ -81,7 +91,7 @@ def imported(text: str) -> Imported:
     """Understand the file's settings. Raises BadSetting, which names the setting that kpd cannot take over."""
     given = settings(text)
     for name, setting in given.items():
-        if name not in (*TAKEN, *TOLD, *SECRETS):
+        if name not in (*TAKEN, *TOLD, *SECRETS) and not name.startswith(COMPACTING):
             raise BadSetting(setting.line, f"kpd has nothing for {name}", "remove the line, if kpd can do without it")
     for name in NEEDED:
         if name not in given or not given[name].value:
@@ -103,10 +113,11 @@ def imported(text: str) -> Imported:
     flags = [word for name in ("HARNESS_NVCC_DEFINES", "HARNESS_NVCC_INCLUDES") for word in _value(given, name).split()]
     if flags:
         keys["flags"] = tuple(flags)
-    for name, key, kind in (("HARNESS_TOP_K", "top", int), ("HARNESS_VARIANCE_THRESHOLD", "split", float)):
+    for name, key, kind in NUMBERS:
         if name in given:
             keys[key] = _number(name, given[name], kind)
     told = [f"{name}={given[name].value}: {what}" for name, what in TOLD.items() if name in given]
+    told += [f"{name}: kpd shortens its memory by itself" for name in given if name.startswith(COMPACTING)]
     told += [f"{name}: not copied; export it where the daemon starts" for name in SECRETS if name in given]
     user, host = _value(given, "SSH_USER"), _value(given, "SSH_HOST")
     return Imported(keys, f"{user}@{host}" if user and host else host, tuple(told))

@@ -1,6 +1,6 @@
 """Renders the state of a project's files on its host."""
 
-from kpd.model.projects import ChangeRecord, PlaceStatus
+from kpd.model.projects import ChangeRecord, Drifted, PlaceStatus
 
 
 def status_lines(name: str, status: PlaceStatus) -> list[str]:
@@ -51,3 +51,25 @@ def _held(name: str, status: PlaceStatus) -> list[str]:
     if status.switch:
         return [whose, what]
     return [whose, what, f"nobody there restores it by itself: kpd project restore {name}"]
+
+
+def drift(found: Drifted) -> str:
+    """Say what of a program is not as it was."""
+    match found.what:
+        case "file":
+            how = "is gone" if not found.now else "is new" if not found.before else "was changed"
+            return f"{found.path} {how} since"
+        case "time":
+            return f"its run took {found.before} in the median, and takes {found.now} now"
+    what = {"gpus": "GPUs", "driver": "driver", "cuda": "CUDA toolkit"}[found.what]
+    return f"its {what}: {found.before or 'none'} before, {found.now or 'none'} now"
+
+
+def way_back(name: str, deployment: int | None) -> list[str]:
+    """Say what a person can do about a program that is not what it was; `deployment` is the one in place."""
+    lines = [f"kpd project watch {name} --again takes what it is now as what it should be"]
+    if deployment is not None:
+        lines.insert(
+            0, f"kpd project rollback {name} {deployment} puts back what was there before deployment {deployment}"
+        )
+    return lines

@@ -43,9 +43,12 @@ def test_a_whole_file() -> None:
         "flags": ("-DFEATURE_KOALA_BEAR", "-DX=1", "-I/opt/include"),
         "top": 7,
         "split": 3.5,
+        "min_gain_pct": 2.0,
     }
     assert found.address == "ubuntu@zan1"
-    assert "NO_GAIN_THRESHOLD_PCT=2.0: write it as min_gain_pct in [run]" in found.told
+    assert any(told.startswith("NO_GAIN_THRESHOLD_PCT=2.0: taken as min_gain_pct") for told in found.told)
+    (compacting,) = set(imported(f"{WHOLE}MEMORY_COMPACT_CHARS=9\n").told) - set(found.told)
+    assert compacting == "MEMORY_COMPACT_CHARS: kpd shortens its memory by itself"
     assert len(found.told) == 5 and not any("sk-ant" in told for told in found.told)
 
 

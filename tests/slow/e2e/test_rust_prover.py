@@ -1,0 +1,156 @@
+"""A Rust program with CUDA in it, from its check to a deployed kernel, on a machine that passes for one with a GPU."""
+
+import json
+import os
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from kpd.cli.main import main
+from kpd.workspace.paths import Workspace
+from tests.places import READS, ROOT
+from tests.support.cassette import gpu_machine
+from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.measure.cuda_measured import ROOFLINE_ONLY
+from tests.support.patience import PATIENCE_S
+
+__all__ = ["daemon", "workspace"]
+CARGO = shutil.which("cargo") or ""
+HOME = os.environ.get("HOME", "")
+pytestmark = pytest.mark.skipif(not CARGO, reason="needs cargo")
+
+BODY = "out[(long)x * rows + y] = in[(long)y * cols + x];"
+SLOW = f"for (volatile int turn = 0; turn < 200; turn++) {BODY}"
+JOB = "rows 64\nwidth 64\nproofs 60\nseed 7\nsecure 0\n"
+LAUNCHES = [
+    {"grid": [2, rows // 32], "block": [32, 8], "rows": rows, "cols": 64, "duration_us": rows / 64} for rows in (64, 32)
+]
+HARNESS = """\
+#include "kpd_task.h"
+#include <stdint.h>
+enum { IN, OUT, BUFFERS };
+static const kpd_case cases[] = {
+    {"top1", {64, 64}, KPD_TIME_ONLY, {2, 2}, {32, 8}},
+    {"top2", {32, 64}, KPD_TIME_ONLY, {2, 1}, {32, 8}},
+    {"odd", {33, 5}, KPD_CHECK_ONLY, {1, 2}, {32, 8}},
+};
+static size_t count(const kpd_case *c) { return (size_t)c->dims[0] * (size_t)c->dims[1]; }
+static void buffers(const kpd_case *c, kpd_buffer *b) {
+    b[IN] = {"in", KPD_IN, KPD_U32, count(c)};
+    b[OUT] = {"out", KPD_OUT, KPD_U32, count(c)};
+}
+static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
+    kpd_fill_int(rng, d, data[IN], count(c), 0, 2013265920);
+}
+static void oracle(const kpd_case *c, void *const *data, double *const *want) {
+    const uint32_t *in = (const uint32_t *)data[IN];
+    size_t rows = (size_t)c->dims[0], cols = (size_t)c->dims[1];
+    for (size_t y = 0; y < rows; y++)
+        for (size_t x = 0; x < cols; x++) want[OUT][x * rows + y] = in[y * cols + x];
+}
+static void call(const kpd_case *c, void *const *device, cudaStream_t stream) {
+    transpose_kernel<<<kpd_dim3(c->grid), kpd_dim3(c->block), 0, stream>>>(
+        (const uint32_t *)device[IN], (uint32_t *)device[OUT], (int)c->dims[0], (int)c->dims[1]);
+}
+const kpd_task_t kpd_task = {"transpose_kernel", {"rows", "cols"}, cases, 3, BUFFERS, buffers, fill, oracle, call};
+"""
+WRONG = HARNESS.replace("want[OUT][x * rows + y] = ", "want[OUT][x * rows + y] = 1.0 + ")
+
+
+@pytest.fixture
+def prover(tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example with a slow kernel and a small job, as a project of the workspace."""
+    made = gpu_machine.machine(tmp_path / "real", without="ncu")
+    limits = tmp_path / "bin"
+    limits.mkdir()
+    (limits / "nvcc").write_text(ROOFLINE_ONLY.format(nvcc=tmp_path / "real" / "nvcc"))
+    (limits / "nvcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{limits}{os.pathsep}{made['PATH']}{os.pathsep}{Path(CARGO).parent}")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    leases = tmp_path / "leases"  # of its own: nothing here depends on how long something took
+    leases.mkdir()
+    root = tmp_path / "prover"
+    shutil.copytree(ROOT / "examples" / "rust-prover", root, ignore=shutil.ignore_patterns("target"))
+    (root / "jobs" / "small.job").write_text(JOB)
+    kernel = root / "gpu" / "transpose.cu"
+    kernel.write_text(kernel.read_text().replace(BODY, SLOW))
+    table = (root / "README.md").read_text().partition("```toml\n")[2].partition("```")[0].replace("HERE", str(root))
+    homes = {f"{name}_HOME": os.environ.get(f"{name}_HOME", f"{HOME}/.{name.lower()}") for name in ("CARGO", "RUSTUP")}
+    env = {**homes, "PATH": os.environ["PATH"], "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"}  # builds sooner
+    words = ", ".join(f"{name} = {json.dumps(value)}" for name, value in env.items())
+    with workspace.config.open("a") as config:
+        config.write(f"[hosts.local]\nreads = {json.dumps(READS)}\nleases = {json.dumps(str(leases))}\n")
+        config.write(f"\n{table}env = {{ {words} }}\n")
+    return root
+
+
+def answer(folder: Path, *texts: str) -> threading.Thread:
+    """Answer one prompt after the other in a mailbox."""
+
+    def answering() -> None:
+        prompt, last = folder / "prompt.md", ""
+        end = time.monotonic() + PATIENCE_S
+        for text in texts:
+            while not prompt.exists() or prompt.read_text() == last:
+                if time.monotonic() > end:
+                    return
+                time.sleep(0.05)
+            last = prompt.read_text()
+            (folder / "reply.md").write_text(f"```cuda\n{text}```\n")
+
+    thread = threading.Thread(target=answering)
+    thread.start()
+    return thread
+
+
+def test_from_the_check_to_a_deployed_kernel(
+    prover: Path, daemon: RealDaemon, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def kpd(*args: str) -> tuple[int, str, str]:
+
+        code = main(["-w", str(workspace.root), *args])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    source, binary = prover / "gpu" / "transpose.cu", prover / "target" / "release" / "prover"
+    code, told, said = kpd("project", "check", "prover", "--normalise")
+    assert binary.exists(), told + said
+    code, _, said = kpd("project", "observe", "prover")
+    assert (code, "no process of the program left a record" in said) == (1, True), said  # a stand-in has no driver
+    table = {"kernel": "transpose_kernel", "captured_at": "2026-11-26T20:00:00", "launches": LAUNCHES}
+    (workspace.root / "refs").mkdir(exist_ok=True)
+    (workspace.root / "refs" / "prover.observed.json").write_text(json.dumps(table))
+
+    answering = answer(workspace.root / "onboarding" / "rows", WRONG, HARNESS)
+    code, _, said = kpd("task", "new", "rows", "--project", "prover", "--mailbox", "--top", "2")
+    answering.join()
+    assert code == 0, said
+    assert "the kernel differs from the oracle: odd, normal: out[0] is" in said
+    task = workspace.tasks / "rows"
+    assert "µs in production: PROBLEM, a factor of" in (task / "task.md").read_text() or "It was not timed" in said
+    assert "[cases.top1]\nweight = 0.6667" in (task / "task.toml").read_text()
+
+    daemon.start()
+    assert daemon.command("run", task="rows", agent="operator") == {"run": "r1"}
+    daemon.until_event("folder_known")
+    kernel = task / "transpose_kernel.cu"
+    kernel.write_text(kernel.read_text().replace(SLOW, BODY))
+    better = daemon.until_event("iteration_ended", iteration=1)["body"]
+    assert better["outcome"] == "accepted", better["reason"]
+
+    before = binary.read_bytes()
+    code, told, said = kpd("project", "deploy", "prover", "r1", "--iteration", "1", "--yes")
+    assert code == 0, told + said
+    assert told.startswith("DEPLOYED prover #1: r1, iteration 1\n")
+    assert BODY in source.read_text() and SLOW not in source.read_text()
+    assert source.read_text().startswith("// Columns of a trace")
+    assert binary.read_bytes() != before
+
+    assert kpd("project", "watch", "prover")[0] == 0
+    source.write_text(source.read_text() + "// somebody's\n")
+    code, told, _ = kpd("project", "watch", "prover")
+    assert (code, "! gpu/transpose.cu was changed since" in told) == (1, True)
+    assert "kpd project rollback prover 1 puts back" in told
