@@ -12,8 +12,8 @@ import msgspec
 from kpd.hosts.host import JobSpec
 from kpd.measure import jobs
 from kpd.model.projects import Drifted, ProgramSight
-from kpd.production.observe.step import shell_path
 from kpd.production.place import ProjectPlace
+from kpd.production.program import shell_path
 from kpd.workspace.run_files import read_plain, write_atomic
 
 RUNS = 5
