@@ -1,20 +1,24 @@
 """kpd cost: prints the cost of models in tokens and dollars, of all runs, or of one by iteration, purpose and model."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from typing import Any
 
+import msgspec
+
+from kpd.claude.purse import CallBeside, calls_beside
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
-from kpd.model.spending import dollars
+from kpd.model.spending import NOTHING, Spend, day_of, dollars
 from kpd.text import numbers
 from kpd.workspace.config import load_config
 
 COUNTS = ("CALLS", "INPUT", "CACHE WRITE", "CACHE READ", "OUTPUT", "USD")
 RIGHT = " ".join(name.replace(" ", "_") for name in COUNTS)
-Spend = dict[str, Any]
+Told = dict[str, Any]
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -25,21 +29,36 @@ def arguments(parser: ArgumentParser) -> None:
 def execute(args: Namespace) -> int:
     ws = workspace(args)
     answer = query(ws, "cost", run=args.run)
+    beside = [] if args.run else calls_beside(ws.root)
     if args.json:
-        out_json(answer)
+        out_json({**answer, "beside": [asdict(one) for one in beside]})
         return OK
     if args.run:
         _run(answer["runs"][0])
         return OK
-    if not answer["runs"]:
+    if not answer["runs"] and not beside:
         narrate("nothing yet; kpd run TASK --agent claude spends some")
         return OK
     _table(("RUN", "TASK"), (((run["run"], run["task"]), run["spend"]) for run in answer["runs"]))
     out("")
-    _table(("DAY (UTC)",), (((day,), spend) for day, spend in answer["days"].items()))
+    if beside:
+        by_purpose = _sums(beside, lambda one: (one.of, one.purpose))
+        _table(("BESIDE RUNS", "PURPOSE"), ((of, asdict(spend)) for of, spend in by_purpose.items()))
+        out("")
+    days = {day: msgspec.convert(spend, Spend) for day, spend in answer["days"].items()}
+    for one in beside:
+        days[day_of(one.at)] = one.added_to(days.get(day_of(one.at), NOTHING))
+    _table(("DAY (UTC)",), (((day,), asdict(spend)) for day, spend in sorted(days.items())))
     limits = load_config(ws).claude
     narrate(f"limits: {_limit(limits.max_usd_per_run)} a run, {_limit(limits.max_usd_per_day)} a day")
     return OK
+
+
+def _sums(calls: Iterable[CallBeside], by: Callable[[CallBeside], tuple[str, ...]]) -> dict[tuple[str, ...], Spend]:
+    sums: dict[tuple[str, ...], Spend] = {}
+    for one in calls:
+        sums[by(one)] = one.added_to(sums.get(by(one), NOTHING))
+    return sums
 
 
 def _run(found: dict[str, Any]) -> None:
@@ -51,12 +70,12 @@ def _run(found: dict[str, Any]) -> None:
         narrate(f"{numbers.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
 
 
-def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Spend]]) -> None:
+def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Told]]) -> None:
     cells = [(*of, *counts(spend)) for of, spend in rows]
     out(*table((*names, *COUNTS), cells, columns(), right=RIGHT))
 
 
-def counts(spend: Spend) -> tuple[str, ...]:
+def counts(spend: Told) -> tuple[str, ...]:
     """Format calls, four kinds of tokens, and dollars; `?` stands for calls of models without a price."""
     usage = spend["usage"]
     tokens = (usage["input"], usage["cache_write"], usage["cache_read"], usage["output"])

@@ -55,6 +55,11 @@ def arguments(parser: ArgumentParser) -> None:
     deploy.add_argument("name", metavar="PROJECT")
     deploy.add_argument("run", metavar="RUN", help="the run whose winner is deployed")
     deploy.add_argument("--iteration", metavar="ITER", type=int, help="an accepted iteration (default: the incumbent)")
+    deploy.add_argument(
+        "--fixer",
+        choices=("model", "folder"),
+        help="who mends a file that does not build, run or verify",
+    )
     deploy.add_argument("--yes", action="store_true", help="approve the change of the production file unseen")
     add_json(deploy)
     history = verbs.add_parser("history", help="show what was deployed, with its figures, and what became of it")

@@ -3,19 +3,24 @@
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 
+from kpd.agents.answers import MailboxAnswers
+from kpd.agents.mailbox import PROMPT, REPLY
 from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
 from kpd.cli.log import recorded, run_of
 from kpd.cli.project import at_place, known
+from kpd.cli.purse import model_answers, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import operator
 from kpd.model.deployments import Deployment, Phase
 from kpd.model.events import Accepted
 from kpd.production.deploy.deploy import Deploying, Telling
-from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning
+from kpd.production.deploy.fixing import Fixer
+from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.production.deploy.settle import settle
 from kpd.production.deploy.winner import AcceptedKernel, NoWinner, winner
 from kpd.production.place import ProjectPlace, new_id
@@ -51,7 +56,8 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     async def work(place: ProjectPlace) -> Deployment:
         await settle(place, journal)
         opened = journal.begin(found.run, found.iteration, operator(), new_id())
-        return await Deploying(place, opened, telling(approves)).deploy(found)
+        async with _fixer(ws, args, opened) as fixer:
+            return await Deploying(place, opened, telling(approves), fixer=fixer).deploy(found)
 
     journal = journal_of(ws, args.name)
     try:
@@ -79,6 +85,21 @@ def told(args: Namespace, one: Deployment) -> int:
     if one.state == "gated":
         return NO_GAIN
     return INFRA if one.cause in NOT_THE_CANDIDATES or one.rechecked is False else FAILED
+
+
+@asynccontextmanager
+async def _fixer(ws: Workspace, args: Namespace, opened: OpenDeployment) -> AsyncIterator[Fixer | None]:
+    """Hold who mends files for as long as the block runs; None without one. Raises CliError."""
+    if args.fixer is None:
+        yield None
+    elif args.fixer == "folder":
+        folder = journal_of(ws, args.name).folder / f"{opened.number:04d}.mailbox"
+        narrate(f"where a file has to be mended, {folder / PROMPT} asks, and {folder / REPLY} answers")
+        yield Fixer(MailboxAnswers(folder))
+    else:
+        purse = purse_of(ws, f"deployment {opened.number} of {args.name}")
+        async with model_answers(ws, purse, "fix") as answers:
+            yield Fixer(answers, lambda: purse.spend)
 
 
 def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:

@@ -1,6 +1,5 @@
 """kpd task new NAME --from … | --project …: creates a task from a production kernel."""
 
-import os
 import re
 import tempfile
 from argparse import ArgumentParser, Namespace
@@ -18,10 +17,11 @@ from kpd.workspace.config import LOCAL, load_config
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:
-    from kpd.onboarding.answers import HarnessAnswers
+    from kpd.agents.answers import PromptAnswers
+    from kpd.claude.purse import Purse
     from kpd.onboarding.compiled import Compiler
     from kpd.onboarding.facts import KernelFacts
-    from kpd.onboarding.generate import Alone, ModelSpending, Stage
+    from kpd.onboarding.generate import Alone, Stage
     from kpd.production.place import ProjectPlace
 
 
@@ -165,9 +165,10 @@ async def _make(
 ) -> int:
     from kpd.claude.errors import OverBudget, Unavailable
     from kpd.cli.diagnosis import problems
-    from kpd.onboarding.generate import GivenUp, HarnessMaker, ModelSpending
+    from kpd.cli.purse import purse_of
+    from kpd.onboarding.generate import GivenUp, HarnessMaker
 
-    purse = ModelSpending(load_config(ws).claude.max_usd_per_run)
+    purse = purse_of(ws, f"task {args.name}")
     tries: Mapping[Stage, int] = {"geometry": args.tries, "compile": args.builds}
     try:
         async with _answers(ws, args, purse) as answers:
@@ -188,30 +189,16 @@ async def _make(
 
 
 @asynccontextmanager
-async def _answers(ws: Workspace, args: Namespace, purse: "ModelSpending") -> "AsyncIterator[HarnessAnswers]":
+async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIterator[PromptAnswers]":
     """Hold who writes the harness for as long as the block runs. Raises CliError."""
-    from kpd.claude.question import Hooks
-    from kpd.claude.service import Service
-    from kpd.onboarding.answers import MailboxAnswers, ServiceAnswers
-    from kpd.text.waits import wait
+    from kpd.agents.answers import MailboxAnswers
+    from kpd.cli.purse import model_answers
 
     if args.mailbox:
         yield MailboxAnswers(ws.root / "onboarding" / args.name)
         return
-    config = load_config(ws).claude
-    if not os.environ.get(config.api_key_env, "").strip():
-        message = f"there is no API key: {config.api_key_env} is not set"
-        raise CliError(message, "set it; --mailbox asks in a folder, --facts needs no model", INFRA)
-    hooks = Hooks(lambda text: None, lambda why: narrate(visible(wait(why))) if why else None, purse, at_once)
-    service = Service(config, os.environ)
-    try:
-        yield ServiceAnswers(service, config, hooks)
-    finally:
-        await service.close()
-
-
-async def at_once() -> None:
-    """Return at once: a command cannot be paused."""
+    async with model_answers(ws, purse, "harness") as answers:
+        yield answers
 
 
 def _spent(spend: Spend) -> str:

@@ -45,6 +45,7 @@ The environment is that of the process that answers.
 Two more queries only the daemon can answer: `glance` (commands.py) and `diary` (log_tail.py).
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -123,7 +124,8 @@ def _cost(sources: Sources, run: str | None = None) -> Any:
     runs = [run_ref(state, run)] if run else [one for one in state.runs.values() if one.spend.calls]
     with sources.log(run) as log:
         told = [account(one, log.read(run=one.id, kind=Billed.kind()) if log else ()) for one in runs]
-    return {"days": state.days, "runs": told}
+    today = state.spent_on(time.time()).usd + sum(one.reserved_usd for one in state.runs.values())
+    return {"days": state.days, "runs": told, "today_usd": today}
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,13 +4,15 @@ So the rest of the budget is known also while a call is under way, or when nobod
 """
 
 import time
+from pathlib import Path
 
 from kpd.claude.errors import OverBudget, Unavailable
+from kpd.claude.purse import spent_beside
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
 from kpd.model.exhaustion import Overspent
 from kpd.model.notices import CallUnseen
-from kpd.model.spending import Purpose, Usage
+from kpd.model.spending import Purpose, Usage, day_of
 from kpd.workspace.config import ClaudeConfig
 
 
@@ -36,7 +38,9 @@ class RunLedger:
                 f"the price of {model} is not known, so the limits in dollars cannot be held",
                 f'give it in [claude.prices."{model}"] of config.toml, or set max_usd_per_run and max_usd_per_day to 0',
             )
-        today = state.spent_on(time.time()).usd + sum(other.reserved_usd for other in state.runs.values())
+        now = time.time()
+        today = state.spent_on(now).usd + sum(other.reserved_usd for other in state.runs.values())
+        today += spent_beside(Path(state.workspace), day_of(now)) if of_day and state.workspace else 0.0
         cost = most_usd or 0.0
         if of_run and (spent := run.spend.usd + run.reserved_usd) + cost > of_run:
             raise OverBudget(Overspent("run", of_run, spent, cost))

@@ -1,14 +1,15 @@
 """Defines what became of a run's winner in its production program."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from kpd.model.spending import NOTHING, Spend
 from kpd.model.verdicts import Verdict
 
 Phase = Literal[
-    "gate", "integrate", "begin", "baseline", "put", "build", "verify", "time", "commit", "restore", "recheck"
+    "gate", "integrate", "begin", "baseline", "put", "build", "verify", "fix", "time", "commit", "restore", "recheck"
 ]
-"""The phases of a deployment in their order; the last two are those of one that is taken back."""
+"""The phases of a deployment in their order; `fix` leads back to `put`, the last two are those of one taken back."""
 
 Forbidden = Literal[
     "not_found", "no_kernel", "ambiguous", "not_the_baseline", "other_file", "signature", "exported", "emptied",
@@ -23,6 +24,9 @@ DeployCause = Literal[
 ]  # fmt: skip
 """Why a deployment did not stay; `cut`: the process that made it ended before it said so."""
 
+FixKind = Literal["compile", "verify", "runtime"]
+"""What is mended: the program does not build, gives another result, or fails."""
+
 DeployState = Literal["open", "deployed", "gated", "refused", "rolled_back", "failed"]
 
 
@@ -34,7 +38,8 @@ class Deployment:
     `phase` is the last one that began. `change` is the host's id of the change; `shas` are the hashes of the files
     that it left, by path. `of` is the deployment that a rollback takes back, and `taken_back` the rollback that did.
     `about` is what the cause is about: a name, a file, the last words of a build. `rechecked` says whether the
-    restored program was run again and gave its old result.
+    restored program was run again and gave its old result. `fixes` counts the mended files that were asked
+    for, by kind, and `spend` is what they cost.
     """
 
     number: int
@@ -55,3 +60,5 @@ class Deployment:
     by: str = ""
     ended: float | None = None
     rechecked: bool | None = None
+    fixes: dict[FixKind, int] = field(default_factory=dict)
+    spend: Spend = NOTHING

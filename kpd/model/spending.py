@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-Purpose = Literal["propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness", "toolsmith"]
+Purpose = Literal[
+    "propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness", "toolsmith", "fix"
+]
 
 
 @dataclass(frozen=True, slots=True)

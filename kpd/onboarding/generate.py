@@ -6,12 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from kpd.claude.errors import OverBudget, Unavailable
+from kpd.agents.answers import PromptAnswers
 from kpd.measure.compiling import BuildError
-from kpd.model.exhaustion import Overspent
-from kpd.model.spending import Purpose, Spend, Usage
 from kpd.onboarding import prompt
-from kpd.onboarding.answers import HarnessAnswers
 from kpd.onboarding.compiled import Compiler, said
 from kpd.onboarding.facts import KernelFacts
 from kpd.onboarding.folder import Draft, Truth, drafted, files, statement
@@ -34,29 +31,6 @@ class GivenUp(WorkspaceError):
     """A failure to make a harness; `message` has the last reason. Nothing is left of the attempts."""
 
 
-@dataclass(slots=True)
-class ModelSpending:
-    """The money that one generation has spent and may spend, in US dollars; a limit of 0 is none."""
-
-    limit_usd: float
-    spend: Spend = field(default_factory=Spend)
-
-    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
-        """Give a call its number. Raises OverBudget; Unavailable without a price for a limit."""
-        if self.limit_usd and most_usd is None:
-            raise Unavailable(
-                "the model's price is not known, so max_usd_per_run cannot be held",
-                "give its price in [claude.prices] of config.toml, or set max_usd_per_run to 0",
-            )
-        cost = most_usd or 0.0
-        if self.limit_usd and self.spend.usd + cost > self.limit_usd:
-            raise OverBudget(Overspent("run", self.limit_usd, self.spend.usd, cost))
-        return self.spend.calls + 1
-
-    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
-        self.spend = self.spend.with_call(usage, usd)
-
-
 Alone = Callable[[Task], Awaitable[StandaloneTrial]]
 """Runs the task's own kernel on the device of its program."""
 Stage = Literal["geometry", "compile"]
@@ -71,7 +45,7 @@ class HarnessMaker:
     `tell` is called with each step of the progress. `tries` are the answers of each kind that may be refused.
     """
 
-    answers: HarnessAnswers
+    answers: PromptAnswers
     accept: Accept
     compiler: Compiler | None
     tell: Callable[[str], None]

@@ -1,6 +1,7 @@
 """Renders what became of a winner in its production program."""
 
 from kpd.model.deployments import DeployCause, Deployment, Forbidden, Phase
+from kpd.model.spending import dollars
 from kpd.model.verdicts import Gain
 
 PHASES: dict[Phase, str] = {
@@ -11,6 +12,7 @@ PHASES: dict[Phase, str] = {
     "put": "the new source is written",
     "build": "building it with the new kernel",
     "verify": "comparing the program's results",
+    "fix": "asking for a mended file",
     "time": "timing old and new program, A B B A",
     "commit": "keeping it",
     "restore": "restoring the originals",
@@ -114,6 +116,10 @@ def lines(name: str, one: Deployment) -> list[str]:
         told.append(f"alone: at least {one.alone:+.2f} %")
     if one.verdict is not None:
         told.append(f"program: {gain(one.verdict.gain)} of its wall time, {one.verdict.processes} quads A B B A")
+    if one.fixes:
+        asked = ", ".join(f"{count} for {kind}" for kind, count in one.fixes.items())
+        cost = f", {dollars(one.spend.usd)}{' + ?' if one.spend.unpriced else ''}" if one.spend.calls else ""
+        told.append(f"mended files asked for: {asked}{cost}")
     if one.rechecked is not None:
         told.append("the restored program gives its old result" if one.rechecked else "THE RESTORED PROGRAM FAILS")
     if one.taken_back is not None:

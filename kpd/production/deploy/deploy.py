@@ -5,23 +5,26 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
+from kpd.claude.errors import OverBudget, Unavailable
 from kpd.hosts.errors import HostError
 from kpd.measure.judge import BadSamples
 from kpd.measure.samples import samples_to_json
 from kpd.model.deployments import DeployCause, Deployment, DeployState, Phase
 from kpd.model.projects import ChangeRecord
 from kpd.production.check import changed
+from kpd.production.deploy.fixing import KINDS, Fixer
 from kpd.production.deploy.integrate import Integrated, NotIntegrated, integrate
 from kpd.production.deploy.journal import OpenDeployment
-from kpd.production.deploy.runs import RunFails, ran
-from kpd.production.deploy.trial import ProgramTrial, TakenBack
+from kpd.production.deploy.runs import RunFails, TakenBack, ran
+from kpd.production.deploy.trial import ProgramTrial
 from kpd.production.deploy.winner import AcceptedKernel
 from kpd.production.place import LEASE_S, NOT_BEGUN, NOT_NOTED, OpenChange, ProjectPlace
 from kpd.production.program import PlaceError, PlaceErrorKind
 from kpd.workspace.run_files import digest
 from kpd.workspace.sections import SectionError
 
-TOLD = 600  # characters of a build's last words
+TOLD = 600  # characters of a build's last words in the journal
+SAID = 8000  # of them for who mends it
 OF_PLACE: dict[PlaceErrorKind, DeployCause] = {
     "changed": "conflict",
     "ended": "ended",
@@ -53,12 +56,14 @@ class Deploying:
     """One deployment under way: its place, its journal, and what is told of it."""
 
     def __init__(
-        self, place: ProjectPlace, journal: OpenDeployment, telling: Telling, lease_s: float = LEASE_S
-    ) -> None:
+        self, place: ProjectPlace, journal: OpenDeployment, telling: Telling, lease_s: float = LEASE_S,
+        fixer: Fixer | None = None,
+    ) -> None:  # fmt: skip
         self.place = place
         self.journal = journal
         self.telling = telling
         self.lease_s = lease_s
+        self.fixer = fixer
         self._reference: dict[str, str] | None = None
 
     async def deploy(self, winner: AcceptedKernel) -> Deployment:
@@ -139,21 +144,17 @@ class Deploying:
                 raise TakenBack("stale_binary", differ[0])
             await change.keep_copies()
             old = binaries(change.record)
-        with self._phase("put"):
-            await change.put(integrated.path, integrated.after)
-        with self._phase("build"):
-            await self._built(change, "build")
-            await change.keep_copies()
-            new = binaries(change.record)
-        if new == old:
-            raise TakenBack("same_binary", integrated.path)
-        trial = ProgramTrial(change, old, new)
-        with self._phase("verify"):
-            self._reference = await trial.results()
+        while True:
+            try:
+                trial = await self._put(change, integrated, old)
+                break
+            except TakenBack as err:
+                integrated = await self._mended(integrated, err)
+        new = trial.new
         with self._phase("time"):
             try:
                 verdict, samples = await trial.timed(
-                    self._reference, self.place.project.min_gain_pct, self.telling.quads
+                    self._reference or {}, self.place.project.min_gain_pct, self.telling.quads
                 )
             except BadSamples as err:
                 raise TakenBack("unsteady", str(err)) from err
@@ -167,6 +168,37 @@ class Deploying:
             self.journal.note(shas={**new, integrated.path: digest(integrated.after)})
             await change.commit()
 
+    async def _put(self, change: OpenChange, integrated: Integrated, old: dict[str, str]) -> ProgramTrial:
+        """Write the new source, build and verify it. Raises TakenBack, PlaceError, HostError."""
+        with self._phase("put"):
+            await change.put(integrated.path, integrated.after)
+        with self._phase("build"):
+            await self._built(change, "build")
+            await change.keep_copies()
+            new = binaries(change.record)
+        if new == old:
+            raise TakenBack("same_binary", integrated.path)
+        trial = ProgramTrial(change, old, new)
+        with self._phase("verify"):
+            self._reference = await trial.results()
+        return trial
+
+    async def _mended(self, broken: Integrated, why: TakenBack) -> Integrated:
+        """Have the file mended, and its change approved again. Raises `why` where it is not, TakenBack."""
+        if self.fixer is None or why.cause not in KINDS:
+            raise why
+        with self._phase("fix"):
+            try:
+                mended = await self.fixer.mend(broken, self.place.project.kernel, why)
+            except (Unavailable, OverBudget, OSError) as err:
+                raise TakenBack(why.cause, f"{why.about}\nnot mended: {err}") from err
+            finally:
+                self.journal.note(fixes=self.fixer.tries, spend=self.fixer.spent())
+            self.journal.keep("diff", mended.diff)
+        if not self.telling.approves(mended.diff):
+            raise TakenBack("not_approved")
+        return mended
+
     async def _built(self, change: OpenChange, failed: DeployCause) -> None:
         """Build, and look at what the build has left. Raises TakenBack, PlaceError, HostError."""
         result = await change.build(self.telling.output)
@@ -174,7 +206,7 @@ class Deploying:
         if result.rc in (NOT_BEGUN, NOT_NOTED):
             raise PlaceError("ended", said[-TOLD:])
         if result.rc != 0:
-            raise TakenBack(failed, f"{result.reason or f'it ends with {result.rc}'}: {said[-TOLD:]}")
+            raise TakenBack(failed, f"{result.reason or f'it ends with {result.rc}'}: {said[-SAID:]}")
         missing = [path for path, sha in binaries(change.record).items() if not sha]
         if missing:
             raise TakenBack(failed, f"it does not make {missing[0]}")

@@ -2,12 +2,22 @@
 
 from collections.abc import Mapping
 
+from kpd.model.deployments import DeployCause
 from kpd.model.projects import ProgramRun
 from kpd.production.place import OpenChange
 
 OLD, NEW = "A", "B"
 AS_IT_IS: Mapping[str, Mapping[str, str]] = {OLD: {}}
 """No binaries are put before a run: the program as it lies there."""
+
+
+class TakenBack(Exception):
+    """The error that a change cannot stay: the cause, and what it is about."""
+
+    def __init__(self, cause: DeployCause, about: str = "") -> None:
+        super().__init__(f"{cause}: {about}")
+        self.cause: DeployCause = cause
+        self.about = about
 
 
 class RunFails(Exception):

@@ -8,19 +8,10 @@ from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.deployments import DeployCause
 from kpd.model.projects import ProgramRun
 from kpd.model.verdicts import Verdict
-from kpd.production.deploy.runs import NEW, OLD, RunFails, ran
+from kpd.production.deploy.runs import NEW, OLD, RunFails, TakenBack, ran
 from kpd.production.place import OpenChange
 
 QUAD = OLD + NEW + NEW + OLD
-
-
-class TakenBack(Exception):
-    """The error that a change cannot stay: the cause, and what it is about."""
-
-    def __init__(self, cause: DeployCause, about: str = "") -> None:
-        super().__init__(f"{cause}: {about}")
-        self.cause: DeployCause = cause
-        self.about = about
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from kpd.onboarding.answers import MailboxAnswers
+from kpd.agents.answers import MailboxAnswers
 from tests.support.hosts.local import until
 from tests.support.onboarding.generate import workshop
 from tests.support.onboarding.kernels import FLAT, GOOD, fenced

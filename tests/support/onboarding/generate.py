@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from kpd.agents.answers import ServiceAnswers
+from kpd.claude.purse import Purse
 from kpd.claude.question import Hooks
 from kpd.cli.diagnosis import problems as task_problems
-from kpd.onboarding.answers import ServiceAnswers
 from kpd.onboarding.compiled import compiler
 from kpd.onboarding.facts import KernelFacts, findings
-from kpd.onboarding.generate import HarnessMaker, ModelSpending
+from kpd.onboarding.generate import HarnessMaker
 from kpd.workspace.config import ClaudeConfig
 from tests.places import READS
 from tests.support.agents.asked import at_once
@@ -33,7 +34,7 @@ class Workshop:
     server: Server
     tasks: Path
     facts: KernelFacts
-    purse: ModelSpending
+    purse: Purse
     told: list[str] = field(default_factory=list)
 
     async def make(self, name: str = "rows", tries: int = 3, builds: int = 8) -> Path:
@@ -58,7 +59,7 @@ async def workshop(
     folder: Path, script: Script, given: Sources | None = None, nvcc: str = "", limit_usd: float = 5.0
 ) -> AsyncIterator[Workshop]:
     found = given or sources(folder / "project")
-    purse, told = ModelSpending(limit_usd), list[str]()
+    purse, told = Purse(folder, "a task", replace(ClaudeConfig(), max_usd_per_run=limit_usd), lambda: 0.0), list[str]()
     async with serving(script) as server:
         service = service_at(server.url)
         try:

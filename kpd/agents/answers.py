@@ -1,4 +1,4 @@
-"""Who writes a harness: a model, or whoever answers in a folder."""
+"""Who answers a prompt that stands alone, beside runs: a model, or whoever answers in a folder."""
 
 import asyncio
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from typing import Protocol
 from kpd.agents.mailbox import EVERY_S, PROMPT, REPLY, put_aside, seen
 from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart
 from kpd.claude.service import Service
+from kpd.model.spending import Purpose
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import OutsideFolder, inside
 from kpd.workspace.run_files import read_plain, write_atomic
 
 
-class HarnessAnswers(Protocol):
-    """HarnessAnswers prompts; `name` is for people."""
+class PromptAnswers(Protocol):
+    """Answers prompts; `name` is for people."""
 
     @property
     def name(self) -> str: ...
@@ -25,11 +26,12 @@ class HarnessAnswers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServiceAnswers:
-    """HarnessAnswers of the model service."""
+    """Answers of the model service."""
 
     service: Service
     config: ClaudeConfig
     hooks: Hooks
+    purpose: Purpose = "harness"
 
     @property
     def name(self) -> str:
@@ -37,13 +39,13 @@ class ServiceAnswers:
 
     async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
         config = self.config
-        question = ModelQuestion(system, text, "harness", config.model, config.max_tokens, config.effort)
+        question = ModelQuestion(system, text, self.purpose, config.model, config.max_tokens, config.effort)
         return await self.service.ask(question, self.hooks)
 
 
 @dataclass(frozen=True, slots=True)
 class MailboxAnswers:
-    """HarnessAnswers of a script or a person: prompt.md in a folder is answered with reply.md there."""
+    """Answers of a script or a person: prompt.md in a folder is answered with reply.md there."""
 
     folder: Path
 

@@ -1,0 +1,125 @@
+"""Keeps the account of what models cost beside runs, in a file of rows, written before and after each call.
+
+Whoever asks a model without a run (a harness, a mended deployment) is a process of its own, so the rows are a file that
+all read: the limit of a day holds for runs and for these calls together.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from kpd.claude.errors import OverBudget, Unavailable
+from kpd.model.exhaustion import Overspent
+from kpd.model.spending import NOTHING, Purpose, Spend, Usage, day_of
+from kpd.workspace.config import ClaudeConfig
+
+FILE = "spending.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallBeside:
+    """One call: what it was for (`of`, `purpose`), and what it cost. One that nobody saw end counts at its most."""
+
+    id: str
+    at: float
+    of: str
+    purpose: Purpose
+    model: str
+    most_usd: float | None = None
+    usage: Usage | None = None
+    usd: float | None = None
+
+    def added_to(self, spend: Spend) -> Spend:
+        if self.usage is None:
+            return spend.with_call(Usage(), self.most_usd)
+        return spend.with_call(self.usage, self.usd)
+
+
+def calls_beside(root: Path) -> list[CallBeside]:
+    """Return all calls beside runs that a workspace knows, oldest first; a row that was cut off is left out."""
+    found: dict[str, dict[str, Any]] = {}
+    with contextlib.suppress(FileNotFoundError):
+        for line in (root / FILE).read_bytes().splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                found.setdefault(row["id"], {}).update(row)
+    calls = []
+    for row in found.values():
+        with contextlib.suppress(msgspec.ValidationError):
+            calls.append(msgspec.convert(row, CallBeside))
+    return calls
+
+
+def spent_beside(root: Path, day: str) -> float:
+    """Return the US dollars that calls beside runs have cost, or can cost, on a day (2026-11-21, UTC)."""
+    spend = NOTHING
+    for call in calls_beside(root):
+        spend = call.added_to(spend) if day_of(call.at) == day else spend
+    return spend.usd
+
+
+class Purse:
+    """A `claude.question.Ledger` of one purpose beside runs: `of` names what it is for.
+
+    Its limits are max_usd_per_run, for all calls of this purse, and max_usd_per_day; `of_runs` returns the dollars that
+    runs have spent today or may spend by the calls that are under way. A limit of 0 is none.
+    """
+
+    def __init__(self, root: Path, of: str, config: ClaudeConfig, of_runs: Callable[[], float]) -> None:
+        self.spend = NOTHING
+        self._root = root
+        self._of = of
+        self._config = config
+        self._of_runs = of_runs
+        self._open: list[str] = []
+
+    def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
+        """Note a call before it is made, and return its number.
+
+        Raises OverBudget, Unavailable without a price for a limit, OSError.
+        """
+        most, of_day = self._config.max_usd_per_run, self._config.max_usd_per_day
+        if most_usd is None and (most or of_day):
+            raise Unavailable(
+                "the model's price is not known, so the limits in dollars cannot be held",
+                f'give it in [claude.prices."{model}"] of config.toml, or set max_usd_per_run and max_usd_per_day to 0',
+            )
+        cost = most_usd or 0.0
+        if most and self.spend.usd + cost > most:
+            raise OverBudget(Overspent("run", most, self.spend.usd, cost))
+        with self._held():
+            now = time.time()
+            today = spent_beside(self._root, day_of(now)) + (self._of_runs() if of_day else 0.0)
+            if of_day and today + cost > of_day:
+                raise OverBudget(Overspent("day", of_day, today, cost))
+            id = uuid4().hex
+            self._write({"id": id, "at": now, "of": self._of, "purpose": purpose, "model": model, "most_usd": most_usd})
+        self._open.append(id)
+        return len(self._open)
+
+    def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
+        """Note what a call has cost. Raises OSError."""
+        self.spend = self.spend.with_call(usage, usd)
+        with self._held():
+            self._write({"id": self._open[call - 1], "usage": msgspec.to_builtins(usage), "usd": usd, "cut": cut})
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        with (self._root / FILE).open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _write(self, row: dict[str, Any]) -> None:
+        with (self._root / FILE).open("ab") as file:
+            file.write(b"\n" + json.dumps(row).encode() + b"\n")  # begun anew, also after a row that was cut off
+            file.flush()
+            os.fsync(file.fileno())

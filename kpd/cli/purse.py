@@ -1,0 +1,42 @@
+"""Asks a model for a verb that is no run: within the limits of the workspace, and on its account."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from kpd.agents.answers import ServiceAnswers
+from kpd.claude.purse import Purse
+from kpd.claude.question import Hooks
+from kpd.claude.service import Service
+from kpd.cli.ask import query
+from kpd.cli.exit_codes import INFRA, CliError
+from kpd.cli.terminal_text import narrate
+from kpd.model.spending import Purpose
+from kpd.text.foreign import visible
+from kpd.text.waits import wait
+from kpd.workspace.config import load_config
+from kpd.workspace.paths import Workspace
+
+
+def purse_of(ws: Workspace, of: str) -> Purse:
+    """Return the account of one purpose beside runs, which `of` names. Raises ConfigError."""
+    return Purse(ws.root, of, load_config(ws).claude, lambda: float(query(ws, "cost")["today_usd"]))
+
+
+@asynccontextmanager
+async def model_answers(ws: Workspace, purse: Purse, purpose: Purpose) -> AsyncIterator[ServiceAnswers]:
+    """Hold a client of the model service for as long as the block runs. Raises CliError without a key."""
+    config = load_config(ws).claude
+    if not os.environ.get(config.api_key_env, "").strip():
+        message = f"there is no API key: {config.api_key_env} is not set"
+        raise CliError(message, "set it; a mailbox asks in a folder instead", INFRA)
+    hooks = Hooks(lambda text: None, lambda why: narrate(visible(wait(why))) if why else None, purse, at_once)
+    service = Service(config, os.environ)
+    try:
+        yield ServiceAnswers(service, config, hooks, purpose)
+    finally:
+        await service.close()
+
+
+async def at_once() -> None:
+    """Return at once: a command cannot be paused."""

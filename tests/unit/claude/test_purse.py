@@ -1,0 +1,48 @@
+"""What is spent beside runs: limits, and an account that survives whoever was killed."""
+
+from pathlib import Path
+
+import pytest
+
+from kpd.claude.errors import OverBudget, Unavailable
+from kpd.claude.purse import FILE, Purse, calls_beside, spent_beside
+from kpd.model.spending import Usage, day_of
+from kpd.workspace.config import ClaudeConfig
+
+
+def purse(
+    root: Path, run: float = 1.0, day: float = 10.0, of_runs: float = 0.0, of: str = "deployment 1 of p"
+) -> Purse:
+    return Purse(root, of, ClaudeConfig(max_usd_per_run=run, max_usd_per_day=day), lambda: of_runs)
+
+
+def test_each_call_is_on_the_account_before_it_is_made(tmp_path: Path) -> None:
+    spends = purse(tmp_path)
+    number = spends.begin("fix", "m", 0.5)
+    [call] = calls_beside(tmp_path)
+    assert (call.of, call.purpose, call.usd, call.usage) == ("deployment 1 of p", "fix", None, None)
+    assert spent_beside(tmp_path, day_of(call.at)) == 0.5  # at the most it can cost, if nobody sees its end
+    spends.billed(number, Usage(input=7, output=3), 0.25, cut=False)
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"id": "cut')
+    assert purse(tmp_path, of="task t").begin("harness", "m", 0.125) == 1
+    first, second = calls_beside(tmp_path)
+    assert (first.usd, first.usage, second.of) == (0.25, Usage(input=7, output=3), "task t")
+    assert spent_beside(tmp_path, day_of(call.at)) == 0.375
+    assert spent_beside(tmp_path, "1999-01-01") == 0.0
+    assert spends.spend.usd == 0.25
+
+
+def test_no_call_can_exceed_the_limit_of_its_purpose_or_of_the_day(tmp_path: Path) -> None:
+    spends = purse(tmp_path, run=1.0)
+    spends.billed(spends.begin("fix", "m", 0.5), Usage(output=1), 0.5, cut=False)
+    assert spends.begin("fix", "m", 0.5) == 2
+    with pytest.raises(OverBudget, match="run"):
+        spends.begin("fix", "m", 0.51)
+    other = purse(tmp_path, day=3.0, of_runs=1.5)
+    assert other.begin("fix", "m", 0.5) == 1  # 0.5 + 0.5 + 1.5 of runs + 0.5
+    with pytest.raises(OverBudget, match="day"):
+        other.begin("fix", "m", 0.01)
+    with pytest.raises(Unavailable):
+        spends.begin("fix", "m", None)
+    assert purse(tmp_path, run=0, day=0).begin("fix", "m", None) == 1
