@@ -1,0 +1,77 @@
+"""What Slurm is asked, and how its answers are read."""
+
+import pytest
+
+from kpd.hosts.job import fits
+from kpd.hosts.slurm import queue
+from kpd.hosts.slurm.keys import SlurmKeys
+from kpd.hosts.slurm.queue import Allocation, allocation, how_it_ended, refusal
+
+RUNNING = "12|RUNNING|None|1000|4600|1:00:00|n1|gpu|gres:gpu:h100:1"
+PENDING = "13|PENDING|Priority|2000|5600|2-01:00:00||gpu|N/A"
+
+
+def test_a_job_is_read_as_squeue_prints_it() -> None:
+    assert allocation(RUNNING + "\n") == Allocation(
+        "12", "running", "None", 1000.0, 4600.0, 3600.0, "n1", "gpu", "gres:gpu:h100:1"
+    )
+    assert allocation(PENDING) == Allocation("13", "pending", "Priority", 2000.0, 5600.0, 176_400.0, "", "gpu", "")
+    assert allocation("\n") is None
+
+
+def test_a_time_that_slurm_does_not_know_is_none() -> None:
+    found = allocation("13|PENDING|Resources|N/A|N/A|UNLIMITED||gpu|N/A")
+    assert found is not None and (found.begins, found.ends, found.limit_s) == (None, None, None)
+
+
+def test_of_two_jobs_of_the_name_the_older_one_is_taken() -> None:
+    found = allocation("9|PENDING|Priority|N/A|N/A|1:00||gpu|\n" + RUNNING)
+    assert found is not None and found.job == "9"
+
+
+@pytest.mark.parametrize(
+    "line", ["oops", RUNNING.replace("12|", "1;rm|"), RUNNING.replace("n1", "$(rm)"), RUNNING + "|x"]
+)
+def test_a_strange_line_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="strange"):
+        allocation(line)
+
+
+@pytest.mark.parametrize(
+    ("rc", "words", "kind", "helps"),
+    [
+        (queue.NO_COMMAND, "", "config", "`bin`"),
+        (queue.NO_SUBMISSION, "Invalid partition name specified", "config", "sinfo -s"),
+        (queue.NO_SUBMISSION, "Invalid account or account/partition combination specified", "config", "`account`"),
+        (queue.NO_SUBMISSION, "Invalid qos specification", "config", "`qos`"),
+        (queue.NO_SUBMISSION, "Requested node configuration is not available", "config", "`gres`"),
+        (queue.NO_SUBMISSION, "Invalid generic resource (gres) specification", "config", "`gres`"),
+        (queue.NO_SUBMISSION, "Job violates accounting/QOS policy (job submit limit)", "config", "ask for less"),
+        (queue.NO_SUBMISSION, "Socket timed out on send/recv operation", "unreachable", "keeps trying"),
+        (queue.NO_QUEUE, "slurm_load_jobs error: Connection reset by peer", "unreachable", "keeps trying"),
+        (queue.NO_QUEUE, "fatal: Could not establish a configuration source", "config", "config.toml"),
+        (None, "", "unreachable", "keeps trying"),
+    ],
+)
+def test_what_slurm_refuses_is_told_with_a_remedy(rc: int | None, words: str, kind: str, helps: str) -> None:
+    error = refusal("cluster", rc, words)
+    assert error.kind == kind and helps in error.remedy and error.message.startswith("cluster: ")
+
+
+def test_the_end_of_a_job_is_slurms_word() -> None:
+    assert how_it_ended("JobId=3 JobState=TIMEOUT Reason=TimeLimit ExitCode=0:0") == "TIMEOUT"
+    assert how_it_ended("JobId=3 JobState=FAILED ExitCode=127:0") == "FAILED 127:0"
+    assert how_it_ended("slurm_load_jobs error: Invalid job id specified") == ""
+
+
+def test_a_job_is_only_submitted_where_none_is_listed() -> None:
+    script = queue.asking(SlurmKeys("10", partition="gpu", gres="gpu:1"), "kpd-1-c", "python3", 60.0)
+    before, submits = script.index('if [ -z "$there" ]'), script.index("sbatch --parsable")
+    assert before < submits and "--partition=gpu" in script and "--gres=gpu:1" in script and "--account" not in script
+
+
+@pytest.mark.parametrize(
+    ("limit", "left", "may"), [(60, 60, True), (60, 59.9, False), (900, 500, True), (900, 499.9, False)]
+)
+def test_work_fits_by_its_limit_or_into_the_first_half(limit: float, left: float, may: bool) -> None:
+    assert fits(limit, left, whole_s=1000.0) is may
