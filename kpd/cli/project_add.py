@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -28,16 +29,22 @@ QUESTIONS = {
     "run": "the command that runs the program on a job of production",
     "kernel": "the kernel's name",
 }
+OPTIONAL = {
+    "verify": "the program's own check of its result, a command",
+    "outputs": "else the files that a run writes, the same each time",
+    "context": "files that agents are shown, below the root",
+    "flags": "options with which the kernel is compiled: -I, -D",
+}
+"""What a project may have; a deployment needs one of the first two."""
 CARGO = {"build": "cargo build --release", "build_dir": "target"}
 """What the programs of a `config.env` have in common."""
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Add an option for each key that says what the project is; the others are edited in config.toml."""
-    for key, what in QUESTIONS.items():
+    for key, what in (QUESTIONS | OPTIONAL).items():
         repeated: dict[str, Any] = {"action": "append"} if key in LISTS else {}
         parser.add_argument(f"--{key.replace('_', '-')}", dest=key, metavar=_metavar(key), help=what, **repeated)
-    parser.add_argument("--context", metavar="FILE", action="append", help="a file that agents are shown")
     parser.add_argument("--cwd", metavar="DIR", help="the folder in which the commands run, below the root")
 
 
@@ -65,15 +72,17 @@ def import_env(ws: Workspace, args: Namespace) -> int:
 
 
 def _given(args: Namespace) -> dict[str, Any]:
-    keys = (*QUESTIONS, "context", "cwd")
+    keys = (*QUESTIONS, *OPTIONAL, "cwd")
     given = {key: getattr(args, key) for key in keys if getattr(args, key) is not None}
     return {key: tuple(value) if key in LISTS else value for key, value in given.items()}
 
 
 def _answered(given: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the keys with a person's answers for those that are missing. Raises CliError where nobody answers."""
+    asked = False
     for key, question in QUESTIONS.items():
         if key not in given:
+            asked = True
             flag = f"--{key.replace('_', '-')}"
             if not sys.stdin.isatty():
                 raise CliError(f"project {name} needs {question}", f"say it with {flag}")
@@ -83,7 +92,19 @@ def _answered(given: dict[str, Any], name: str) -> dict[str, Any]:
             except EOFError as err:
                 raise CliError(f"project {name} needs {question}", f"say it with {flag}") from err
             given[key] = tuple(said.split()) if key in LISTS else said
-    return given
+    return given | _more(given) if asked else given
+
+
+def _more(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a person's answers for keys that a project may lack; an empty one is none."""
+    found: dict[str, Any] = {}
+    for key, question in OPTIONAL.items():
+        if key not in given:
+            narrate(f"{question} (Enter: none)")
+            with suppress(EOFError):
+                if said := input(f"{key}: ").strip():
+                    found[key] = tuple(said.split()) if key in LISTS else said
+    return found
 
 
 def _host(ws: Workspace, address: str) -> str:
@@ -125,6 +146,6 @@ def _plain(kernel: str) -> str:
 
 
 def _metavar(key: str) -> str:
-    return {"host": "HOST", "root": "DIR", "build_dir": "DIR", "kernel": "NAME"}.get(
+    return {"host": "HOST", "root": "DIR", "build_dir": "DIR", "kernel": "NAME", "flags": "FLAG"}.get(
         key, "FILE" if key in LISTS else "COMMAND"
     )

@@ -34,6 +34,12 @@ def arguments(parser: ArgumentParser) -> None:
         "--observed", metavar="FILE", type=Path, help="table of its real launches (default: that of the project)"
     )
     group.add_argument(
+        "--timed",
+        metavar="FILE",
+        type=Path,
+        help="durations of the same launches, if --observed has none",
+    )
+    group.add_argument(
         "--facts", action="store_true", help="print what kpd finds without a model, as JSON, and create nothing"
     )
     group.add_argument("--top", metavar="N", type=count, help="configurations to keep (default: the project's, or 5)")
@@ -79,7 +85,7 @@ def execute(ws: Workspace, args: Namespace) -> int:
 
     if args.project:
         return _of_project(ws, args)
-    facts = findings(args.source, args.wrapper, args.observed, args.top or 5)
+    facts = findings(args.source, args.wrapper, args.observed, args.top or 5, timed=args.timed)
     return _printed(facts) if args.facts else asyncio.run(_here(ws, args, facts))
 
 
@@ -106,7 +112,7 @@ def _of_project(ws: Workspace, args: Namespace) -> int:
     async def work(place: "ProjectPlace") -> int:
         with tempfile.TemporaryDirectory(prefix="kpd-sources-") as folder:
             brought = await bring(place, Path(folder))
-            facts = facts_of(brought, project.kernel, observed, args.top or project.top, project.split)
+            facts = facts_of(brought, project.kernel, observed, args.top or project.top, project.split, args.timed)
         if args.facts:
             return _printed(facts)
         here, alone = await _at_host(ws, place, args.arch or project.arch, facts)

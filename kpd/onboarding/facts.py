@@ -8,7 +8,7 @@ from typing import Any
 from kpd.onboarding.build_context import PLAIN, BuildContext
 from kpd.onboarding.geometry import Shapes, check, sites
 from kpd.onboarding.launch_configs import SPREAD, LaunchConfig, Workload, representative, workload
-from kpd.onboarding.observed import LaunchTable, read_table
+from kpd.onboarding.observed import LaunchTable, joined, read_table
 from kpd.onboarding.preprocess import Folders, Prepared, SourceError, beside, preprocess, read_source
 from kpd.onboarding.scalars import Scalar, scalars
 from kpd.source.kernels import Dependency, Kernel, dependencies, kernels
@@ -50,10 +50,14 @@ class KernelFacts:
 
 
 def findings(
-    source: Path, wrapper: Path, observed: Path, top: int, built: BuildContext = PLAIN, spread: float = SPREAD
-) -> KernelFacts:
-    """Collect the facts; `built` says how the project compiles the source. Raises SourceError, ObservedError."""
-    table = read_table(observed)
+    source: Path, wrapper: Path, observed: Path, top: int, built: BuildContext = PLAIN, spread: float = SPREAD,
+    timed: Path | None = None,
+) -> KernelFacts:  # fmt: skip
+    """Collect the facts; `built` says how the project compiles the source. Raises SourceError, ObservedError.
+
+    `timed` is a table with the durations of the same launches, if `observed` has none.
+    """
+    table = read_table(observed) if timed is None else joined(read_table(observed), read_table(timed))
     prepared = preprocess(source, built.folders, built.head)
     kernel_source = _read(prepared.text, source.name, None)
     kernel = _chosen(source, kernels(kernel_source), table.kernel)

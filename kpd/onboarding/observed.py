@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +121,28 @@ def parse_table(raw: bytes) -> LaunchTable:
         raise ObservedError(f"'template' in 'capture' is no list of arguments: {_shown(template)}", "capture it again")
     launches = tuple(_launch(number, row) for number, row in enumerate(rows))
     return LaunchTable(kernel, captured, launches, spelled(template))
+
+
+def joined(table: LaunchTable, timed: LaunchTable) -> LaunchTable:
+    """Give the Nth launch of a table without durations that of the Nth timed one. Raises ObservedError.
+
+    Both have the same launches in the same order: each pair's grid and block agree as far as both tables have them.
+    """
+    if table.timed or not timed.timed:
+        raise ObservedError("one table has to lack durations, and the other one to have them", "give the right files")
+    if len(table.launches) != len(timed.launches):
+        what = f"{len(table.launches)} launches were observed, and {len(timed.launches)} timed"
+        raise ObservedError(what, "capture both of the same job")
+    pairs = []
+    for number, (one, other) in enumerate(zip(table.launches, timed.launches, strict=True)):
+        grids, blocks = min(one.grid_axes, other.grid_axes), min(one.block_axes, other.block_axes)
+        flat = one.flat_block != other.flat_block
+        if one.grid[:grids] != other.grid[:grids] or (not flat and one.block[:blocks] != other.block[:blocks]):
+            seen, then = (f"grid {it.grid} and block {it.block}" for it in (one, other))
+            what = f"launches[{number}] has {seen}, the timed one {then}"
+            raise ObservedError(what, "capture both of the same job")
+        pairs.append(replace(one, duration_us=other.duration_us, counters=other.counters or one.counters))
+    return replace(table, launches=tuple(pairs))
 
 
 def spelled(name: str) -> str:

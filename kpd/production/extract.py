@@ -97,7 +97,9 @@ def _included(text: str, beside: str, folders: Sequence[str]) -> set[str]:
     }
 
 
-def facts_of(brought: BroughtSources, kernel: str, observed: Path, top: int, spread: float) -> KernelFacts:
+def facts_of(
+    brought: BroughtSources, kernel: str, observed: Path, top: int, spread: float, timed: Path | None = None
+) -> KernelFacts:
     """Collect the facts of the project's kernel. Raises SourceError, ObservedError."""
     plain = kernel.rpartition("::")[2]
     launches = re.compile(rf"\b{re.escape(plain)}\s*(<[^;{{}}]*>)?\s*<<<")
@@ -107,7 +109,7 @@ def facts_of(brought: BroughtSources, kernel: str, observed: Path, top: int, spr
     if source is None or wrapper is None:
         what = f"defines {kernel}" if source is None else f"has {plain}<<<…>>> in it"
         raise SourceError(f"no file of the project {what}", "name it in files or context of the project")
-    facts = findings(brought.path(source), brought.path(wrapper), observed, top, brought.built, spread)
+    facts = findings(brought.path(source), brought.path(wrapper), observed, top, brought.built, spread, timed)
     other = {name: text for name, text in brought.texts.items() if name not in (source, wrapper)}
     return replace(facts, context=other)
 

@@ -132,14 +132,17 @@ def replace(path: Path, content: Path, sha: str, entry: Entry, before: str) -> b
 
 
 def copy(source: Path, target: Path, mode: int) -> None:
-    """Copy a file's content to a new file with this mode, down to the disk."""
+    """Copy a file's content to a new file with this mode, down to the disk. An OSError names the file."""
     with contextlib.suppress(FileNotFoundError):
         target.unlink()
     descriptor = os.open(str(target), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with source.open("rb") as file, os.fdopen(descriptor, "wb") as made:
-        shutil.copyfileobj(file, made, CHUNK)
-        made.flush()
-        os.fsync(made.fileno())
+    try:
+        with source.open("rb") as file, os.fdopen(descriptor, "wb") as made:
+            shutil.copyfileobj(file, made, CHUNK)
+            made.flush()
+            os.fsync(made.fileno())
+    except OSError as err:
+        raise OSError(err.errno, err.strerror, err.filename or str(target)) from err
     target.chmod(mode)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.onboarding.launch_configs import representative, workload
-from kpd.onboarding.observed import ObservedError, parse_table, read_table
+from kpd.onboarding.observed import ObservedError, joined, parse_table, read_table
 from kpd.source.values import Dim3
 from tests.support.onboarding.observed import table
 
@@ -178,3 +178,22 @@ def test_work_of_a_thread_by_the_counters() -> None:
     assert (found.threads, found.bytes, found.instructions) == (256, 16.0, 10.0)
     [config] = representative(parse_table(table({"grid": 4, "block": 64, "smsp__thread_inst_executed.sum": 512})))
     assert (workload(config).bytes, workload(config).instructions) == (None, 2.0)
+
+
+def test_the_nth_observed_launch_has_the_duration_of_the_nth_timed_one() -> None:
+    seen = parse_table(table({"grid_x": 4, "block_x": 32, "n": 13}, {"grid_x": 8, "block_x": 32, "n": 127}))
+    rows = [{"grid": [4, 1, 1], "block": [32, 8, 1], "duration_us": 2.0}, {"grid": 8, "block": 256, "duration_us": 9.0}]
+    timed = parse_table(table(*rows))
+    assert [(one.scalars, one.duration_us) for one in joined(seen, timed).launches] == [
+        ({"n": 13}, 2.0),
+        ({"n": 127}, 9.0),
+    ]
+    for wrong, why in (
+        (parse_table(table(*reversed(rows))), "launches\\[0\\] has grid"),
+        (parse_table(table(rows[0])), "2 launches were observed, and 1 timed"),
+        (seen, "to have them"),
+    ):
+        with pytest.raises(ObservedError, match=why):
+            joined(seen, wrong)
+    with pytest.raises(ObservedError, match="to lack durations"):
+        joined(timed, timed)
