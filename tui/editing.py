@@ -17,21 +17,29 @@ from kpd.workspace.environment import REMEDY, editor
 from kpd.workspace.paths import WorkspaceError
 from tui import opening
 from tui.actions.action import no_link
+from tui.actions.confirm import Confirmation
 from tui.actions.table import BY_ID
 from tui.commands import refusal
 from tui.model.selected import files_of, source_of
 from tui.screens.form import ChoiceScreen
 from tui.screens.message import MessageScreen
+from tui.screens.question import QuestionScreen
 
 if TYPE_CHECKING:
     from tui.app import KpdApp
 
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 """The character that the daemon sends in place of bytes that are not text."""
+NEW, REMOVE = "a new file…", "remove"
+"""What can be chosen beside the files of a candidate that may have others."""
+ADD = Confirmation(
+    "A new file of the candidate", ("Its path in the task folder; then the editor opens.",), "edit it", "path",
+    required=True,
+)  # fmt: skip
 
 
 def edit(app: "KpdApp") -> None:
-    """Edit a file of the selected iteration; where there are several, ask which one."""
+    """Edit a file of the selected iteration, add one or remove one; where there are several, ask which one."""
     view = app.view
     run, ref, names = view.at.run, source_of(view), files_of(view)
     removed = tuple(name for name in (view.run.folder if view.run else ()) if name not in names)
@@ -42,12 +50,31 @@ def edit(app: "KpdApp") -> None:
             opening.show(app, waits)
             app.run_worker(_edit_behind(app, waits, run, ref, names, removed, name), group="send")
 
-    several = view.task is not None and bool(view.task.areas)
-    note = f"kpd edit {ref} PATH adds a file, kpd edit {ref} --remove PATH removes one" if several else ""
+    def taken(label: str | None) -> None:
+        if label == NEW:
+            opening.show(app, QuestionScreen(ADD), chosen)
+        elif label in gone:
+            app.run_worker(_remove(app, run, ref, names, removed, gone[label]), group="send")
+        else:
+            chosen(label)
+
+    task = view.task
+    several = task is not None and bool(task.areas)
+    gone = {f"{REMOVE} {name}": name for name in names if several and task is not None and name not in task.editable}
     if len(names) == 1 and not several:
         chosen(names[0])
     else:
-        opening.show(app, ChoiceScreen(f"Edit which file of {ref}?", names, note), chosen)
+        also = (*gone, NEW) if several else ()
+        opening.show(app, ChoiceScreen(f"Edit which file of {ref}?", (*names, *also)), taken)
+
+
+async def _remove(app: "KpdApp", run: str, ref: str, names: Sequence[str], removed: tuple[str, ...], name: str) -> None:
+    """Submit the files of `ref` without `name`."""
+    files = await _files(app, ref, [one for one in names if one != name], "")
+    if files is not None:
+        op = EditKernel(run=run, files=files, removed=(*removed, name))
+        if why := await refusal(app, BY_ID["edit"], op):
+            app.say(why, good=False)
 
 
 async def _edit_behind(
@@ -56,7 +83,8 @@ async def _edit_behind(
     """Ask for the files, and let the operator edit one, unless they leave `waits`, which takes the keys until then."""
     files = await _files(app, ref, names, name)
     if files is not None and waits in app.screen_stack:
-        await _edit(app, run, ref, files, removed, name)
+        back = tuple(one for one in removed if one != name)
+        await _edit(app, run, ref, {name: "", **files}, back, name)
     waits.dismiss()
 
 

@@ -76,7 +76,7 @@ class FormScreen(Dialog[dict[str, Any]]):
 
 
 class ChoiceScreen(Dialog[str]):
-    """A choice between names, with a note below them; its result is the chosen name, or None."""
+    """A choice between names; its result is the chosen name, or None."""
 
     BINDINGS: ClassVar = [
         Binding("up,k", "choose(-1)", "previous", show=False, priority=True),
@@ -84,11 +84,10 @@ class ChoiceScreen(Dialog[str]):
         Binding("enter", "take", "take it", show=False, priority=True),
     ]
 
-    def __init__(self, title: str, names: Sequence[str], note: str = "") -> None:
+    def __init__(self, title: str, names: Sequence[str]) -> None:
         hint = (("⏎ take it", "take"), ("↑↓ choose", ""), ("esc leave it", "cancel"))
         super().__init__(title, hint, reads=True)
         self._names = names
-        self._note = note
         self._chosen = 0
 
     def on_mount(self) -> None:
@@ -106,6 +105,5 @@ class ChoiceScreen(Dialog[str]):
             self.answer(self._names[y])
 
     def _draw(self) -> None:
-        below = [line(), line(" ", (self._note, ".muted"))] if self._note else []
-        self.body.show([*(line(" ", clean(name)) for name in self._names), *below], self._chosen)
+        self.body.show([line(" ", clean(name)) for name in self._names], self._chosen)
         self.body.reveal(self._chosen)

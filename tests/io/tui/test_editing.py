@@ -87,18 +87,35 @@ async def test_the_other_file_of_the_selected_iteration_can_be_chosen(monkeypatc
     assert feed.commands[0][1]["files"] == {**FILES, "build.json": changed}, "with the kernel of that iteration"
 
 
-async def test_where_a_candidate_may_have_more_files_it_says_how_to_add_and_remove_one() -> None:
+def with_area() -> logs.Log:
+    """A run whose candidates may have files in a folder, and have one beside their kernel."""
     log = logs.running()
-    card = replace(log.state.tasks[logs.TASK], editable=("kernel.c",), areas=("src/",))
-    log.emit(e.TaskLoaded(card))
-    app = app_on(CannedFeed(log))
+    log.emit(e.TaskLoaded(replace(log.state.tasks[logs.TASK], editable=("kernel.c",), areas=("src/",))))
+    return log
+
+
+async def test_where_a_candidate_may_have_more_files_one_can_be_added(
+    monkeypatch: pytest.MonkeyPatch, temporary: Path
+) -> None:
+    editor(monkeypatch, "import sys; open(sys.argv[-1], 'w').write('int three;')")
+    feed = CannedFeed(with_area())
+    app = await after(feed, "e", "up", "down", "down", "down", "enter", *"src/a.h", "enter")
+    assert feed.commands == [("edit", {"run": "r1", "files": {**FILES, "src/a.h": "int three;"}})], said(app)
+    assert left(temporary) == []
+
+
+async def test_and_one_that_the_task_has_not_can_be_removed() -> None:
+    feed = CannedFeed(with_area())
+    app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("e")
         await settled(pilot)
         shown = screen(app)
-    assert "Edit which file of r1.4?" in shown
-    assert "kpd edit r1.4 PATH adds a file" in shown and "kpd edit r1.4 --remove PATH removes one" in shown
+        await pilot.press("down", "down", "enter")
+        await settled(pilot)
+    assert "remove build.json" in shown and "remove kernel.c" not in shown and "a new file" in shown
+    assert feed.commands == [("edit", {"run": "r1", "files": {"kernel.c": KERNEL}, "removed": ("build.json",)})]
 
 
 @pytest.mark.parametrize("text", ["", "\N{REPLACEMENT CHARACTER}"])
