@@ -98,7 +98,10 @@ class KpdApp(App[int]):
         keys, refused = keymap(self._config.keys)
         complaint = complaint or self._dress() or refused
         said = StatusMessage(clean(complaint), good=False) if complaint else None
-        view = View(workspace=workspace, elsewhere=elsewhere, read_only=read_only, zone=zone, said=said, keys=keys)
+        view = View(
+            workspace=workspace, elsewhere=elsewhere, read_only=read_only, zone=zone, said=said, keys=keys,
+            filters=self._config.filters,
+        )  # fmt: skip
         self.set_reactive(KpdApp.view, view)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

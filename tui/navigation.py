@@ -74,7 +74,7 @@ def previous_hunk(app: "KpdApp") -> None:
 
 def find(app: "KpdApp") -> None:
     """Open a search if the keyboard is in the log, else the filter of the tree."""
-    screen = FindScreen("filter", app.view.filter, lambda text: app.change(filter=text))
+    screen = FindScreen("filter", app.view.filter, lambda text: app.change(filter=text), app.view.filters)
     if app.view.tab == "log" and app.screen_stack[0].query_one("#right").has_focus_within:
         screen = FindScreen("search", app.view.find, lambda text: app.change(find=text))
     opening.show(app, screen)

@@ -114,12 +114,15 @@ class ClaudeConfig:
 
 @dataclass(frozen=True, slots=True)
 class TuiConfig:
-    """The settings of the terminal UI. `keys` maps an action's id (`kpd attach`, then `?` lists them) to its key."""
+    """The settings of the terminal UI. `keys` maps an action's id (`kpd attach`, then `?` lists them) to its key,
+    `filters` a name to the filter that `@name` stands for.
+    """
 
     theme: str = ""
     refresh_hz: NotNegative = MOST_REFRESH_HZ
     low_bandwidth: bool = False
     keys: dict[str, Text] = field(default_factory=dict)
+    filters: dict[str, Text] = field(default_factory=dict)
 
     def thin(self) -> "TuiConfig":
         """Return these settings changed for a slow line: `low_bandwidth` set, and the screen refreshed less often."""

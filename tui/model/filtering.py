@@ -1,4 +1,4 @@
-"""Filters the iterations of the tree by words, and by `verdict:`, `fault:` and others."""
+"""Filters the iterations of the tree by words, by `verdict:` and others, and by saved filters such as `@wins`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -47,12 +47,11 @@ PREFIXES: Mapping[str, Matches] = {
     "rule": _rule,
     "agent": _agent,
 }
-KNOWN = " ".join(f"{prefix}:" for prefix in PREFIXES)
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter: all `words` and all `terms` (a prefix and its value) must match; `unknown` is an unknown prefix."""
+    """A filter: all `words` and all `terms` (a prefix and its value) must match; `unknown` is no known one."""
 
     words: tuple[str, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
@@ -76,19 +75,38 @@ class Filter:
 
 
 EVERYTHING = Filter()
+NO_SAVED: Mapping[str, str] = {}
 
 
-def parsed(text: str) -> Filter:
-    """Parse the text of a filter. An unknown prefix is left out and named; one without a value yet has no effect."""
+def names(saved: Mapping[str, str] = NO_SAVED) -> str:
+    """Return what filters there are, for people: `@wins verdict: outcome: …`."""
+    return " ".join([*(f"@{name}" for name in saved), *(f"{prefix}:" for prefix in PREFIXES)])
+
+
+def parsed(text: str, saved: Mapping[str, str] = NO_SAVED) -> Filter:
+    """Parse the text of a filter. An unknown prefix is left out and named; one without a value yet has no effect.
+
+    `@wins` stands for the filter of that name in `saved`, which cannot use others.
+    """
     words: list[str] = []
     terms: list[tuple[str, str]] = []
     unknown = ""
-    for word in text.lower().split():
+    for word in _with_saved(text, saved):
+        if word.startswith("@"):
+            unknown = unknown or (word if len(word) > 1 else "")
+            continue
         prefix, colon, value = word.partition(":")
         if not colon:
             words.append(word)
         elif prefix not in PREFIXES:
-            unknown = unknown or prefix
+            unknown = unknown or f"{prefix}:"
         elif value:
             terms.append((prefix, value))
     return Filter(tuple(words), tuple(terms), unknown)
+
+
+def _with_saved(text: str, saved: Mapping[str, str]) -> list[str]:
+    """Return the words of a filter, with the words of each saved one in place of its name."""
+    known = {name.lower(): words for name, words in saved.items()}
+    found = (known.get(word[1:], word) if word.startswith("@") else word for word in text.lower().split())
+    return [one for words in found for one in words.lower().split()]

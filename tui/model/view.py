@@ -35,8 +35,9 @@ class View:
     of the run `followed` until that has ended.
 
     `host` is the name of the chosen host. `elsewhere` is the machine that the workspace is on, if it is not this one.
-    `keys` holds the keys that the operator has set for actions, by the action's id. `mark` is the iteration that the
-    operator has marked, `against` what the diff and the metrics compare with; `split` shows the diff side by side.
+    `keys` holds the keys that the operator has set for actions, by the action's id, `filters` the saved filters by
+    name. `mark` is the iteration that the operator has marked, `against` what the diff and the metrics compare with;
+    `split` shows the diff side by side.
     `find` is the search in the log; `filter` and `order` say which iterations the tree shows, and in which order. Ages
     are counted to the Unix time `now`, or to the last event where that is later. `looks` are the newest statuses of
     hosts, by name, which are polled while the operator watches them. Warnings up to the Unix time `dismissed` are not
@@ -58,6 +59,7 @@ class View:
     output: tuple[OutputLine, ...] = ()
     said: StatusMessage | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, str] = field(default_factory=dict)
     zone: tzinfo | None = None
     mark: TreePosition | None = None
     against: Against = "parent"

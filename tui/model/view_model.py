@@ -89,7 +89,7 @@ class ViewModel:
         same = view.state is before.state and view.at.run == before.at.run
         refiltered = view.filter != before.filter
         if not same or self._refold or refiltered or view.order != before.order:
-            rows = outline(view.state, self._folds, view.at, parsed(view.filter), view.order)
+            rows = outline(view.state, self._folds, view.at, parsed(view.filter, view.filters), view.order)
             view = replace(view, outline=rows)
             self._refold = False
         if view.following or view.at in view.outline.index:

@@ -15,7 +15,7 @@ from tui.format import marks, money
 from tui.format.numbers import count
 from tui.format.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 from tui.model.alarms import alarm
-from tui.model.filtering import KNOWN, parsed
+from tui.model.filtering import names, parsed
 from tui.model.hosts import ordered
 from tui.model.outline import TreePosition
 from tui.model.view import TABS, View
@@ -192,10 +192,11 @@ def _narrowed(view: View, width: int) -> list[Content]:
     """Return the filter, how many iterations it lets through, and the order of the tree."""
     parts: list[Part] = []
     if view.filter:
-        unknown = parsed(view.filter).unknown
+        unknown = parsed(view.filter, view.filters).unknown
         among = f"{view.outline.matching:,} of {count(view.outline.total, 'iteration')}"
         parts += [("/ ", ".accent"), clip(clean(view.filter), width // 2), (f"  {among}", ".muted")]
-        parts.append((f"  no filter is called {clip(clean(unknown), 16)}: {KNOWN}" if unknown else "", ".warn"))
+        if unknown:
+            parts.append((f"  no filter is called {clip(clean(unknown), 16)} {names(view.filters)}", ".warn"))
     if view.order != "newest":
         parts.append(
             (f"  by {view.order}" if parts else f"≡ by {view.order}, {key(view, 'sort')} changes it", ".muted")

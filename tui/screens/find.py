@@ -1,6 +1,6 @@
 """Reads a filter or a search at the foot of the screen; it applies while typing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,7 +10,7 @@ from textual.style import Style
 from textual.widgets import Input, Label
 
 from tui.format.text import clean, clip
-from tui.model.filtering import KNOWN, parsed
+from tui.model.filtering import NO_SAVED, names, parsed
 from tui.screens.dialog import Modal, TextEntry
 
 
@@ -22,16 +22,19 @@ class FindScreen(Modal[None]):
 
     BINDINGS: ClassVar = [("escape", "cancel", "cancel")]
 
-    def __init__(self, what: str, value: str, typed: Callable[[str], None]) -> None:
+    def __init__(
+        self, what: str, value: str, typed: Callable[[str], None], saved: Mapping[str, str] = NO_SAVED
+    ) -> None:
         super().__init__(classes="finding")
         self._what = what
+        self._saved = saved
         self._before = value
         self._typed = typed
         self._left_out = 0
         """Characters of the last paste that found no room, until something else is typed."""
 
     def compose(self) -> ComposeResult:
-        hint = f"words, or {KNOWN}" if self._what == "filter" else "part of a line"
+        hint = f"words, or {names(self._saved)}" if self._what == "filter" else "part of a line"
         with Horizontal(classes="finder"):
             yield Label(f" {self._what} / ", markup=False)
             yield TextEntry(hint, self._before)
@@ -47,8 +50,8 @@ class FindScreen(Modal[None]):
         if self._what != "filter":
             return ""
         found = self.view.outline
-        if unknown := clip(clean(parsed(self.view.filter).unknown), 16):
-            return f"no {unknown}: to filter by"
+        if unknown := clip(clean(parsed(self.view.filter, self.view.filters).unknown), 16):
+            return f"no {unknown} to filter by"
         return f"{found.matching:,} of {found.total:,}" if self.view.filter else ""
 
     def on_text_entry_cut(self, message: TextEntry.Cut) -> None:

@@ -66,10 +66,20 @@ def test_the_filter_lets_through_what_has_all_its_words(text: str, shown: list[i
 
 
 def test_an_unknown_prefix_is_named_and_narrows_nothing() -> None:
-    assert parsed("foo:bar unroll").unknown == "foo"
+    assert parsed("foo:bar unroll").unknown == "foo:"
     assert numbers(some(), "foo:bar unroll") == [4, 1]
     view = replace(view_of(some()), filter="foo:bar", outline=outline(some().state, {}, RUN, parsed("foo:bar")))
     assert "no filter is called foo: verdict: outcome: fault: rule: agent:" in plain(bars.prompt(view, 120))
+
+
+def test_a_saved_filter_stands_for_its_words_and_one_that_is_not_saved_is_named() -> None:
+    saved = {"Wins": "verdict:accepted r1", "loop": "@loop"}
+    assert parsed("@wins unroll", saved) == parsed("verdict:accepted r1 unroll")
+    assert parsed("@win", saved).unknown == "@win"
+    assert parsed("@loop", saved).unknown == "@loop", "a saved filter uses no other one"
+    assert parsed("@", saved) == parsed(""), "its name is still to be typed"
+    view = replace(view_of(some()), filter="@x", filters=saved, outline=outline(some().state, {}, RUN, parsed("@x")))
+    assert "no filter is called @x @Wins @loop verdict:" in plain(bars.prompt(view, 120))
 
 
 def test_what_has_nothing_that_is_looked_for_is_left_out_and_what_has_is_unfolded() -> None:
@@ -155,12 +165,15 @@ def _with_gain(it: Iteration, by: float) -> Iteration:
 
 
 async def test_the_filter_is_typed_shown_with_its_count_and_cleared() -> None:
-    app = app_on(CannedFeed(logs.some()))
+    app = app_on(CannedFeed(logs.some()), filters={"t": "tile"})
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        await pilot.press("down", "slash", *"tile", "enter")
+        await pilot.press("down", "slash", *"@t", "enter")
         await settled(pilot)
         assert app.view.at == TreePosition(logs.TASK, "r1", 3), "the selection is among what is shown"
+        assert "@t  1 of 6 iterations" in app.query_one("#prompt", Lines).lines[0].plain
+        app.change(filter="tile")
+        await settled(pilot)
         assert "tile  1 of 6 iterations  esc clears it" in app.query_one("#prompt", Lines).lines[0].plain
         await pilot.press("slash", *"x")
         await settled(pilot)
