@@ -22,6 +22,7 @@ ASK_S = 25.0  # for Slurm's commands
 SOON_S, LOOK_S = 6.0, 0.5  # how long a job that has just been submitted is looked at again, and how often
 INSIDE_S = 10.0  # for the holder to listen, once its job runs
 CANCEL_S = 8.0
+BROKE = ("FAILED", "COMPLETED", "OUT_OF_MEMORY")  # how a job ends whose holder could not begin
 log = logging.getLogger(__name__)
 
 Attach = Callable[[tuple[str, ...]], Transport]
@@ -189,7 +190,7 @@ class Slurm:
         said = await self._login.run(queue.ending(self._keys, known.job), ASK_S)
         self._ended = queue.how_it_ended(said.stdout.decode(errors="replace"))
         log.info("%s: job %s ended: %s", self.name, known.job, self._ended or "Slurm does not know how")
-        if known.state == "running" and known.job not in self._used:
+        if known.job not in self._used and self._ended.startswith(BROKE):
             message = f"{self.name}: job {known.job} ended before kpd could use it ({self._ended or 'unknown'})"
             await self.give_back()
             raise HostError(

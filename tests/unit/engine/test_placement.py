@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from kpd.engine.placement import GRACE_S, MOST_SHARING, Placement, devices_in_use, place
+from kpd.engine.placement import GRACE_S, MOST_SHARING, Placement, devices_in_use, place, wanted_hosts
 from kpd.model import events as e
 from kpd.model.fold import fold_all
 from kpd.model.hosts import Device, HostCard, Need
@@ -85,6 +85,32 @@ def test_a_run_goes_on_where_it_began_and_nowhere_else() -> None:
     assert "now there is EPYC" in waits(place(another, "cpu", Need(), HOSTS, ()))
     old = begun(host="local", device="EPYC")  # from a log that knew no device ids
     assert place(old, "cpu", Need(), HOSTS, ()) == Placement("local", CPU)
+
+
+def lent(**more: Any) -> dict[str, HostCard]:
+    return {"c": HostCard("c", "slurm", devices=(CPU, H100), driver="580.1", **more)}
+
+
+def test_in_another_allocation_a_run_goes_on_with_a_device_like_its_own() -> None:
+    one = begun(host="c", device=H100.name, device_id="GPU-9", driver="580.1")
+    assert place(one, "gpu", Need(), lent(), ()) == Placement("c", H100)
+    other_model = replace(one, device="NVIDIA A100")
+    assert "began on NVIDIA A100" in waits(place(other_model, "gpu", Need(), lent(), ()))
+    other_driver = replace(one, driver="570.2")
+    assert "with driver 580.1; stop it" in waits(place(other_driver, "gpu", Need(), lent(), ()))
+    owned = {"c": replace(lent()["c"], transport="ssh")}
+    assert "began on" in waits(place(one, "gpu", Need(), owned, ())), "a box is another one"
+
+
+def test_a_host_that_is_lent_is_wanted_by_what_could_run_there() -> None:
+    def wanted(need: Need, **more: Any) -> set[str]:
+        found = place(run(), "gpu", need, lent(link="down", **more), ())
+        assert isinstance(found, ForDevice)
+        return wanted_hosts(found)
+
+    assert wanted(Need("h100"), trouble="released") == {"c"}
+    assert wanted(Need("b200"), trouble="released") == set(), "its last devices do not fit"
+    assert wanted_hosts(ForTurn("c", "r2")) == set()
 
 
 def test_without_hosts() -> None:
