@@ -24,6 +24,22 @@ DeployCause = Literal[
 ]  # fmt: skip
 """Why a deployment did not stay; `cut`: the process that made it ended before it said so."""
 
+NoGainReason = Literal["launches", "cache", "share", "overlap"]
+"""Why a kernel that is faster alone makes its program no faster.
+
+It is launched another number of times; it is not faster there, beside other data; its launches are too small a part of
+the program; or what they save is hidden behind other work.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSum:
+    """The kernel's launches in one run of a program: how many, and the sum of their times on the GPU."""
+
+    count: int
+    us: float
+
+
 FixKind = Literal["compile", "verify", "runtime"]
 """What is mended: the program does not build, gives another result, or fails."""
 
@@ -39,7 +55,8 @@ class Deployment:
     that it left, by path. `of` is the deployment that a rollback takes back, and `taken_back` the rollback that did.
     `about` is what the cause is about: a name, a file, the last words of a build. `rechecked` says whether the
     restored program was run again and gave its old result. `fixes` counts the mended files that were asked
-    for, by kind, and `spend` is what they cost.
+    for, by kind, and `spend` is what they cost. `launches` are those of one run of the old program and of the
+    new one, where they could be observed, and `reason` is what they say where there is no gain.
     """
 
     number: int
@@ -62,3 +79,5 @@ class Deployment:
     rechecked: bool | None = None
     fixes: dict[FixKind, int] = field(default_factory=dict)
     spend: Spend = NOTHING
+    launches: tuple[LaunchSum, LaunchSum] | None = None
+    reason: NoGainReason | None = None

@@ -1,6 +1,6 @@
 """Renders what became of a winner in its production program."""
 
-from kpd.model.deployments import DeployCause, Deployment, Forbidden, Phase
+from kpd.model.deployments import DeployCause, Deployment, Forbidden, NoGainReason, Phase
 from kpd.model.spending import dollars
 from kpd.model.verdicts import Gain
 
@@ -59,6 +59,12 @@ CAUSES: dict[DeployCause, str] = {
     "corrupt": "a copy that the host keeps is not what it was: nothing was written of it",
     "cut": "the process that deployed was ended",
 }
+REASONS: dict[NoGainReason, str] = {
+    "launches": "it launches the kernel another number of times",
+    "cache": "the kernel is not faster there, beside other data in the caches",
+    "share": "the kernel's launches are too small a part of it",
+    "overlap": "what its launches save is hidden behind other work",
+}
 STATES = {
     "open": "OPEN",
     "deployed": "DEPLOYED",
@@ -82,7 +88,8 @@ def why(one: Deployment) -> str:
         return f"{one.about}: {FORBIDDEN[one.forbidden]}"
     if one.cause == "no_gain" and one.verdict is not None:
         said = "faster alone, not in production" if one.verdict.word != "faster" else "faster, but by too little"
-        return f"{said}: the program {gain(one.verdict.gain)}"
+        because = f"; {REASONS[one.reason]}" if one.reason is not None else ""
+        return f"{said}: the program {gain(one.verdict.gain)}{because}"
     if one.cause == "cut" and one.phase is not None:
         said += f" in phase {one.phase}"
     return f"{said}: {one.about.splitlines()[-1]}" if one.about.strip() else said
@@ -116,6 +123,9 @@ def lines(name: str, one: Deployment) -> list[str]:
         told.append(f"alone: at least {one.alone:+.2f} %")
     if one.verdict is not None:
         told.append(f"program: {gain(one.verdict.gain)} of its wall time, {one.verdict.processes} quads A B B A")
+    if one.launches is not None:
+        old, new = one.launches
+        told.append(f"kernel: {old.us:,.1f} us in {old.count} launches, then {new.us:,.1f} us in {new.count}")
     if one.fixes:
         asked = ", ".join(f"{count} for {kind}" for kind, count in one.fixes.items())
         cost = f", {dollars(one.spend.usd)}{' + ?' if one.spend.unpriced else ''}" if one.spend.calls else ""

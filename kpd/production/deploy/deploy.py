@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from statistics import median
 
 from kpd.claude.errors import OverBudget, Unavailable
 from kpd.hosts.errors import HostError
@@ -15,8 +16,9 @@ from kpd.production.check import changed
 from kpd.production.deploy.fixing import KINDS, Fixer
 from kpd.production.deploy.integrate import Integrated, NotIntegrated, integrate
 from kpd.production.deploy.journal import OpenDeployment
+from kpd.production.deploy.launches import launch_sums, no_gain_reason
 from kpd.production.deploy.runs import RunFails, TakenBack, ran
-from kpd.production.deploy.trial import ProgramTrial
+from kpd.production.deploy.trial import PROGRAM, ProgramTrial
 from kpd.production.deploy.winner import AcceptedKernel
 from kpd.production.place import LEASE_S, NOT_BEGUN, NOT_NOTED, OpenChange, ProjectPlace
 from kpd.production.program import PlaceError, PlaceErrorKind
@@ -160,6 +162,11 @@ class Deploying:
                 raise TakenBack("unsteady", str(err)) from err
             self.journal.keep("timing.json", samples_to_json(samples))
             self.journal.note(verdict=verdict)
+            sums = await launch_sums(trial)
+            self.journal.note(launches=sums)
+            if sums is not None and not verdict.accepted:
+                wall_us = median(time for one in samples for time in one.cases[PROGRAM].a_ns) / 1000
+                self.journal.note(reason=no_gain_reason(sums, wall_us, self.place.project.min_gain_pct))
         if not verdict.accepted:
             raise TakenBack("no_gain")
         with self._phase("commit"):

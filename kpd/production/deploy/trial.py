@@ -11,6 +11,7 @@ from kpd.model.verdicts import Verdict
 from kpd.production.deploy.runs import NEW, OLD, RunFails, TakenBack, ran
 from kpd.production.place import OpenChange
 
+PROGRAM = "program"
 QUAD = OLD + NEW + NEW + OLD
 
 
@@ -75,4 +76,4 @@ class ProgramTrial:
 def quad(number: int, runs: Sequence[ProgramRun]) -> ProcessSample:
     """Return four runs A B B A as one observation of the whole program."""
     old, new = (tuple(float(run.ns) for run in runs if run.side == side) for side in (OLD, NEW))
-    return ProcessSample(number, {"program": CaseSample(1, old, new)})
+    return ProcessSample(number, {PROGRAM: CaseSample(1, old, new)})

@@ -1,0 +1,30 @@
+"""Why a kernel that is faster alone makes its program no faster, on either side of each bound."""
+
+import pytest
+
+from kpd.model.deployments import Deployment, LaunchSum
+from kpd.production.deploy.launches import no_gain_reason
+from kpd.text.deployments import REASONS, lines
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wall_us", "reason"),
+    [
+        ((12, 100.0), (11, 50.0), 1000.0, "launches"),
+        ((0, 0.0), (0, 0.0), 1000.0, "launches"),
+        ((12, 100.0), (12, 99.5), 1000.0, "cache"),
+        ((12, 100.0), (12, 99.0), 1000.0, "share"),
+        ((12, 100.0), (12, 91.0), 1000.0, "share"),
+        ((12, 100.0), (12, 90.0), 1000.0, "overlap"),
+    ],
+)
+def test_the_sums_say_where_a_gain_is_lost(
+    old: tuple[int, float], new: tuple[int, float], wall_us: float, reason: str
+) -> None:
+    assert no_gain_reason((LaunchSum(*old), LaunchSum(*new)), wall_us, 1.0) == reason
+    assert reason in REASONS
+
+
+def test_the_sums_are_told_beside_the_wall_time() -> None:
+    one = Deployment(1, "r1", 2, 0.0, "deployed", launches=(LaunchSum(12, 1234.5), LaunchSum(12, 600.0)))
+    assert "kernel: 1,234.5 us in 12 launches, then 600.0 us in 12" in lines("p", one)
