@@ -145,7 +145,7 @@ async def test_a_reply_that_cannot_be_used_is_refused_with_the_reason(reply: str
         with pytest.raises(GivenUp) as refused:
             await shop.make(tries=1)
     assert why in refused.value.message
-    assert everything(tmp_path) - before == {"tasks"}
+    assert everything(tmp_path) - before == {"spending.jsonl", "tasks"}
 
 
 async def test_a_refusal_is_not_asked_again(tmp_path: Path) -> None:

@@ -59,7 +59,10 @@ async def workshop(
     folder: Path, script: Script, given: Sources | None = None, nvcc: str = "", limit_usd: float = 5.0
 ) -> AsyncIterator[Workshop]:
     found = given or sources(folder / "project")
-    purse, told = Purse(folder, "a task", replace(ClaudeConfig(), max_usd_per_run=limit_usd), lambda: 0.0), list[str]()
+    purse, told = (
+        Purse(folder, "a task", replace(ClaudeConfig(), max_usd_per_run=limit_usd, max_usd_per_day=0.0), lambda: 0.0),
+        list[str](),
+    )
     async with serving(script) as server:
         service = service_at(server.url)
         try:
