@@ -74,18 +74,31 @@ def summary(words: str) -> str:
 def named_files(folder: ForeignFolder, words: str, verbs: str) -> list[str]:
     """Return the files that a description names in backquotes after one of the verbs, in its order.
 
-    What it says is not to be changed is left out.
+    An item of a list without a verb belongs to the line above the list (`You may edit:`). What is not to be changed is
+    left out.
     """
     found: list[str] = []
     barred: set[str] = set()
+    heading = ""
     for sentence in re.split(r"(?<=[.:;!])\s|\n", words):
         quoted = [path.removeprefix("./") for path in re.findall(r"`([^`\s]+)`", sentence)]
         here = [path for path in quoted if path in folder.files]
-        if re.search(r"\b(do not|don't|never|must not|without)\b", sentence, re.IGNORECASE):
+        item = re.match(r"\s*[-*] ", sentence)
+        said = next((text for text in (sentence, heading if item else "") if _says(text, verbs)), "")
+        if re.search(_BARRED, said, re.IGNORECASE):
             barred |= set(here)
-        elif re.search(rf"\b({verbs})\b", sentence, re.IGNORECASE):
+        elif said:
             found += here
+        if sentence.strip() and not item:
+            heading = sentence if sentence.rstrip().endswith(":") else ""
     return [path for path in dict.fromkeys(found) if path not in barred]
+
+
+_BARRED = r"\b(do not|don't|never|must not|without)\b"
+
+
+def _says(text: str, verbs: str) -> bool:
+    return re.search(rf"{_BARRED}|\b({verbs})\b", text, re.IGNORECASE) is not None
 
 
 def language_of(folder: ForeignFolder, paths: Iterable[str], programs: Iterable[str] = ()) -> tuple[str, str]:

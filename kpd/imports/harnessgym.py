@@ -38,7 +38,13 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
         found.put("need", "device", device)
     if not answers.editable:
         found.assumed.append(f"editable is what task.md says: {', '.join(editable)}")
-    found.prefers = (*_objectives(words), "score", "best_us", "best_ms", "best_cycles")
+    found.prefers = (
+        *_objectives(words),
+        "best_us",
+        "best_ms",
+        "best_cycles",
+        "score",
+    )  # a bare score tells no direction
     benchmark = next((name for name in programs if "--json" in texts[name]), "")
     if benchmark:
         _measured(found, benchmark, texts)
