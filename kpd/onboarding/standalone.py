@@ -14,7 +14,7 @@ from kpd.model.hosts import Device
 from kpd.onboarding.compiled import said
 from kpd.onboarding.facts import KernelFacts
 from kpd.workspace.run_files import read_files
-from kpd.workspace.task import Task
+from kpd.workspace.task import Task, TaskError
 
 SEEDS = 20
 PROCESSES = 3
@@ -61,7 +61,7 @@ class StandaloneTrial:
 
 
 async def run_alone(host: Host, device: Device, task: Task, facts: KernelFacts, say: Say) -> StandaloneTrial:
-    """Check the task's kernel against its truth with all kinds of inputs, and time it. Raises HostError, TaskError."""
+    """Check the task's kernel against its truth with all kinds of inputs, and time it. Raises HostError."""
     seeded = replace(task, check=replace(task.check, seeds=SEEDS, limit_s=max(600.0, task.check.limit_s)))
     id = f"alone-{uuid4().hex}"
     try:
@@ -80,6 +80,8 @@ async def run_alone(host: Host, device: Device, task: Task, facts: KernelFacts, 
         return StandaloneTrial(f"on the device, the kernel differs from {whose}: {err}")
     except BuildError as err:
         return StandaloneTrial(said(err))
+    except TaskError as err:
+        return StandaloneTrial(err.what)
     if taint:
         return StandaloneTrial("", passed.worst, (), taint)
     times = {one.case: one.device_us or one.candidate_us for one in case_times(timed, bench.work)}

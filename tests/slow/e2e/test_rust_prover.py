@@ -133,6 +133,8 @@ def test_from_the_check_to_a_deployed_kernel(
     assert "µs in production: PROBLEM, a factor of" in (task / "task.md").read_text() or "It was not timed" in said
     assert "[cases.top1]\nweight = 0.6667" in (task / "task.toml").read_text()
 
+    toml = task / "task.toml"
+    toml.write_text(toml.read_text().replace("quads = 20", "quads = 4"))
     daemon.start()
     assert daemon.command("run", task="rows", agent="operator") == {"run": "r1"}
     daemon.until_event("folder_known")
