@@ -3,7 +3,7 @@
     python benchmarks/pictures.py [OUT] [--recording FILE]
 
 OUT is docs/pictures unless another folder is given; `make pictures` calls this. The same recording gives the same
-pictures.
+pictures, but for the name of the temporary folder in the log.
 """
 
 import argparse

@@ -14,6 +14,8 @@ TONES = {"strong": "accent", "good": "good", "warn": "warn", "bad": "bad", "acce
 INK = "currentColor"
 WIDTH = 880
 """Pixels between the axes; the page scales a chart to its own width."""
+FEW = 10
+"""Below so many iterations each has its number on the axis; the renderer would number halves of them."""
 MOST_CASES = 60
 MARKS = {
     "baseline": ("var(--muted)", "circle"),
@@ -50,7 +52,9 @@ def progress(rows: Iterable[ReportedCandidate], base: str = "the baseline") -> S
     if not values:
         return None
     values.insert(0, {"iteration": 0, "ratio": 1, "low": 1, "high": 1, "colour": INK, "won": True, "told": "baseline"})
-    x = _axis("iteration", "iteration", axis={"tickMinStep": 1, "grid": False})
+    last = max(value["iteration"] for value in values)
+    few: Spec = {"values": list(range(last + 1)), "format": "d"} if last < FEW else {"tickMinStep": 1}
+    x = _axis("iteration", "iteration", axis={**few, "grid": False})
     y = _axis("ratio", f"× the speed of {base}", scale={"type": "log"})
     colour: Spec = {"field": "colour", "type": "nominal", "scale": None, "legend": None}
     line: Spec = {"type": "line", "interpolate": "step-after", "color": "var(--good)", "opacity": 0.6}
