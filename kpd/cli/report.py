@@ -139,7 +139,7 @@ def _trials(found: list[Answer]) -> str:
 def _session(it: Answer) -> str:
     """Tell what a coding agent did, and its claim beside what was measured."""
     found = it["session"]
-    told = [found["agent"] or "an agent", f"{found['turns']} turns in {found['seconds']:.0f} s"]
+    told = [found["agent"] or "an agent", f"{numbers.counted(found['turns'], 'turn')} in {found['seconds']:.0f} s"]
     if found["end"]:
         told.append(TURN_ENDS[found["end"]])
     if found["claimed_us"] is not None:
