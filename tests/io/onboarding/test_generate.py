@@ -164,13 +164,15 @@ async def test_the_limit_holds(tmp_path: Path) -> None:
     assert shop.left == []
 
 
-async def test_a_model_without_a_price_needs_no_limit(tmp_path: Path) -> None:
-    async with workshop(tmp_path, [Reply(fenced(GOOD))]) as shop:
+@pytest.mark.parametrize("limit_usd", [5.0, 0.0])
+async def test_a_model_without_a_price_needs_no_limit(tmp_path: Path, limit_usd: float) -> None:
+    async with workshop(tmp_path, [Reply(fenced(GOOD))], limit_usd=limit_usd) as shop:
         shop.server.models.add("own-model")
         shop.asks(model="own-model")
-        with pytest.raises(Unavailable, match="price is not known"):
-            await shop.make()
-        shop.purse.limit_usd = 0
+        if limit_usd:
+            with pytest.raises(Unavailable, match="price is not known"):
+                await shop.make()
+            return
         await shop.make()
         assert (shop.purse.spend.calls, shop.purse.spend.unpriced) == (1, 1)
 
