@@ -25,6 +25,7 @@ from kpd.measure.python.host.spare import Spare
 
 HEADER = struct.Struct("!I")
 LONGEST = 4 << 20  # bytes of an answer
+OFTEN = ("run", "idle", "refresh")  # on a GPU the runner does not sleep meanwhile: to be woken up takes long
 CPU_TIME = 2  # of a process, as the clock of its number: see clock_getcpuclockid(3)
 START_MS = 120_000  # for a worker to import torch on a busy machine
 STDERR = 40  # lines that are kept
@@ -109,7 +110,7 @@ class Worker:
         self._refuse_unasked()
         counted = what["what"] in ("run", "idle")  # their requests fit into the socket: nobody has to read them yet
         begun = time.perf_counter_ns()
-        self.spins = self.gpu and counted  # to be woken up takes long, and sometimes much longer
+        self.spins = self.gpu and what["what"] in OFTEN
         if counted:
             self._send(raw, limit_ms)
         os.kill(self.pid, signal.SIGCONT)
