@@ -73,6 +73,7 @@ class CallSets:
         self.harness, self.worker, self.case, self.kind, self.counts = harness, worker, case, kind, counts
         self.drawn: list[Inputs] = []
         self.private: list[bytearray] = []
+        self.changing: list[list[tuple[int, int, int]]] = []  # offset, bytes and number of elements, by set and array
         self.called: set[str] = set()
         self.known: dict[str, list[Layout]] = {}
 
@@ -84,11 +85,15 @@ class CallSets:
             raise HarnessError(
                 f"harness.py: the inputs of case {self.case} need more than {self.worker.size >> 20} MiB"
             )
+        leaves = changed(inputs, self.harness.fixed)
+        changing = [(leaf.offset, leaf.itemsize, leaf.span // leaf.itemsize) for leaf in leaves]
         if number == len(self.drawn):
             self.drawn.append(inputs)
             self.private.append(bytearray(inputs.content))
+            self.changing.append(changing)
         else:
             self.drawn[number], self.private[number] = inputs, bytearray(inputs.content)
+            self.changing[number] = changing
 
     def write(self) -> None:
         """Write all sets to the memory that the kernels read, as they are here."""
@@ -120,10 +125,9 @@ class CallSets:
         memory, size, random = self.worker.memory, self.drawn[0].size, rng.random
         for number, content in enumerate(self.private):
             at = number * size
-            for leaf in changed(self.drawn[number], self.harness.fixed):
-                width, many = leaf.itemsize, leaf.span // leaf.itemsize
+            for offset, width, many in self.changing[number]:
                 for _ in range(CHANGES):
-                    to, source = leaf.offset + int(random() * many) * width, leaf.offset + int(random() * many) * width
+                    to, source = offset + int(random() * many) * width, offset + int(random() * many) * width
                     content[to : to + width] = memory[at + to : at + to + width] = content[source : source + width]
                     places.append((at + to, width))
         self.refresh(places)
