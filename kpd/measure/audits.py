@@ -26,6 +26,8 @@ ALONE_SHARE = 0.5
 """The share that must be possible alone: in few processes, any of which other work may have disturbed."""
 MOST_KEPT = 0.1
 """The share of the contest's gain that may be there only while inputs hardly change, and …"""
+KEPT_BESIDE = 0.5
+"""The share from which that is refused even where the contest had nothing of it: the kernel keeps, and did not get to."""
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
 CONFIDENCE = 0.999
@@ -94,7 +96,7 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain is not there in an audit; None where both agree with the contest."""
     if not _holds(found.fresh, claimed, FRESH_SHARE * found.cold):
         return GainNotHeld("fresh", claimed.low, found.fresh.pct, found.fresh.high)
-    if found.kept is not None and _keeps(found, found.kept.low, claimed):
+    if found.kept is not None and (_keeps(found, found.kept.low, claimed) or _kept_beside(found.kept.low, claimed)):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     if not _holds(found.alone, claimed, ALONE_SHARE):
         return GainNotHeld("alone", claimed.low, found.alone.pct, found.alone.high)
@@ -132,6 +134,10 @@ def _keeps(found: AuditSummary, kept_pct: float, claimed: Gain) -> bool:
     """Return whether much of the gain is there only while inputs hardly change, and so is missing on fresh ones."""
     is_missing = _ratio(found.fresh.pct) < _ratio(claimed.low)
     return is_missing and _ratio(kept_pct) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT)
+
+
+def _kept_beside(kept_pct: float, claimed: Gain) -> bool:
+    return _ratio(kept_pct) > max(KEPT_BESIDE * _ratio(claimed.low), LEAST_KEPT)
 
 
 def _holds(found: AuditedGain, claimed: Gain, share: float) -> bool:

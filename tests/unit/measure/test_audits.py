@@ -134,6 +134,19 @@ def test_nothing_is_kept_where_all_of_the_gain_is_there_on_fresh_inputs(fresh: f
 
 
 @pytest.mark.parametrize(
+    ("claimed", "low", "held"),
+    [(75.0, 49.9, True), (75.0, 50.1, False), (5.0, 2.955, True), (5.0, 2.956, False)],
+)
+def test_a_kernel_that_keeps_much_is_refused_though_the_contest_had_nothing_of_it(
+    claimed: float, low: float, held: bool
+) -> None:
+    kept = AuditedGain(low + 2, low, low + 4)
+    whole = AuditedGain(claimed, claimed - 1, claimed + 1)
+    found = AuditSummary(whole, whole, 160, 8, 1.5, kept=kept)
+    assert (refuse_gain(found, Gain(claimed, claimed, claimed)) is None) == held
+
+
+@pytest.mark.parametrize(
     ("low", "pct", "again"), [(20.56, 20.56, False), (20.56, 20.57, True), (20.57, 20.57, False), (-90.0, 60.0, True)]
 )
 def test_more_calls_are_asked_for_where_it_seems_so_but_is_not_beyond_doubt(
