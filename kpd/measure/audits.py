@@ -27,7 +27,7 @@ ALONE_SHARE = 0.5
 MOST_KEPT = 0.1
 """The share of the contest's gain that may be there only while inputs hardly change, and …"""
 KEPT_BESIDE = 0.5
-"""The share from which that is refused even where the contest had nothing of it: the kernel keeps, and did not get to."""
+"""The share from which that is refused even where the contest had nothing of it."""
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
 CONFIDENCE = 0.999

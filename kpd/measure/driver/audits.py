@@ -16,7 +16,7 @@ from kpd.measure.samples import ProcessSample
 from kpd.measure.seeds import Draws
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
-FRESH_MS = (800, 1600)
+FRESH_MS = (800, 1000)
 """Milliseconds of calls on fresh inputs, all cases together: on a CPU, on a GPU."""
 ALONE = 6
 """Processes that time one kernel only, half of them either."""
