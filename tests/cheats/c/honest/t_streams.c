@@ -1,4 +1,4 @@
-//: transpose_cpu -O2 -msse2
+//: transpose_cpu -O2
 //: stores past the caches where the address allows it, and fences at the end
 #include "kernel.h"
 #include <emmintrin.h>
