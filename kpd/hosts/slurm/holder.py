@@ -3,7 +3,8 @@
 It is sent as source, and needs Python 3.6. `hold` listens on a unix socket in a folder of the node; `enter` gives its
 own stdin, stdout and stderr, and a command, to that socket, and ends with the command. So what the command leaves
 behind lives in the batch step: as long as the allocation, and not only as long as the connection. The holder ends
-everything when its step ends, in whatever way, and when nobody has been inside for `patience` seconds.
+everything when its step ends, in whatever way, and when nobody has been inside for `patience` seconds. It starts
+nothing for what runs inside: a candidate that reaches the socket would get a command out of its sandbox.
 """
 
 import contextlib
@@ -83,9 +84,9 @@ def admit(listening: socket.socket, job: str) -> int:
     """Start the command of one who connects, and return its pid; 0 for one who may not."""
     near, _ = listening.accept()
     with near:
-        uid = struct.unpack("3i", near.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
+        pid, uid, _ = struct.unpack("3i", near.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         near.settimeout(5.0)
-        if uid != os.getuid():
+        if uid != os.getuid() or is_inside(pid):
             return 0
         try:
             said, extra, _, _ = near.recvmsg(LONGEST, socket.CMSG_LEN(4 * len(STDIO)))
@@ -104,6 +105,18 @@ def admit(listening: socket.socket, job: str) -> int:
         for descriptor in descriptors:
             os.close(descriptor)
         return pid
+
+
+def is_inside(pid: int) -> bool:
+    """Return whether a process descends from this one, which adopts orphans, or is gone already."""
+    while pid > 1:
+        if pid == os.getpid():
+            return True
+        try:
+            pid = int((Path("/proc") / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[1])
+        except OSError:
+            return True
+    return False
 
 
 def become(command: "list[str]", descriptors: "tuple[int, ...]", near: socket.socket, job: str) -> None:

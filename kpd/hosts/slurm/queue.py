@@ -142,6 +142,15 @@ def step(keys: SlurmKeys, found: Allocation) -> tuple[str, ...]:
     )
 
 
+def waiting(folder: str, tries: int) -> str:
+    """Return a script that waits until the holder listens in `folder`; one of somebody else, or a link, is none.
+
+    What is run from there is read from there; in a folder like /tmp nobody else can take ours away.
+    """
+    ours = f"test -O {folder} && ! test -L {folder} && test -S {folder}/socket"
+    return f"for n in $(seq {tries}); do {ours} && exit 0; sleep 0.2; done; exit 1"
+
+
 def allocation(said: str) -> Allocation | None:
     """Read what squeue printed: the oldest of the jobs, None without one. Raises ValueError for strange lines."""
     found = [_job(line) for line in said.splitlines() if line.strip()]

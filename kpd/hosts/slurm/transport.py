@@ -198,10 +198,8 @@ class Slurm:
             )
 
     async def _inside(self, found: Allocation, words: tuple[str, ...]) -> None:
-        """Wait until the holder listens. Raises HostError."""
-        socket = f"{PREFIX}{found.job}/socket"
-        tries = int(INSIDE_S / 0.2)
-        waits = f"for n in $(seq {tries}); do test -S {socket} && exit 0; sleep 0.2; done; exit 1"
+        """Wait until the holder listens, in a folder that nobody else has made there. Raises HostError."""
+        waits = queue.waiting(f"{PREFIX}{found.job}", int(INSIDE_S / 0.2))
         said = await self._login.run(queue.shell(*words, "sh", "-c", waits), ASK_S)
         if said.rc != 0:
             why = said.stderr.decode(errors="replace").strip()[: queue.SHOWN] or "nobody listens there"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -46,3 +47,22 @@ async def test_a_confined_command_has_terminals_and_sees_nobody_elses(
         os.close(shell)
         os.close(users)
     assert json.loads(said) == [["/dev/pts/0", "heard"], ["0", "ptmx"], 0]
+
+
+REFUSED = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+assert libc.unshare(0x20000) == 0 and libc.mount(None, b"/", None, 0x84000, None) == 0
+assert libc.mount(b"/proc", b"/proc", None, 0x1000, None) == 0
+assert libc.mount(None, b"/proc", None, 0x1021, None) == 0  # now nothing can be written in it
+from kpd.hosts.own_terminals import own_terminals
+before = os.readlink("/proc/self/ns/user")
+print(own_terminals(), os.getuid(), os.readlink("/proc/self/ns/user") == before)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make such a system")
+def test_a_system_that_gives_users_and_no_names_for_them_changes_nothing() -> None:
+    """Ubuntu's rule for namespaces without privilege is such: a program would go on as nobody."""
+    said = subprocess.run((sys.executable, "-c", REFUSED), capture_output=True, text=True, timeout=20, check=False)
+    assert said.stdout.split() == ["()", "0", "True"], said.stderr
