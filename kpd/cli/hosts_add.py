@@ -16,6 +16,7 @@ from kpd.text.foreign import visible
 from kpd.workspace.address import Address
 from kpd.workspace.config import ANY, HOST_NAME, LOCAL, HostConfig, load_config
 from kpd.workspace.paths import Workspace
+from kpd.workspace.transports import is_on_demand
 
 LONGEST_NAME = 32
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -28,6 +29,9 @@ def add(ws: Workspace, args: Namespace) -> int:
     WorkspaceError, too, where the check of the added host fails.
     """
     config = load_config(ws)
+    if is_on_demand(args.transport):
+        remedy = f"write its table into {ws.config.name}, as config.toml.example has it; then kpd doctor"
+        raise CliError(f"hosts of {args.transport} have more keys than an address", remedy)
     host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)
     try:
         Address.parse(host.address)

@@ -98,7 +98,7 @@ async def _fixer(ws: Workspace, args: Namespace, opened: OpenDeployment) -> Asyn
         yield Fixer(MailboxAnswers(folder))
     else:
         purse = purse_of(ws, f"deployment {opened.number} of {args.name}")
-        async with model_answers(ws, purse, "fix") as answers:
+        async with model_answers(ws, purse, "fix", "--fixer folder asks in a folder") as answers:
             yield Fixer(answers, lambda: purse.spend)
 
 

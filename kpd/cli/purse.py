@@ -24,12 +24,15 @@ def purse_of(ws: Workspace, of: str) -> Purse:
 
 
 @asynccontextmanager
-async def model_answers(ws: Workspace, purse: Purse, purpose: Purpose) -> AsyncIterator[ServiceAnswers]:
-    """Hold a client of the model service for as long as the block runs. Raises CliError without a key."""
+async def model_answers(ws: Workspace, purse: Purse, purpose: Purpose, instead: str) -> AsyncIterator[ServiceAnswers]:
+    """Hold a client of the model service for as long as the block runs.
+
+    Raises CliError without a key; `instead` says what needs none.
+    """
     config = load_config(ws).claude
     if not os.environ.get(config.api_key_env, "").strip():
         message = f"there is no API key: {config.api_key_env} is not set"
-        raise CliError(message, "set it; a mailbox asks in a folder instead", INFRA)
+        raise CliError(message, f"set it; {instead}", INFRA)
     hooks = Hooks(lambda text: None, lambda why: narrate(visible(wait(why))) if why else None, purse, at_once)
     service = Service(config, os.environ)
     try:

@@ -203,7 +203,8 @@ async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIter
     if args.mailbox:
         yield MailboxAnswers(ws.root / "onboarding" / args.name)
         return
-    async with model_answers(ws, purse, "harness") as answers:
+    instead = "--mailbox asks in a folder, --facts needs no model"
+    async with model_answers(ws, purse, "harness", instead) as answers:
         yield answers
 
 

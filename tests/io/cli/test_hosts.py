@@ -104,6 +104,7 @@ def test_a_linked_config_stays_a_link(ws: Workspace) -> None:
         (MINE, ["--", "-oProxyCommand=x"], "'-oProxyCommand=x' is not an address; write [user@]host[:port]"),
         (MINE, ["me@box; rm -rf /"], "is not an address"),
         (MINE, ['x"\n[run]'], "is not an address"),
+        (MINE, ["me@box", "--transport", "slurm"], "hosts of slurm have more keys than an address; write its table"),
         (MINE, ["a:b:c]"], "is not an address"),
         (MINE, ["box:99999"], "is not an address"),
         (MINE, ["me@old"], "me@old is there already, as old; kpd doctor old"),

@@ -112,7 +112,7 @@ def test_a_plug_in_is_known_by_its_name(plugged: Plugged, tmp_path: Path) -> Non
     plugged.add("kpd-over", "kpd.transports", "over = over_transport:KIND")
     assert "script, sweep, mine; claude,sweep take turns" in help_of("run")
     assert "script, sweep, mine; several take turns" in help_of("agent")
-    assert "--transport {controlmaster,ssh,over}" in help_of("hosts", "add")
+    assert "--transport {controlmaster,slurm,ssh,over}" in help_of("hosts", "add")
     assert "mine_agent" not in sys.modules, "nobody has used it"
     assert refusal("mine,sweep", Workspace(tmp_path), Config()) == ("", "")
     assert traits("mine,sweep,gone", Config()) == {"mine": AgentTraits(), "sweep": AgentTraits(explores=True)}
