@@ -9,10 +9,13 @@ from kpd.workspace.transports import BadKey
 
 TIME = re.compile(r"[0-9]{1,6}|(?:[0-9]{1,4}-)?[0-9]{1,3}(?::[0-9]{1,2}){0,2}")
 WORD = re.compile(r"[\w./:,=+@%*()\[\]&|-]*", re.ASCII)
-OWN = frozenset(
-    {"--job-name", "-J", "--time", "-t", "--output", "-o", "--partition", "-p", "--array", "-a", "--requeue"}
-)
-"""Options of sbatch that kpd sets itself, or that would make another kind of job."""
+OWN = (
+    "--job-name", "--time", "--time-min", "--output", "--partition", "--array", "--requeue", "--nodes", "--ntasks",
+    "--clusters", "--wrap", "--test-only", "--wait", "--hold", "--parsable",
+)  # fmt: skip
+"""Options of sbatch that kpd sets itself, or that would make another kind of job, or one that kpd does not find."""
+SHORTER = {name[:size] for name in OWN for size in range(4, len(name) + 1)} - {"--nodelist", "--no"}
+"""An option may be shortened to where it is the only one that begins so; these are those kept from users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,9 @@ class SlurmKeys:
             raise BadKey("bin", f"is no absolute path: {self.bin!r}", "name the folder of sbatch and squeue")
         for word in self.extra:
             name = word.partition("=")[0]
-            if not word.startswith("-") or not WORD.fullmatch(word):
-                raise BadKey("extra", f"has {word!r}", 'write one option a word: "--mem=32G", "--exclude=n7"')
-            if name in OWN:
+            if not word.startswith("--") or not WORD.fullmatch(word):
+                raise BadKey("extra", f"has {word!r}", 'write one long option a word: "--mem=32G", "--exclude=n7"')
+            if any(own.startswith(name) for own in OWN):  # options may be shortened
                 raise BadKey(
                     "extra", f"sets {name}, which kpd sets itself", "use the key of that name, if there is one"
                 )

@@ -3,7 +3,7 @@
 import re
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Literal
 
 from kpd.hosts.errors import HostError
@@ -12,8 +12,10 @@ from kpd.hosts.slurm.keys import SlurmKeys
 STATES = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
 FIELDS = "%i|%T|%r|%S|%e|%l|%N|%P|%b"
 NO_COMMAND, NO_QUEUE, NO_SUBMISSION = 96, 95, 94
+LOCK_S = 5  # to wait for a script that submits a job
 SHOWN = 400  # characters of Slurm's words
 JOB = re.compile(r"[0-9]{1,12}")
+SUBMITTED = re.compile(r"\A([0-9]{1,12})(;\S*)?\n")
 NODE = re.compile(r"[A-Za-z0-9_.-]{1,255}")
 
 REFUSALS = (
@@ -63,25 +65,31 @@ class Allocation:
     gres: str = ""
 
 
-def asking(keys: SlurmKeys, name: str, python: str, patience_s: float) -> str:
+def asking(keys: SlurmKeys, name: str, python: str, patience_s: float, folder: PurePath) -> str:
     """Return a script that lists the job of this name, after having submitted one where there was none.
 
-    It may be repeated: a lock keeps two copies of it from submitting both.
+    The id of one that it has submitted comes first. It may be repeated: a lock in `folder`, where nobody else may
+    write, keeps two copies of it from submitting both.
     """
     squeue = listing(keys, name)
     options = " ".join(map(shlex.quote, keys.options(name)))
     return f"""
 command -v {keys.program("sbatch")} >/dev/null && command -v {keys.program("squeue")} >/dev/null || exit {NO_COMMAND}
-lock=/tmp/{name}-$(id -u).lock
-if command -v flock >/dev/null && : >>"$lock"; then exec 9>>"$lock"; flock 9; fi
+{_lock(name, folder)} || exit {NO_QUEUE}
 there=$({squeue}) || exit {NO_QUEUE}
 if [ -z "$there" ]; then
-{keys.program("sbatch")} {options} >/dev/null <<'KPD_JOB' 9>&- || exit {NO_SUBMISSION}
+{keys.program("sbatch")} {options} <<'KPD_JOB' 9>&- || exit {NO_SUBMISSION}
 {batch(python, patience_s)}
 KPD_JOB
 {squeue} || exit {NO_QUEUE}
 else echo "$there"; fi
 """
+
+
+def _lock(name: str, folder: PurePath) -> str:
+    """Return a command that locks what is submitted and cancelled under this name; it fails where others keep it."""
+    lock = shlex.quote(f"{folder}/{name}.lock")
+    return f"if command -v flock >/dev/null && : >>{lock}; then exec 9>>{lock}; flock -w {LOCK_S} 9; fi"
 
 
 def listing(keys: SlurmKeys, name: str) -> str:
@@ -102,9 +110,9 @@ exec {shlex.quote(python)} -I -S -c "$source" {patience_s:g} "$source"
 """
 
 
-def cancelling(keys: SlurmKeys, name: str) -> str:
-    """Return the command that ends all jobs of this name, of this user."""
-    return f'{keys.program("scancel")} -u "$(id -un)" -n {name}'
+def cancelling(keys: SlurmKeys, name: str, folder: PurePath) -> str:
+    """Return a script that ends all jobs of this name, of this user, after one that is just being submitted."""
+    return f'{_lock(name, folder)}\n{keys.program("scancel")} -u "$(id -un)" -n {name}'
 
 
 def ending(keys: SlurmKeys, job: str) -> str:
@@ -151,9 +159,15 @@ def waiting(folder: str, tries: int) -> str:
     return f"for n in $(seq {tries}); do {ours} && exit 0; sleep 0.2; done; exit 1"
 
 
+def submitted(said: str) -> str:
+    """Return the id of the job that sbatch has printed before squeue's lines; empty where none was submitted."""
+    found = SUBMITTED.match(said)
+    return found[1] if found is not None else ""
+
+
 def allocation(said: str) -> Allocation | None:
     """Read what squeue printed: the oldest of the jobs, None without one. Raises ValueError for strange lines."""
-    found = [_job(line) for line in said.splitlines() if line.strip()]
+    found = [_job(line) for line in SUBMITTED.sub("", said, count=1).splitlines() if line.strip()]
     return min(found, key=lambda one: int(one.job)) if found else None
 
 

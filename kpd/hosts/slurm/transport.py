@@ -88,6 +88,7 @@ class Slurm:
         self._python = python
         self._enter = enter
         self._held: Allocation | None = None  # the last one seen
+        self._asking = False  # whether there may be a job, also one that nobody has seen
         self._used: set[str] = set()  # the jobs that were entered
         self._ended = ""  # how the last one ended
 
@@ -130,12 +131,13 @@ class Slurm:
 
     async def give_back(self) -> None:
         """End the job, whether it runs or waits. Raises HostError."""
-        if self._login.up and self._held is not None:
-            said = await self._login.run(queue.cancelling(self._keys, self._job_name), CANCEL_S)
+        if self._login.up and self._asking:
+            script = queue.cancelling(self._keys, self._job_name, self._login.root)
+            said = await self._login.run(script, CANCEL_S)
             if said.rc != 0:
                 raise queue.refusal(self.name, said.rc, said.stderr.decode(errors="replace"))
-            log.info("%s: gave job %s back", self.name, self._held.job)
-            self._held = None
+            log.info("%s: gave its job back", self.name)
+            self._held, self._asking = None, False
 
     async def close(self) -> None:
         """Give the allocation back, and leave the machine of Slurm's commands."""
@@ -163,8 +165,7 @@ class Slurm:
         while found.state == "pending" and time.monotonic() - asked < SOON_S:
             await self._check_reason(found)
             await asyncio.sleep(LOOK_S)
-            listed = queue.allocation(await self._said(queue.listing(self._keys, self._job_name)))
-            found = listed or await self._asked()
+            found = self._read(await self._said(queue.listing(self._keys, self._job_name))) or await self._asked()
         if found.state == "pending":
             await self._check_reason(found)
         self._held = found
@@ -173,29 +174,39 @@ class Slurm:
     async def _asked(self) -> Allocation:
         known = self._held
         patience = duration(self._keys.abandon_after)
-        said = await self._said(queue.asking(self._keys, self._job_name, self._python, patience))
-        try:
-            found = queue.allocation(said)
-        except ValueError as err:
-            raise HostError("config", f"{self.name}: {err}", "is it Slurm's squeue?") from err
+        script = queue.asking(self._keys, self._job_name, self._python, patience, self._login.root)
+        self._asking = True
+        said = await self._said(script)
+        found = self._read(said)
         if found is None:
-            raise HostError("unreachable", f"{self.name}: Slurm does not list the job that it has taken")
+            job = queue.submitted(said)
+            await self._note_end(job)
+            raise await self._unused(job)
         if known is not None and known.job != found.job:
-            await self._note_end(known)
+            await self._note_end(known.job)
+            if known.job not in self._used and self._ended.startswith(BROKE):
+                raise await self._unused(known.job)
         self._held = found
         return found
 
-    async def _note_end(self, known: Allocation) -> None:
-        """Note how an allocation ended. Raises HostError where it ended before it could be used."""
-        said = await self._login.run(queue.ending(self._keys, known.job), ASK_S)
+    def _read(self, said: str) -> Allocation | None:
+        """Read squeue's answer. Raises HostError."""
+        try:
+            return queue.allocation(said)
+        except ValueError as err:
+            raise HostError("config", f"{self.name}: {err}", "is it Slurm's squeue?") from err
+
+    async def _note_end(self, job: str) -> None:
+        """Note how an allocation ended."""
+        said = await self._login.run(queue.ending(self._keys, job), ASK_S)
         self._ended = queue.how_it_ended(said.stdout.decode(errors="replace"))
-        log.info("%s: job %s ended: %s", self.name, known.job, self._ended or "Slurm does not know how")
-        if known.job not in self._used and self._ended.startswith(BROKE):
-            message = f"{self.name}: job {known.job} ended before kpd could use it ({self._ended or 'unknown'})"
-            await self.give_back()
-            raise HostError(
-                "host", message, f"has its node {self._python}, 3.6 or later, and a /tmp that you can write?"
-            )
+        log.info("%s: job %s ended: %s", self.name, job, self._ended or "Slurm does not know how")
+
+    async def _unused(self, job: str) -> HostError:
+        """Give back what may have been asked for since, and return the error for a job that ended too soon."""
+        await self.give_back()
+        message = f"{self.name}: job {job} ended before kpd could use it ({self._ended or 'unknown'})"
+        return HostError("host", message, f"has its node {self._python}, 3.6 or later, and a /tmp that you can write?")
 
     async def _inside(self, found: Allocation, words: tuple[str, ...]) -> None:
         """Wait until the holder listens, in a folder that nobody else has made there. Raises HostError."""
@@ -208,7 +219,6 @@ class Slurm:
     async def _check_reason(self, found: Allocation) -> None:
         """Give a job back that would wait for ever. Raises HostError."""
         if (remedy := queue.NEVER.get(found.reason)) is not None:
-            self._held = found
             await self.give_back()
             raise HostError("config", f"{self.name}: Slurm would never begin the job: {found.reason}", remedy)
 

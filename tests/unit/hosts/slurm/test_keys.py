@@ -15,6 +15,7 @@ def load(tmp_path: Path, *lines: str) -> object:
 
 def test_only_the_time_is_needed(tmp_path: Path) -> None:
     load(tmp_path, 'time = "4:00:00"')
+    load(tmp_path, 'time = "4:00:00"', 'extra = ["--mem=32G", "--wait-all-nodes=1", "--ntasks-per-node=1"]')
     with pytest.raises(WorkspaceError, match="time"):
         load(tmp_path)
 
@@ -27,6 +28,10 @@ def test_only_the_time_is_needed(tmp_path: Path) -> None:
         ('time = "10"\ngres = "gpu:1; rm"', "signs that no such name has"),
         ('time = "10"\nbin = "opt/slurm"', "no absolute path"),
         ('time = "10"\nextra = ["--time=5"]', "kpd sets itself"),
+        ('time = "10"\nextra = ["--job=x"]', "kpd sets itself"),
+        ('time = "10"\nextra = ["--clusters=x"]', "kpd sets itself"),
+        ('time = "10"\nextra = ["--"]', "kpd sets itself"),
+        ('time = "10"\nextra = ["-Jx"]', "has '-Jx'"),
         ('time = "10"\nextra = ["mem"]', "has 'mem'"),
         ('time = "10"\nidle_release = "0s"', "no duration"),
         ('time = "10"\nvia = "logn"', "no host"),

@@ -1,5 +1,7 @@
 """What Slurm is asked, and how its answers are read."""
 
+from pathlib import PurePosixPath
+
 import pytest
 
 from kpd.hosts.job import fits
@@ -17,6 +19,11 @@ def test_a_job_is_read_as_squeue_prints_it() -> None:
     )
     assert allocation(PENDING) == Allocation("13", "pending", "Priority", 2000.0, 5600.0, 176_400.0, "", "gpu", "")
     assert allocation("\n") is None
+
+
+def test_a_submitted_job_comes_before_the_list() -> None:
+    assert queue.submitted(RUNNING) == "" and queue.submitted("12\n" + RUNNING) == queue.submitted("12;c\n") == "12"
+    assert allocation("12;c\n" + RUNNING) == allocation(RUNNING) and allocation("12\n") is None
 
 
 def test_a_time_that_slurm_does_not_know_is_none() -> None:
@@ -65,7 +72,8 @@ def test_the_end_of_a_job_is_slurms_word() -> None:
 
 
 def test_a_job_is_only_submitted_where_none_is_listed() -> None:
-    script = queue.asking(SlurmKeys("10", partition="gpu", gres="gpu:1"), "kpd-1-c", "python3", 60.0)
+    keys = SlurmKeys("10", partition="gpu", gres="gpu:1")
+    script = queue.asking(keys, "kpd-1-c", "python3", 60.0, PurePosixPath("/r"))
     before, submits = script.index('if [ -z "$there" ]'), script.index("sbatch --parsable")
     assert before < submits and "--partition=gpu" in script and "--gres=gpu:1" in script and "--account" not in script
 

@@ -1,0 +1,59 @@
+"""What is asked of Slurm, and given back: real scripts on this machine, which find a stand-in for Slurm's commands."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.transports import host_of
+from kpd.workspace.config import load_config
+from kpd.workspace.paths import Workspace
+
+COMMANDS = {
+    "sbatch": "cat > batch; echo 7; sleep $(cat slow || echo 0)",
+    "squeue": "cat queue",
+    "scontrol": "echo JobState=FAILED ExitCode=127:0",
+    "scancel": 'echo "$@" >> cancelled',
+}
+
+
+@pytest.fixture
+def slurm(tmp_path: Path) -> Path:
+    """Return the folder in which the stand-in keeps what it is told, beside the workspace."""
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    (folder / "queue").touch()
+    for name, does in COMMANDS.items():
+        (folder / name).write_text(f"#!/bin/sh\ncd {folder}\n{does}\n")
+        (folder / name).chmod(0o755)
+    table = f'[hosts.c]\ntransport = "slurm"\ntime = "10"\nbin = "{folder}"\n'
+    (tmp_path / "config.toml").write_text(table)
+    return folder
+
+
+async def test_a_job_that_is_gone_before_it_is_seen_is_told_and_not_taken_for_a_lost_link(slurm: Path) -> None:
+    workspace = Workspace(slurm.parent)
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    with pytest.raises(HostError, match=r"job 7 ended before kpd could use it \(FAILED 127:0\)") as caught:
+        await host.transport.open()
+    assert caught.value.kind == "host"
+    (slurm / "queue").write_text("a banner\n")
+    with pytest.raises(HostError, match="strange line") as caught:
+        await host.transport.open()
+    assert caught.value.kind == "config"
+    await host.transport.close()
+
+
+async def test_a_job_that_nobody_has_seen_yet_is_given_back_too(slurm: Path) -> None:
+    workspace = Workspace(slurm.parent)
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    (slurm / "slow").write_text("1")
+    opening = asyncio.create_task(host.transport.open())
+    while not (slurm / "batch").exists():
+        assert not opening.done()
+        await asyncio.sleep(0.02)
+    opening.cancel()
+    await asyncio.wait([opening])
+    await host.transport.close()
+    assert "-n kpd-" in (slurm / "cancelled").read_text()
