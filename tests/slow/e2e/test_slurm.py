@@ -81,13 +81,13 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     daemon.until(lambda: daemon.output.count(f"job {mine} waits") == 2, "the daemon to find it again")
     assert sorted(slurm.jobs("%i")) == sorted((other, mine)), "it is not submitted again"
     slurm.run("scancel", other)
+    daemon.command("nudge", host="cluster")  # or it is looked at after a while
     assert entered(daemon) == mine
 
     daemon.until_event("step_started", iteration=1, step="time")
     slurm.run("scancel", mine)
     again = entered(daemon, other_than=mine)
-    slurm.run("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
-    slurm.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+    slurm.lose_node()
     third = entered(daemon, other_than=again)
     slurm.stop_controller()
     slurm.start_controller()
@@ -106,7 +106,7 @@ def test_an_allocation_ends_itself_when_its_daemon_was_killed(
     configure(workspace, slurm, abandon="2s")
     daemon.start()
     daemon.command("run", task="scale", host="cluster", iterations=1)
-    daemon.until_event("step_started", iteration=1, step="time")
+    daemon.until_event("step_started", iteration=0, step="build")
     assert slurm.jobs()
     daemon.kill()
     until_none_is_left(daemon, slurm)

@@ -105,6 +105,12 @@ class Cluster:
         """End slurmctld, which saves its state: a killed one forgets the jobs of its last seconds."""
         _end(self._daemons.pop("slurmctld"), signal.SIGTERM)
 
+    def lose_node(self) -> None:
+        """Take the node down with what runs there, and bring it back where it has not come back itself."""
+        self.run("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+
     def close(self) -> None:
         """Cancel all jobs, and end the daemons."""
         with contextlib.suppress(subprocess.SubprocessError):
