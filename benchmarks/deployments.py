@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 
 from kpd.model.deployments import Deployment, Phase
-from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.deploy import Telling, approved
 from kpd.production.deploy.settle import settle
 from kpd.production.deploy.winner import AcceptedKernel
 from tests.support.hosts.local import until
@@ -76,7 +76,7 @@ async def deployed(folder: Path, won: AcceptedKernel, edit: bool = False) -> dic
 
     began = time.monotonic()
     async with place_at(project, folder) as place:
-        telling = Telling(lambda diff: True, tell)
+        telling = Telling(approved, tell)
         ended = await imaging.deploying(place, folder / "deployments", won, telling).deploy(won)
     found = shown(ended, imaging.files(root) == before, time.monotonic() - began)
     return found | ({"edit_kept": (root / imaging.SOURCE).read_text() == "somebody's\n"} if edit else {})
@@ -90,7 +90,7 @@ async def many(folder: Path, waiting: list[AcceptedKernel]) -> list[dict[str, An
     async with place_at(project, folder) as place:
         while waiting:
             won, began = waiting.pop(), time.monotonic()
-            deploying = imaging.deploying(place, folder / "deployments", won, Telling(lambda diff: True))
+            deploying = imaging.deploying(place, folder / "deployments", won, Telling(approved))
             ended = await deploying.deploy(won)
             found.append(shown(ended, imaging.files(root) == before, time.monotonic() - began))
             if ended.state == "deployed":

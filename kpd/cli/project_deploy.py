@@ -1,9 +1,10 @@
 """kpd project deploy: brings a run's winner into its program, and takes it back unless the program is faster."""
 
+import asyncio
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
@@ -18,7 +19,7 @@ from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import operator
 from kpd.model.deployments import Deployment, Phase
 from kpd.model.events import Accepted
-from kpd.production.deploy.deploy import Deploying, Telling
+from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer
 from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.production.deploy.settle import settle
@@ -49,9 +50,9 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     if asks and not sys.stdin.isatty():
         raise CliError(f"{args.name} wants its change approved", "call it on a terminal, or with --yes", USAGE)
 
-    def approves(diff: str) -> bool:
+    async def approves(diff: str) -> bool:
         narrate(visible(diff))
-        return not asks or _asked()
+        return not asks or await _asked()
 
     async def work(place: ProjectPlace) -> Deployment:
         await settle(place, journal)
@@ -68,7 +69,7 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     return told(args, one)
 
 
-def telling(approves: Callable[[str], bool] = lambda diff: True) -> Telling:
+def telling(approves: Callable[[str], Awaitable[bool]] = approved) -> Telling:
     """Return what tells a person of each phase on stderr."""
     return Telling(approves, _phase, _show, lambda done: narrate(f"    quad {done}"))
 
@@ -117,17 +118,34 @@ def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
         raise CliError(f"{err.filename}: {err.strerror}", "the run's files are needed", INFRA) from err
 
 
-def _asked() -> bool:
-    """Ask on the terminal; the end of the input, and Ctrl-C, are a no. Else asyncio would take that for itself."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+async def _asked() -> bool:
+    """Ask on the terminal; the end of the input, and Ctrl-C, are a no. The lease of a change is renewed meanwhile."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[str] = loop.create_future()
+
+    def answer(said: str) -> None:
+        if not answered.done():
+            answered.set_result(said)
+
+    def read() -> None:
+        try:
+            answer(sys.stdin.readline())
+        except (OSError, UnicodeDecodeError):
+            answer("")
+
+    before = signal.getsignal(signal.SIGINT)
+    loop.add_signal_handler(signal.SIGINT, answer, "")
+    loop.add_reader(sys.stdin, read)
     try:
         narrate("deploy this change? [y/N]")
-        return input().strip().lower() in ("y", "yes")
-    except (EOFError, KeyboardInterrupt):
-        narrate("no")
-        return False
+        said = await answered
     finally:
+        loop.remove_reader(sys.stdin)
+        loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, before)
+    if not said:
+        narrate("no")
+    return said.strip().lower() in ("y", "yes")
 
 
 def _phase(phase: Phase) -> None:

@@ -1,7 +1,7 @@
 """Brings a winner into its program phase by phase; whatever does not end in a gain of the program is taken back."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -37,12 +37,20 @@ OF_PLACE: dict[PlaceErrorKind, DeployCause] = {
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What a person is told meanwhile, and asked: `approves` is given the diff of the production file."""
+    """What a person is told meanwhile, and asked: `approves` is given the diff of the production file.
 
-    approves: Callable[[str], bool]
+    It may take long, and a change that is under way has to be renewed meanwhile.
+    """
+
+    approves: Callable[[str], Awaitable[bool]]
     phase: Callable[[Phase], None] = lambda phase: None
     output: Callable[[str, bytes], None] | None = None
     quads: Callable[[int], None] = lambda done: None
+
+
+async def approved(diff: str) -> bool:
+    """Approve any change."""
+    return True
 
 
 @contextmanager
@@ -84,7 +92,7 @@ class Deploying:
             with self._phase("integrate"):
                 integrated = integrate(await self._sources(), project.kernel, winner.baseline, winner.candidate)
                 self.journal.keep("diff", integrated.diff)
-            if not self.telling.approves(integrated.diff):
+            if not await self.telling.approves(integrated.diff):
                 return self.journal.close(state="refused", cause="not_approved")
             return await self._changed(integrated)
         except NotIntegrated as err:
@@ -202,7 +210,7 @@ class Deploying:
             finally:
                 self.journal.note(fixes=self.fixer.tries, spend=self.fixer.spent())
             self.journal.keep("diff", mended.diff)
-        if not self.telling.approves(mended.diff):
+        if not await self.telling.approves(mended.diff):
             raise TakenBack("not_approved")
         return mended
 

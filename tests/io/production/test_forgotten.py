@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.deploy import Telling, approved
 from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.production.far.main import KEPT
@@ -34,7 +34,7 @@ async def test_originals_stay_while_their_deployment_is_in_place(tmp_path: Path,
         place.needed = journal.needed() if in_place else ()
         for number in range(KEPT + 1):
             await committed(place, FASTER if number == KEPT else b"later\n", f"later {number}")
-        back = await roll_back(place, journal, of, "a test", Telling(lambda diff: True))
+        back = await roll_back(place, journal, of, "a test", Telling(approved))
     if in_place:
         assert (back.state, back.cause, content(root)[0]) == ("deployed", None, SOURCE)
         journal.taken_back(back)

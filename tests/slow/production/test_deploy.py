@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from kpd.model.deployments import Deployment, Phase
-from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.deploy import Telling, approved
 from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
 from tests.support.production.imaging import COLUMNS, LOOPS, SOURCE, alone, candidate, deploying, files, made
 from tests.support.production.provers import place_at
 
 pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
-NOBODY = Telling(lambda diff: True)
+NOBODY = Telling(approved)
 
 
 async def deployed(folder: Path, winner: AcceptedKernel, telling: Telling = NOBODY) -> tuple[Deployment, bool]:
@@ -31,7 +31,7 @@ async def test_a_kernel_that_makes_the_program_faster_stays(tmp_path: Path) -> N
     phases: list[Phase] = []
     shown: list[str] = []
 
-    def approves(diff: str) -> bool:
+    async def approves(diff: str) -> bool:
         shown.append(diff)
         return True
 

@@ -25,7 +25,7 @@ async def test_the_second_answer_of_the_service_builds_and_stays(tmp_path: Path)
     project = made(tmp_path / "program")
     journal, shown = DeploymentJournal(tmp_path / "deployments"), list[str]()
 
-    def approves(diff: str) -> bool:
+    async def approves(diff: str) -> bool:
         shown.append(diff)
         return True
 

@@ -6,12 +6,16 @@ from typing import Any
 import pytest
 
 from kpd.model.deployments import Deployment, Phase
-from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.deploy import Telling, approved
 from kpd.production.deploy.winner import AcceptedKernel
 from tests.support.production.provers import place_at
 from tests.support.production.sleepers import FAST, PATH, SLOW, accepted, content, deploying, made
 
-NOBODY = Telling(lambda diff: True)
+NOBODY = Telling(approved)
+
+
+async def declined(diff: str) -> bool:
+    return False
 
 
 async def deployed(
@@ -55,7 +59,7 @@ async def test_nothing_is_touched_before_gate_check_and_person_say_yes(tmp_path:
     assert (ended.state, ended.cause) == ("refused", "no_check")
     ended, _ = await deployed(tmp_path / "same", accepted(SLOW))
     assert (ended.state, ended.cause, ended.forbidden) == ("gated", "forbidden", "same")
-    ended, _ = await deployed(tmp_path / "declined", accepted(), Telling(lambda diff: False))
+    ended, _ = await deployed(tmp_path / "declined", accepted(), Telling(declined))
     assert (ended.state, ended.cause, ended.phase) == ("refused", "not_approved", "integrate")
     for name in ("small", "unchecked", "same", "declined"):
         assert not places(tmp_path / name)
@@ -67,7 +71,7 @@ async def test_an_edit_in_between_is_never_overwritten(tmp_path: Path, when: Pha
         if phase == when:
             (tmp_path / "program" / PATH).write_text("somebody's\n")
 
-    ended, _ = await deployed(tmp_path, accepted(), Telling(lambda diff: True, edit))
+    ended, _ = await deployed(tmp_path, accepted(), Telling(approved, edit))
     assert (ended.state, ended.cause, ended.about) == ("failed", "conflict", PATH)
     assert (tmp_path / "program" / PATH).read_text() == "somebody's\n"
 
@@ -85,5 +89,5 @@ async def test_a_check_of_what_the_program_has_left_judges_the_program_that_left
     project = made(tmp_path / "program", outputs=(), verify="grep -qx right target/out")
     won = accepted(FAST.replace("2 * x", "2 * wrong(x)"))
     async with place_at(project, tmp_path) as place:
-        ended = await deploying(place, tmp_path / "deployments", won, Telling(lambda diff: True), 60.0).deploy(won)
+        ended = await deploying(place, tmp_path / "deployments", won, Telling(approved), 60.0).deploy(won)
     assert (ended.state, ended.cause, ended.rechecked) == ("rolled_back", "wrong_result", True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.deploy import Telling, approved
 from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.text.deployments import lines
@@ -12,7 +12,7 @@ from kpd.workspace.run_files import digest
 from tests.support.production.provers import place_at
 from tests.support.production.sleepers import FAST, PATH, accepted, content, deploying, made
 
-NOBODY = Telling(lambda diff: True)
+NOBODY = Telling(approved)
 
 
 async def test_a_deployment_is_taken_back_and_can_be_made_again(tmp_path: Path) -> None:

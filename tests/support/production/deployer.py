@@ -12,7 +12,7 @@ import msgspec
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.model.deployments import Phase
-from kpd.production.deploy.deploy import Telling
+from kpd.production.deploy.deploy import Telling, approved
 from kpd.production.deploy.winner import AcceptedKernel
 from kpd.workspace.projects import ProjectConfig
 from tests.support.production.provers import place_on
@@ -31,7 +31,7 @@ async def main(folder: Path, won: AcceptedKernel, stops: str, lease_s: float) ->
     await host.connect()
     try:
         place = place_on(host, project, folder)
-        await deploying(place, folder / "deployments", won, Telling(lambda diff: True, tell), lease_s).deploy(won)
+        await deploying(place, folder / "deployments", won, Telling(approved, tell), lease_s).deploy(won)
         sys.stdout.write("end\n")
     finally:
         await host.close()
