@@ -107,7 +107,10 @@ def _ask(ws: Workspace, wanted: list[str], runs: dict[str, Any], keep_best: bool
 
 
 def _pruned(ws: Workspace, name: str, args: Namespace) -> dict[str, Any] | None:
-    """Prune a run, after its bundle was written if that is wanted; None where it was refused, which is told."""
+    """Prune a run, after its bundle was written if that is wanted; None where it was refused, which is told.
+
+    Where files may be gone already, or may go yet, the bundle stays.
+    """
     from kpd.cli.bundle import archive
     from kpd.client import DaemonError, NoDaemon
 
@@ -118,11 +121,13 @@ def _pruned(ws: Workspace, name: str, args: Namespace) -> dict[str, Any] | None:
             kept = archive(ws, name, args.archive)
         found: dict[str, Any] = ask(ws.socket, "command", "prune", given, by=operator(), timeout=LONGEST_S)
     except (DaemonError, CliError) as err:
-        if kept is not None:
+        may_be_done = isinstance(err, DaemonError) and err.code in ("infra", "internal", "protocol")
+        if kept is not None and not may_be_done:
             kept.unlink()
         if isinstance(err, NoDaemon):
             raise
-        narrate(clean(f"{name}: {err.message}"))
+        bundle = f"; files may be gone, and its bundle is {kept}" if kept is not None and may_be_done else ""
+        narrate(clean(f"{name}: {err.message}{bundle}" + (f"; {err.remedy}" if err.remedy else "")))
         return None
     if not args.json:
         where = f", its bundle is {kept}" if kept is not None else ""

@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,18 @@ class Served:
         return await ended(await self.start(*args))
 
 
+@asynccontextmanager
+async def serving(ws: Workspace) -> AsyncIterator[Served]:
+    """Serve a workspace's log."""
+    journal = EventJournal(EventStore(ws.store))
+    made = Served(ws, journal)
+    try:
+        async with Server(ws.make_socket_folder(), journal, made.query, made.command):
+            yield made
+    finally:
+        journal.close()
+
+
 async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE_S)
     assert process.returncode is not None
@@ -105,9 +118,6 @@ async def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
         ws = Workspace.find(root)
         ws.make_private()
-        journal = EventJournal(EventStore(ws.store))
-        journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(ws.root)))
-        made = Served(ws, journal)
-        async with Server(ws.make_socket_folder(), journal, made.query, made.command):
+        async with serving(ws) as made:
+            made.journal.emit(e.DaemonStarted("0.1.0", os.getpid(), str(ws.root)))
             yield made
-        journal.close()
