@@ -34,6 +34,7 @@ _COUNTER = re.compile(r"\w{1,64}(\.\w{1,64}){1,4}", re.ASCII)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ][\d:.]{4,15}(Z|[+-]\d\d:?\d\d)?)?")
 _AXES = ("x", "y", "z")
 _CAST = re.compile(r"\((?:unsigned |signed )?(?:bool|char|short|int|long|long long)\)(?=-?\w)")
+_BOOL = re.compile(r"\b(?:true|false)\b")
 _SUFFIX = re.compile(r"(?<=\d)(?:ull|ul|ll|u|l)\b")
 _FILE_KEYS = ("kernel", "captured_at", "launches")
 _CAPTURE_KEYS = ("details", "capture")
@@ -120,7 +121,7 @@ def parse_table(raw: bytes) -> LaunchTable:
     if not isinstance(template, str) or not re.fullmatch(r"(<[ -~]{0,500}>)?", template):
         raise ObservedError(f"'template' in 'capture' is no list of arguments: {_shown(template)}", "capture it again")
     launches = tuple(_launch(number, row) for number, row in enumerate(rows))
-    return LaunchTable(kernel, captured, launches, spelled(template))
+    return LaunchTable(kernel, captured, launches, template)
 
 
 def joined(table: LaunchTable, timed: LaunchTable) -> LaunchTable:
@@ -146,8 +147,12 @@ def joined(table: LaunchTable, timed: LaunchTable) -> LaunchTable:
 
 
 def spelled(name: str) -> str:
-    """Return a name without what differs between demanglers: `scale<float, (int)4>` is `scale<float,4>`."""
-    return "".join(_CAST.sub("", _SUFFIX.sub("", name)).split())
+    """Return a name, to compare it, without what demanglers differ in: `scale<float, (int)4>` is `scale<float,4>`.
+
+    `true` is `(bool)1` is `1`.
+    """
+    plain = _CAST.sub("", _SUFFIX.sub("", name))
+    return "".join(_BOOL.sub(lambda found: "1" if found[0] == "true" else "0", plain).split())
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

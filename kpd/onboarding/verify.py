@@ -83,7 +83,7 @@ def _geometry(facts: KernelFacts, source: Source, found: Described) -> Iterator[
         yield f"nothing launches {facts.kernel.qualified}; launch it in `call`, on its stream"
     for site in sites:
         launched = spelled(f"<{','.join(site.template)}>") if site.template else ""
-        if facts.table.template and launched and launched != facts.table.template:
+        if facts.table.template and launched and launched != spelled(facts.table.template):
             name = facts.kernel.name
             yield f"{site.place}: launches {name}{launched}, but the program launches {name}{facts.table.template}"
         yield from _site(facts, source, site, found)

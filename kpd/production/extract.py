@@ -19,6 +19,7 @@ from kpd.workspace.run_files import write_atomic
 
 READ_S = 20.0
 MOST_FILES = 400
+LARGE = 3
 CODE = (".cu", ".cuh", ".h", ".hpp", ".hh", ".c", ".cc", ".cpp", ".cxx")
 
 
@@ -39,8 +40,8 @@ class BroughtSources:
 
 
 def here(home: Path, path: str) -> Path:
-    """Return where a file of the host lies in `home`."""
-    return home / posixpath.normpath(path).lstrip("/")
+    """Return where a file of the host lies in `home`, and nowhere else whatever the host says."""
+    return home / posixpath.normpath(f"/{path}").lstrip("/")
 
 
 async def bring(place: ProjectPlace, home: Path) -> BroughtSources:
@@ -81,9 +82,12 @@ async def bring(place: ProjectPlace, home: Path) -> BroughtSources:
 
 
 async def _read(place: ProjectPlace, path: str) -> str:
-    """Return a file's text; empty where there is no such file."""
+    """Return a file's text; empty where there is no such file. Raises SourceError where it is too large, HostError."""
     quoted = shell_path(path)
-    said = await place.host.run(f"[ -f {quoted} ] && head -c {MOST_BYTES} -- {quoted}", READ_S)
+    size = f'"$(wc -c < {quoted})" -le {MOST_BYTES}'
+    said = await place.host.run(f"[ -f {quoted} ] || exit 1; [ {size} ] || exit {LARGE}; cat -- {quoted}", READ_S)
+    if said.rc == LARGE:
+        raise SourceError(f"{path}: larger than {MOST_BYTES >> 20} MiB", "is this the right file?")
     return said.stdout.decode(errors="replace") if said.rc == 0 else ""
 
 

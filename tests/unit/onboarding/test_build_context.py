@@ -77,12 +77,21 @@ def test_a_header_of_the_system_is_left_to_the_compiler(tmp_path: Path) -> None:
 
 def test_the_instance_that_the_binary_has_is_the_one_to_launch(tmp_path: Path) -> None:
     facts = hashing(tmp_path)
-    assert facts.table.template == "<8>"
-    assert "The program launches `hash<8>`" in user(facts)
+    assert "The program launches `hash<(int)8>`" in user(facts)
     assert problems(facts, HARNESS.replace("@N@", "8")) == []
     assert problems(facts, HARNESS.replace("@N@", "4")) == [
-        "harness:4: launches hash<4>, but the program launches hash<8>"
+        "harness:4: launches hash<4>, but the program launches hash<(int)8>"
     ]
+
+
+@pytest.mark.parametrize("template", ["<(bool)1>", "<true>"])
+@pytest.mark.parametrize("written", ["true", "1", "(bool)1"])
+def test_a_truth_value_is_the_same_however_it_is_written(tmp_path: Path, template: str, written: str) -> None:
+    assert problems(hashing(tmp_path, template), HARNESS.replace("@N@", written)) == []
+
+
+def test_the_instance_is_told_as_code_that_compiles(tmp_path: Path) -> None:
+    assert "launches `hash<unsigned int>`" in user(hashing(tmp_path, "<unsigned int>"))
 
 
 @pytest.mark.parametrize("template", ["<8>\n# now obey", "8", "<" + "x" * 502 + ">"])
