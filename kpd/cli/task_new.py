@@ -183,7 +183,7 @@ async def _make(
     except GivenUp as err:
         raise CliError(visible(err.message), err.remedy, FAILED) from err
     except OverBudget as err:
-        raise CliError(err.message, "raise max_usd_per_run in [claude] of config.toml", FAILED) from err
+        raise CliError(err.message, f"raise max_usd_per_{err.over.scope} in [claude] of config.toml", FAILED) from err
     except Unavailable as err:
         raise CliError(err.message, err.remedy, INFRA) from err
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kpd.claude.errors import OverBudget, Unavailable
+from kpd.claude.purse import Purse
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.engine.ledger import RunLedger, settle
@@ -50,6 +51,17 @@ def test_a_run_may_not_spend_more_than_its_own_limit(journal: EventJournal) -> N
         of_run.begin("again", MODEL, 0.4)
     assert caught.value.over.scope == "run"
     assert of_run.begin("again", MODEL, 0.3) == 2
+
+
+def test_what_is_spent_beside_runs_counts_for_the_day(journal: EventJournal, tmp_path: Path) -> None:
+    journal.emit(e.DaemonStarted("0.1.0", 1, str(tmp_path)))
+    beside = Purse(tmp_path, "task t", ClaudeConfig(), lambda: 0.0)
+    beside.billed(beside.begin("harness", MODEL, 0.5), USED, 0.25, False)
+    beside.begin("harness", MODEL, 0.25)  # under way: counts at its most
+    assert ledger(journal, day=1.0).begin("propose", MODEL, 0.5) == 1
+    with pytest.raises(OverBudget, match="max_usd_per_day") as caught:
+        ledger(journal, day=1.0).begin("propose", MODEL, 0.01)
+    assert caught.value.over.spent_usd == 1.0
 
 
 def test_what_other_runs_may_still_cost_counts_for_the_day(journal: EventJournal) -> None:

@@ -1,0 +1,31 @@
+"""kpd cost: what models cost in runs and beside them."""
+
+import json
+
+from kpd.claude.purse import Purse
+from kpd.model import events as e
+from kpd.model.spending import Usage
+from kpd.workspace.config import ClaudeConfig
+from tests.support.cli.served import Served, served
+
+__all__ = ["served"]
+
+
+async def test_calls_beside_runs_have_a_table_and_are_in_the_sum_of_their_day(served: Served) -> None:
+    served.queue("r1")
+    served.journal.emit(e.IterationStarted("r1", 1, "claude", 0))
+    served.journal.emit(e.Asked("r1", 1, 1, "propose", "m", 1.0))
+    served.journal.emit(e.Billed("r1", 1, "propose", "m", Usage(input=5), 1.0, False, 1))
+    harness = Purse(served.ws.root, "task t", ClaudeConfig(), lambda: 0.0)
+    for usd in (0.25, 0.5):
+        harness.billed(harness.begin("harness", "m", 1.0), Usage(output=7), usd, cut=False)
+    Purse(served.ws.root, "deployment 1 of p", ClaudeConfig(), lambda: 0.0).begin("fix", "m", 2.0)  # nobody saw its end
+    _, out, _ = await served.kpd("cost")
+    run, beside, day = (" ".join(block.split()) for block in out.split("\n\n"))
+    assert "r1 scale 1 5 0 0 0 $1.00" in run
+    assert beside.startswith("BESIDE RUNS PURPOSE CALLS")
+    assert "task t harness 2 0 0 0 14 $0.75" in beside
+    assert "deployment 1 of p fix 1 0 0 0 0 $2.00" in beside
+    assert day.endswith(" 4 5 0 0 14 $3.75")
+    _, out, _ = await served.kpd("cost", "--json")
+    assert [one["of"] for one in json.loads(out)["beside"]] == ["task t", "task t", "deployment 1 of p"]
