@@ -35,7 +35,7 @@ async def test_never_right_fails_and_leaves_nothing(project: Sources, tmp_path: 
     said = await answered(tmp_path, [Reply(fenced(FLAT))] * 2, "rows", *project.arguments, "--tries", "2")
     assert said.returncode == 1
     assert said.stdout == ""
-    assert "kpd: no harness after 2 tries; the last was refused: harness:" in said.stderr
+    assert "kpd: no harness after 2 answers; the last was refused: harness:" in said.stderr
     assert "spent: 2 calls, " in said.stderr
     assert left(tmp_path) == []
 

@@ -53,5 +53,5 @@ async def test_what_the_compiled_harness_says_counts(tmp_path: Path) -> None:
     sly = macros + GOOD.replace("{32768, 64}", "{32768, 64 MORE}")
     async with workshop(tmp_path, [Reply(fenced(sly))], nvcc=NVCC) as shop:
         with pytest.raises(GivenUp, match="case top1 has width = 65, but 64 was observed"):
-            await shop.make(tries=1)
+            await shop.make(builds=1)
     assert shop.left == []
