@@ -6,11 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from kpd.engine.audits import MOST_AUDITS
 from kpd.measure import audits
+from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import CheckFailed
 from kpd.measure.driver import audits as taken
 from kpd.measure.judge import judge
+from kpd.measure.samples import ProcessSample
+from kpd.model.audits import AuditSummary
 from kpd.model.faults import ClockForged, GainNotHeld
+from kpd.model.verdicts import Gain
 from tests.support.measure import forgeries as f
 from tests.support.measure.measured import Lab, lab
 
@@ -53,12 +58,21 @@ async def test_a_kernel_that_computes_only_what_has_changed_has_no_gain_on_fresh
     assert summary.kept.low > 90
 
 
+async def decided(
+    lab: Lab, kernel: str, audit: AuditSamples, contest: tuple[ProcessSample, ...]
+) -> tuple[AuditSummary, Gain]:
+    """Audit again while the samples do not decide, as an iteration does."""
+    claimed = judge(contest, 1.0).gain
+    for _ in range(MOST_AUDITS - 1):
+        if audits.undecided(audits.summary(audit, contest), claimed):
+            audit = audits.joined(audit, (await lab.audit(f.SLOW, kernel))[0])
+    return audits.summary(audit, contest), claimed
+
+
 async def test_a_truly_faster_kernel_that_keeps_results_besides_has_less_gain_on_fresh_inputs(lab: Lab) -> None:
-    audit, contest = await lab.audit(f.SLOW, f.QUICK_AND_KEEPS)
-    summary = audits.summary(audit, contest)
+    summary, claimed = await decided(lab, f.QUICK_AND_KEEPS, *await lab.audit(f.SLOW, f.QUICK_AND_KEEPS))
     assert summary.fresh.low > 30, "it is truly faster"
-    found = audits.refuse_gain(summary, judge(contest, 1.0).gain)
-    assert isinstance(found, GainNotHeld)
+    assert isinstance(audits.refuse_gain(summary, claimed), GainNotHeld)
 
 
 async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
@@ -66,13 +80,17 @@ async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
     forged = audits.refuse_clock(contest)
     assert forged is not None
     assert forged.summed_ms > forged.wall_ms
-    found = audits.refuse_gain(audits.summary(audit, contest), judge(contest, 1.0).gain)
-    assert found is not None, "nor are they there alone, nor on fresh inputs"
+    summary, claimed = await decided(lab, f.STRETCHES, audit, contest)
+    claims = claimed.low > 1.0  # which noise between few processes can hide: then nothing would be accepted
+    assert not claims or audits.refuse_gain(summary, claimed) is not None, (
+        "nor are they there alone, nor on fresh inputs"
+    )
 
 
 @x86_only
 async def test_a_slow_clock_that_is_mended_before_anybody_looks_is_found_by_the_drivers(lab: Lab) -> None:
-    forged = audits.refuse_clock(await unconfined(lab).time(f.SLOW, f.HIDES_CLOCK, processes=4))
+    # Long enough that the waits of a busy host, of which up to 10 ms a process are no sign of anything, do not hide it.
+    forged = audits.refuse_clock(await unconfined(lab).time(f.SLOW, f.HIDES_CLOCK, processes=4, quads=40))
     assert forged is not None
     assert forged.summed_ms < forged.wall_ms
 

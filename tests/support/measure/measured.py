@@ -87,7 +87,7 @@ class Lab:
         return await check(self.host, self.harness, built.job, f"check{next(_numbers)}", spec, self.where)
 
     async def time(
-        self, incumbent: str, candidate: str, processes: int = 1, first: int = 0
+        self, incumbent: str, candidate: str, processes: int = 1, first: int = 0, quads: int = FEW.quads
     ) -> tuple[ProcessSample, ...]:
         a, b = [await self.build(source) for source in (incumbent, candidate)]
         job = f"time{next(_numbers)}"
@@ -99,7 +99,7 @@ class Lab:
             job,
             first,
             processes,
-            FEW,
+            replace(FEW, quads=quads),
             replace(QUICK, limit_s=4.0),
             replace(self.where, lease=CPU),
             place=layout.placed(self.host, self.tools),
