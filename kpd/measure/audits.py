@@ -13,6 +13,8 @@ from math import log, sqrt
 from statistics import fmean, median
 from typing import NamedTuple
 
+from msgspec import structs
+
 from kpd.measure.interval import t_quantile
 from kpd.measure.judge import percent
 from kpd.measure.samples import CaseSample, ProcessSample
@@ -104,13 +106,17 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
 
 
 def undecided(found: AuditSummary, claimed: Gain) -> bool:
-    """Return whether too much of the gain seems to be kept from call to call, but not beyond doubt.
+    """Return whether the gain would be refused if the audits' estimates were sure, but is not, as they are not.
 
     On a busy machine an audit has few calls, and no interval from few calls is narrow: more of them tell.
     """
-    return (
-        found.kept is not None and not _keeps(found, found.kept.low, claimed) and _keeps(found, found.kept.pct, claimed)
-    )
+    kept = None if found.kept is None else _sure(found.kept)
+    sure = structs.replace(found, fresh=_sure(found.fresh), alone=_sure(found.alone), kept=kept)
+    return refuse_gain(found, claimed) is None and refuse_gain(sure, claimed) is not None
+
+
+def _sure(found: AuditedGain) -> AuditedGain:
+    return structs.replace(found, low=found.pct, high=found.pct)
 
 
 def joined(found: AuditSamples, more: AuditSamples) -> AuditSamples:

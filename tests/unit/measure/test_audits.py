@@ -158,6 +158,16 @@ def test_more_calls_are_asked_for_where_it_seems_so_but_is_not_beyond_doubt(
     assert not undecided(older, Gain(90.0, 90.0, 90.0))
 
 
+@pytest.mark.parametrize(("fresh", "again"), [(FOUR_FIFTHS - 0.1, True), (FOUR_FIFTHS + 0.1, False)])
+def test_a_gain_that_seems_not_to_be_there_is_looked_at_again(fresh: float, again: bool) -> None:
+    claimed = Gain(36.0, 36.0, 36.0)
+    found = AuditSummary(AuditedGain(fresh, -100.0, 90.0), audited(36.0), 160, 8, 1.5, cold=1.0)
+    assert refuse_gain(found, claimed) is None, "the interval is too wide to tell"
+    assert undecided(found, claimed) == again
+    sure = AuditSummary(AuditedGain(fresh, 0.0, FOUR_FIFTHS - 0.1), audited(36.0), 160, 8, 1.5, cold=1.0)
+    assert not undecided(sure, claimed), "it is refused"
+
+
 @pytest.mark.parametrize(("part", "least", "most"), [(0.5, 95, 100), (0.0, 0, 1)])
 def test_a_kernel_that_keeps_results_is_refused_on_a_busy_machine_too(part: float, least: int, most: int) -> None:
     """So few pairs, and so much noise, that the first look tells in less than half of a hundred tries."""
