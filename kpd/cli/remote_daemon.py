@@ -18,7 +18,7 @@ from kpd.model import codec
 from kpd.wire import DaemonError
 from kpd.workspace.address import Address
 from kpd.workspace.config import Config, load_config
-from kpd.workspace.paths import Workspace
+from kpd.workspace.paths import Workspace, temporary_for_sockets
 from kpd.workspace.strict import ConfigError
 
 # A dead link is noticed within the sum of the first two: a person is watching its output.
@@ -120,7 +120,7 @@ async def remote_daemon(
         if host.trouble is not None:
             raise login_error(address, host.trouble)
         found = await find_daemon(host, address, where)
-        with tempfile.TemporaryDirectory(prefix="kpd-attach-") as folder:
+        with tempfile.TemporaryDirectory(prefix="kpd-attach-", dir=temporary_for_sockets()) as folder:
             far = RemoteDaemon(host, address, found, Path(folder))
             async with forward(host, far.socket, found.socket, far.broken):
                 yield far

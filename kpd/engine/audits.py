@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.measure import audits, bench
-from kpd.measure.audits import AuditSamples
+from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.bench import BuiltObject
 from kpd.measure.judge import FINAL, held_out
 from kpd.measure.samples import ProcessSample
@@ -22,8 +22,6 @@ from kpd.model.verdicts import Verdict
 
 AUDIT = "audit.json"
 REPEATS = "repeats.json"
-MOST_AUDITS = 3
-"""How often the gain is audited while the samples do not decide, as on a busy machine."""
 
 
 @dataclass(slots=True)

@@ -34,6 +34,10 @@ LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
 CONFIDENCE = 0.999
 """How sure an audit must be that less than that is there, one-sided."""
+MOST_AUDITS = 3
+"""How often the audits are taken while their samples do not decide, as on a busy machine, …"""
+LAST_CONFIDENCE = 0.95
+"""… and how sure they must be after the last one: doubt that remains does not make up for a gain that is not seen."""
 CLOCK_SHARE = 0.05
 """The share of the time by which the driver's clock and the sum of the samples may differ."""
 FEWEST = 2
@@ -70,20 +74,25 @@ class FreshCase:
 
 @dataclass(frozen=True, slots=True)
 class AuditSamples:
-    """What the audits of one candidate measured: `audit.json`. In `alone`, processes of even numbers timed A only."""
+    """What the audits of one candidate measured: `audit.json`. In `alone`, processes of even numbers timed A only.
+
+    They were taken `times`; each time all fresh inputs were of one process.
+    """
 
     fresh: dict[str, FreshCase]
     alone: tuple[ProcessSample, ...]
     fresh_s: float
     alone_s: float
+    times: int = 1
 
 
 def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSummary:
     """Return what is told of the audits: gains, coverage and seconds."""
     cases = audit.fresh.values()
+    sure = CONFIDENCE if audit.times < MOST_AUDITS else LAST_CONFIDENCE
     return AuditSummary(
-        fresh_gain(audit.fresh, contest),
-        alone_gain(audit.alone, contest),
+        fresh_gain(audit.fresh, contest, audit.times, sure),
+        alone_gain(audit.alone, contest, sure),
         sum(case.reps * len(case.a_ns) for case in cases),
         sum(case.compared for case in cases),
         audit.fresh_s + audit.alone_s,
@@ -126,7 +135,7 @@ def joined(found: AuditSamples, more: AuditSamples) -> AuditSamples:
         for name, case in found.fresh.items()
     }
     seconds = found.fresh_s + more.fresh_s, found.alone_s + more.alone_s
-    return AuditSamples(cases, (*found.alone, *more.alone), *seconds)
+    return AuditSamples(cases, (*found.alone, *more.alone), *seconds, found.times + more.times)
 
 
 def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
@@ -154,15 +163,17 @@ def _ratio(pct: float) -> float:
     return -log(max(1 - pct / 100, 1e-9))
 
 
-def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> AuditedGain:
+def fresh_gain(
+    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], processes: int = 1, sure: float = CONFIDENCE
+) -> AuditedGain:
     """Compute the gain on fresh inputs: the weighted mean over the cases of the median over the pairs.
 
-    All of them are of one process, so its error has the spread of the gain between the processes of the contest.
+    They are of so few `processes` that its error has the spread of the gain between the processes of the contest.
     """
     ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
     middle, variance = _over_cases(ratios, _weights(contest))
     spread = _deviation([_level(sample, "a_ns") - _level(sample, "b_ns") for sample in _clean(contest)])
-    return _gain(middle, sqrt(variance + spread**2), sum(len(some) - 1 for some in ratios.values()))
+    return _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), sure)
 
 
 def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
@@ -202,7 +213,7 @@ def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> A
     swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
     (middle, variance), (less, more) = _over_cases(swapped, weights), _over_cases(fresh, weights)
     fewest = min(len(some) - 1 for some in (*fresh.values(), *swapped.values()))  # where calls take long there are few
-    return _gain(middle - less, sqrt(variance + more), fewest)
+    return _gain(middle - less, sqrt(variance + more), fewest, CONFIDENCE)
 
 
 def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
@@ -217,7 +228,9 @@ def _over_cases(ratios: Mapping[str, Sequence[float]], weights: Mapping[str, flo
     return sum(shares[name] * median(some) for name, some in ratios.items()), sum(variances)
 
 
-def alone_gain(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample]) -> AuditedGain:
+def alone_gain(
+    alone: Sequence[ProcessSample], contest: Sequence[ProcessSample], sure: float = CONFIDENCE
+) -> AuditedGain:
     """Compute the gain between processes that timed A only and processes that timed B only.
 
     Its error follows from the spread of either kernel's times between the processes of the contest and these.
@@ -230,7 +243,7 @@ def alone_gain(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample])
         for side, times in (("a_ns", incumbent), ("b_ns", candidate))
     ]
     error = sqrt(spread[0] ** 2 / len(incumbent) + spread[1] ** 2 / len(candidate))
-    return _gain(median(incumbent) - median(candidate), _MEDIAN * error, len(alone) - 2)
+    return _gain(median(incumbent) - median(candidate), _MEDIAN * error, len(alone) - 2, sure)
 
 
 def refuse_clock(samples: Iterable[ProcessSample]) -> ClockForged | None:
@@ -304,6 +317,6 @@ def _deviation(values: Sequence[float]) -> float:
     return _SIGMA * median(abs(value - middle) for value in values)
 
 
-def _gain(middle: float, error: float, dof: int) -> AuditedGain:
-    half = t_quantile(CONFIDENCE, max(dof, 3)) * error
+def _gain(middle: float, error: float, dof: int, sure: float) -> AuditedGain:
+    half = t_quantile(sure, max(dof, 3)) * error
     return AuditedGain(percent(middle), percent(middle - half), percent(middle + half))

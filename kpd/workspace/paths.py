@@ -253,8 +253,13 @@ def _socket_base() -> Path:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and Path(runtime).is_absolute() and Path(runtime).is_dir() and _fits(Path(runtime) / "kpd-v1"):
         return Path(runtime) / "kpd-v1"
-    fallback = Path(tempfile.gettempdir()) / f"kpd-v1-{os.getuid()}"
-    return fallback if _fits(fallback) else Path("/tmp") / fallback.name
+    return temporary_for_sockets() / f"kpd-v1-{os.getuid()}"
+
+
+def temporary_for_sockets() -> Path:
+    """Return the folder of temporary files, or /tmp where a socket's path below it would be too long."""
+    folder = Path(tempfile.gettempdir())
+    return folder if _fits(folder / "kpd-v1-4294967295") else Path("/tmp")
 
 
 def _fits(folder: Path) -> bool:

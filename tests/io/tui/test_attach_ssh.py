@@ -49,7 +49,12 @@ async def test_a_command_and_its_event(gate: Box, there: RealDaemon) -> None:
     assert there.query("status")["pid"]
 
 
-async def test_read_only_is_the_daemons_word(gate: Box, there: RealDaemon) -> None:
+async def test_read_only_is_the_daemons_word(
+    gate: Box, there: RealDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does it matter that a socket has no room in the folder of temporary files."""
+    (temporary := tmp_path / ("long" * 20)).mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     async with remote_daemon("box", str(there.workspace.root)) as at, watched(at, read_only=True).going() as ui:
         with pytest.raises(DaemonError, match="may only read: pause is not done"):
             await ui.feed.command("pause")

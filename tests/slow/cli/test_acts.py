@@ -85,8 +85,8 @@ def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> 
     assert "r1.1 has no candidate: skipped by" in said(kpd("retry", "r1.1"), 1)
     home = workspace.iteration_folder("scale", "r1", 2)
     daemon.until((home / "prompt.md").exists, "the prompt")
-    text = kernel(workspace).read_text().replace("REPEAT 8", "REPEAT 7")
-    (home / "reply.md").write_text(f"MEMO: one less\n\n```c kernel.c\n{text}```\n")
+    text = kernel(workspace).read_text().replace("REPEAT 8", "REPEAT 2")
+    (home / "reply.md").write_text(f"MEMO: six less\n\n```c kernel.c\n{text}```\n")
     daemon.until_event("review_asked", iteration=2)
     assert "r1.2 is declined" in said(kpd("decline", "--reason", "too timid"))
     assert daemon.until_event("iteration_ended", iteration=2)["body"]["reason"].endswith(": too timid")
@@ -98,7 +98,7 @@ def test_the_other_verbs(daemon: RealDaemon, workspace: Workspace, kpd: Kpd) -> 
     assert "again       what r1.2 proposed, with as many" in kpd("show", "4").stdout
     said(kpd("rollback", "r1.0"))
     assert "r1.4 is the incumbent again; kpd undo" in said(kpd("undo"))
-    assert "REPEAT 7" in kernel(workspace).read_text()
+    assert "REPEAT 2" in kernel(workspace).read_text()
     said(kpd("stop"))
 
 

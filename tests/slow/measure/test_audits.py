@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.engine.audits import MOST_AUDITS
 from kpd.measure import audits
-from kpd.measure.audits import AuditSamples
+from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.bench import CheckFailed
 from kpd.measure.driver import audits as taken
 from kpd.measure.judge import judge

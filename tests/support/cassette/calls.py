@@ -28,8 +28,8 @@ LINKED = ("-shared", "-Xlinker", "-z,defs")
 """The flags of the first kpd that recorded, which compiled and linked a candidate in one call: so is a build known."""
 TIME, BOUNDS = "time", "bounds"
 """The driver's mode whose answers differ each time, and the one that makes a file: see kpd/measure/driver."""
-ALONE = "alone"
-"""The mode of a process that times the incumbent alone: it is answered as the timing that it once was."""
+ALONE = ("alone", "solo")
+"""The modes of a process that times one kernel alone: it is answered as the timing that it once was."""
 FRESH = "fresh"
 """The mode of the audit on fresh inputs."""
 JUDGED = ("check", TIME)
@@ -92,7 +92,7 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
     if "/" in program:
         settings, arguments = _settings(arguments)
         mode = arguments[0] if arguments else ""
-        if mode == ALONE:
+        if mode in ALONE:
             mode = arguments[0] = TIME
         if mode in JUDGED:
             tolerances = [settings.pop(name) for name in ("rtol", "atol") if name in settings]

@@ -79,7 +79,13 @@ class RealDaemon:
             if found := ready():
                 return found
             time.sleep(0.02)
-        raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}\n{self.output[-4000:]}")
+        raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}\n{self._last_events()}\n{self.output[-4000:]}")
+
+    def _last_events(self) -> str:
+        try:
+            return "\n".join(f"{event['kind']} {event['body']}"[:400] for event in self.events()[-12:])
+        except (DaemonError, OSError) as err:
+            return str(err)
 
     def until_event(self, kind: str, **fields: Any) -> dict[str, Any]:
         def seen() -> dict[str, Any] | None:

@@ -120,6 +120,7 @@ def test_what_a_kernel_writes_for_a_while_goes_where_it_may_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())  # a worker changes it, and nothing changes it back
     for name in (*CACHES, "TMPDIR"):
         monkeypatch.setenv(name, "")
     assert tempfile.gettempdir() != str(tmp_path / "compiled/tmpdir")  # torch has asked before
@@ -131,4 +132,3 @@ def test_what_a_kernel_writes_for_a_while_goes_where_it_may_write(
     kernels.load("b", str(tmp_path))
     assert os.path.dirname(sys.modules["kernel_0"].PLACE) == str(tmp_path / "compiled/tmpdir")  # noqa: PTH120
     monkeypatch.delitem(sys.modules, "kernel_0")
-    monkeypatch.setattr(tempfile, "tempdir", None)
