@@ -24,7 +24,7 @@ from nulls import found_device, silent
 
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from kpd.measure import audits
+from kpd.measure import audits, clocks
 from kpd.measure.bench import Bench, CheckFailed
 from kpd.measure.catalogue import prepare
 from kpd.measure.judge import BadSamples, judge
@@ -82,7 +82,7 @@ class Auditor:
             gain = judge(samples, MIN_GAIN_PCT).gain
             said["contest_pct"] = [gain.pct, gain.low, gain.high]
             said["clock"] = [case.clock and asdict(case.clock) for case in samples[0].cases.values()]
-            if forged := audits.refuse_clock(samples):
+            if forged := clocks.refuse_clock(samples):
                 said["forged"] = told(forged)
             begun = time.perf_counter()
             found = await self._bench.audit(incumbent, candidate, partial("{}-{}".format, name), silent)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from kpd.engine.attempt import Attempt, CandidateFailed
-from kpd.measure import audits, bench
+from kpd.measure import audits, bench, clocks
 from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.bench import BuiltObject
 from kpd.measure.judge import FINAL, held_out
@@ -57,7 +57,7 @@ async def all_hold(winner: Winner, verdict: Verdict) -> Verdict:
 
 async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
     """Compare the samples with the driver's own clock. It costs nothing."""
-    if not winner.attempt.is_tasks_own and (forged := audits.refuse_clock(winner.samples)):
+    if not winner.attempt.is_tasks_own and (forged := clocks.refuse_clock(winner.samples)):
         raise CandidateFailed(forged, final=True)
     return verdict
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from kpd.evidence.archive import CANDIDATES, Bundle, iteration_file
 from kpd.evidence.line import VerifiedLine, differences, told
-from kpd.measure import audits, score
+from kpd.measure import audits, clocks, score
 from kpd.measure.audits import AuditSamples
 from kpd.measure.judge import FEWEST_WON, FINAL, HeldOutResult
 from kpd.measure.rederive import rederive
@@ -198,7 +198,7 @@ class Derivation:
         if judged is None or not judged.verdict.accepted or self.is_baseline:
             return ""
         samples = self._samples()
-        if forged := self._read(TIMING, lambda: audits.refuse_clock(samples)):
+        if forged := self._read(TIMING, lambda: clocks.refuse_clock(samples)):
             raise _Broken(f"its samples do not fit the driver's own clock: {forged}")
         if judged.audited is None:
             return ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.measure import audits
+from kpd.measure import audits, clocks
 from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.bench import CheckFailed
 from kpd.measure.driver import audits as taken
@@ -39,7 +39,7 @@ async def refused(lab: Lab, candidate: str) -> ClockForged | GainNotHeld | None:
     audit, contest = await lab.audit(f.SLOW, candidate)
     gain = judge(contest, 1.0).gain
     assert gain.low > 10, "the contest believes it"
-    return audits.refuse_clock(contest) or audits.refuse_gain(audits.summary(audit, contest), gain)
+    return clocks.refuse_clock(contest) or audits.refuse_gain(audits.summary(audit, contest), gain)
 
 
 @pytest.mark.parametrize("candidate", [pytest.param(text, id=name) for name, text in f.HONEST.items()])
@@ -76,7 +76,7 @@ async def test_a_truly_faster_kernel_that_keeps_results_besides_has_less_gain_on
 
 async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
     audit, contest = await lab.audit(f.SLOW, f.STRETCHES)
-    forged = audits.refuse_clock(contest)
+    forged = clocks.refuse_clock(contest)
     assert forged is not None
     assert forged.summed_ms > forged.wall_ms
     summary, claimed = await decided(lab, f.STRETCHES, audit, contest)
@@ -89,7 +89,7 @@ async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
 @x86_only
 async def test_a_slow_clock_that_is_mended_before_anybody_looks_is_found_by_the_drivers(lab: Lab) -> None:
     # Long enough that the waits of a busy host, of which up to 10 ms a process are no sign of anything, do not hide it.
-    forged = audits.refuse_clock(await unconfined(lab).time(f.SLOW, f.HIDES_CLOCK, processes=4, quads=40))
+    forged = clocks.refuse_clock(await unconfined(lab).time(f.SLOW, f.HIDES_CLOCK, processes=4, quads=40))
     assert forged is not None
     assert forged.summed_ms < forged.wall_ms
 
