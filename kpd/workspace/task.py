@@ -11,7 +11,7 @@ from pathlib import Path
 from kpd.model.hosts import Need
 from kpd.model.run import OwnFiles
 from kpd.model.state import TaskCard
-from kpd.workspace import expr, sections, spec_rules
+from kpd.workspace import expr, sections, spec_rules, tune_space
 from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain, leads_to
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
@@ -158,12 +158,10 @@ def copy_task(folder: Path, to: Path) -> None:
 def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     section = file.task
     if not NAME.fullmatch(section.name):
-        raise _error(
-            document, f"the name {section.name!r} is not plain", "use letters, digits, _ and -", "task", "name"
-        )
+        raise document.error(f"the name {section.name!r} is not plain", "use letters, digits, _ and -", "task", "name")
     if section.name != folder.resolve().name:
         message = f"the name {section.name!r} is not that of its folder, {folder.resolve().name!r}"
-        raise _error(document, message, "rename one of them", "task", "name")
+        raise document.error(message, "rename one of them", "task", "name")
     language = _language(document, section.language)
     run_by_kpd = language.runner and file.bench.command is None and (folder / language.files[1]).exists()
     bring = language.commands and not run_by_kpd
@@ -189,8 +187,8 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     spec_rules.refuse_bench(document, file.bench)
     if bring and file.cases and file.bench.direction == "higher":
         message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
-        raise _error(document, message, "remove [cases], or let the benchmark print times", "bench", "direction")
-    tune = _tune(document, file.tune)
+        raise document.error(message, "remove [cases], or let the benchmark print times", "bench", "direction")
+    tune = tune_space.space(document, file.tune)
     return Task(
         name=section.name,
         folder=folder,
@@ -204,7 +202,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         need=file.need,
         budget=file.budget,
         tune=tune,
-        where=_where(document, file.sweep.where, tune),
+        where=tune_space.conditions(document, file.sweep.where, tune),
         roofline=RooflineSpec(
             _expression(document, "bytes", file.roofline.bytes), _expression(document, "flops", file.roofline.flops)
         ),
@@ -227,8 +225,8 @@ def _language(document: Document, name: str) -> Language:
             return found
         known = ", ".join(LANGUAGES.names())
     except PlugInError as err:
-        raise _error(document, err.message, err.remedy, "task", "language") from err
-    raise _error(document, f"unknown language {name!r}", f"known are {known}", "task", "language")
+        raise document.error(err.message, err.remedy, "task", "language") from err
+    raise document.error(f"unknown language {name!r}", f"known are {known}", "task", "language")
 
 
 def _editable(folder: Path, document: Document, section: TaskSection, judges: Collection[str]) -> tuple[str, ...]:
@@ -236,7 +234,7 @@ def _editable(folder: Path, document: Document, section: TaskSection, judges: Co
         files = task_files(folder, section.records)
         return chosen(folder, section.editable, files, judges, may_lack=section.baseline == "absent")
     except BadEditable as err:
-        raise _error(document, str(err), err.remedy, "task", "editable") from err
+        raise document.error(str(err), err.remedy, "task", "editable") from err
 
 
 def _refuse_records(
@@ -245,7 +243,7 @@ def _refuse_records(
     try:
         refuse_records(folder, records, editable, judges)
     except BadRecords as err:
-        raise _error(document, str(err), err.remedy, "task", "records") from err
+        raise document.error(str(err), err.remedy, "task", "records") from err
 
 
 def _context(document: Document, given: tuple[str, ...] | None, protected: tuple[str, ...]) -> tuple[str, ...]:
@@ -254,7 +252,7 @@ def _context(document: Document, given: tuple[str, ...] | None, protected: tuple
     if strange := [name for name in given if name not in protected]:
         message = f"context file {strange[0]!r} is none of the task's protected files"
         remedy = "name files beside the editable ones, which an agent sees anyway"
-        raise _error(document, message, remedy, "task", "context")
+        raise document.error(message, remedy, "task", "context")
     return given
 
 
@@ -292,7 +290,7 @@ def _profile(document: Document, spec: ProfileSpec) -> ProfileSpec:
         re.compile(spec.kernel or "")
     except re.error as err:
         message = f"'kernel' in [profile] is no regular expression: {err}"
-        raise _error(document, message, 'for example "transpose.*"', "profile", "kernel") from err
+        raise document.error(message, 'for example "transpose.*"', "profile", "kernel") from err
     return spec
 
 
@@ -318,43 +316,8 @@ def task_files(folder: Path, records: tuple[str, ...] = ()) -> Iterator[str]:
             yield within
 
 
-def _tune(document: Document, tune: dict[str, tuple[bool | int | float | str, ...]]) -> dict[str, tuple[str, ...]]:
-    space: dict[str, tuple[str, ...]] = {}
-    for name, given in tune.items():
-        values = tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in given)
-        if not name.isidentifier() or not name.isascii():
-            raise _error(
-                document, f"{name!r} in [tune] is not an identifier", "use letters, digits and _", "tune", name
-            )
-        if not values:
-            raise _error(document, f"{name!r} in [tune] has no values", "list what to try, or remove it", "tune", name)
-        if len(set(values)) < len(values):
-            raise _error(document, f"{name!r} in [tune] has a value twice", "list each value once", "tune", name)
-        if not all(value.isprintable() for value in values):
-            raise _error(document, f"{name!r} in [tune] has a control character", "use plain text", "tune", name)
-        space[name] = values
-    return space
-
-
-def _where(document: Document, where: tuple[str, ...], tune: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    for text in where:
-        try:
-            names = expr.condition(text).names
-        except expr.ExprError as err:
-            raise _error(document, f"'where' in [sweep]: {err}", 'for example "TILE * VEC <= 1024"', "sweep") from err
-        if unknown := sorted(names - tune.keys()):
-            have = ", ".join(tune) or "none"
-            message = f"'where' in [sweep]: [tune] has no {unknown[0]!r}; its parameters are {have}"
-            raise _error(document, message, "correct the name", "sweep", "where")
-    return where
-
-
 def _expression(document: Document, name: str, text: str | None) -> expr.Expression | None:
     try:
         return None if text is None else expr.parse(text)
     except expr.ExprError as err:
-        raise _error(document, f"'{name}' in [roofline]: {err}", 'for example "rows*cols*8"', "roofline", name) from err
-
-
-def _error(document: Document, message: str, remedy: str, *keys: str) -> TaskError:
-    return TaskError(document.path, document.line(*keys), message, remedy)
+        raise document.error(f"'{name}' in [roofline]: {err}", 'for example "rows*cols*8"', "roofline", name) from err

@@ -199,7 +199,7 @@ def test_agents_are_known_by_what_they_are_and_not_by_name() -> None:
     }
     assert users == {
         "kpd.model.agents", "kpd.workspace.config", "kpd.workspace.coding_agents", "kpd.engine.tools.catalogue",
-        "kpd.workspace.task", "kpd.imports.kernel_tuner",
+        "kpd.workspace.tune_space", "kpd.imports.kernel_tuner",
     }  # fmt: skip
 
 
