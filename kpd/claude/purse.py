@@ -1,7 +1,9 @@
 """Keeps the account of what models cost beside runs, in a file of rows, written before and after each call.
 
 Whoever asks a model without a run (a harness, a mended deployment) is a process of its own, so the rows are a file that
-all read: the limit of a day holds for runs and for these calls together.
+all read: the limit of a day holds for runs and for these calls together. A call is on the account before anybody asks
+what runs have spent, and a run's call reads this account before it is in the log: of two calls at one moment, at least
+one counts the other.
 """
 
 import contextlib
@@ -37,6 +39,7 @@ class CallBeside:
     most_usd: float | None = None
     usage: Usage | None = None
     usd: float | None = None
+    refused: bool = False
 
     def added_to(self, spend: Spend) -> Spend:
         if self.usage is None:
@@ -45,22 +48,37 @@ class CallBeside:
 
 
 def calls_beside(root: Path) -> list[CallBeside]:
-    """Return all calls beside runs that a workspace knows, oldest first; a row that was cut off is left out."""
+    """Return all calls beside runs that a workspace knows, oldest first; a row that was cut off is left out.
+
+    Raises Unavailable where the account cannot be read.
+    """
     found: dict[str, dict[str, Any]] = {}
-    with contextlib.suppress(FileNotFoundError):
-        for line in (root / FILE).read_bytes().splitlines():
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                row = json.loads(line)
-                found.setdefault(row["id"], {}).update(row)
+    for line in _content(root / FILE).splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            row = json.loads(line)
+            found.setdefault(row["id"], {}).update(row)
     calls = []
     for row in found.values():
         with contextlib.suppress(msgspec.ValidationError):
             calls.append(msgspec.convert(row, CallBeside))
-    return calls
+    return [one for one in calls if not one.refused]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as err:
+        message = f"what models have cost beside runs is not known: {path}: {err.strerror}"
+        raise Unavailable(message, "make it a file that kpd can read and write, or move it away") from err
 
 
 def spent_beside(root: Path, day: str) -> float:
-    """Return the US dollars that calls beside runs have cost, or can cost, on a day (2026-11-21, UTC)."""
+    """Return the US dollars that calls beside runs have cost, or can cost, on a day (2026-11-21, UTC).
+
+    Raises Unavailable.
+    """
     spend = NOTHING
     for call in calls_beside(root):
         spend = call.added_to(spend) if day_of(call.at) == day else spend
@@ -85,7 +103,7 @@ class Purse:
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
         """Note a call before it is made, and return its number.
 
-        Raises OverBudget, Unavailable without a price for a limit, OSError.
+        Raises OverBudget, Unavailable without a price for a limit or where the account cannot be read, OSError.
         """
         most, of_day = self._config.max_usd_per_run, self._config.max_usd_per_day
         if most_usd is None and (most or of_day):
@@ -97,12 +115,12 @@ class Purse:
         if most and self.spend.usd + cost > most:
             raise OverBudget(Overspent("run", most, self.spend.usd, cost))
         with self._held():
-            now = time.time()
-            today = spent_beside(self._root, day_of(now)) + (self._of_runs() if of_day else 0.0)
-            if of_day and today + cost > of_day:
-                raise OverBudget(Overspent("day", of_day, today, cost))
-            id = uuid4().hex
+            now, id = time.time(), uuid4().hex
+            before = spent_beside(self._root, day_of(now)) if of_day else 0.0
             self._write({"id": id, "at": now, "of": self._of, "purpose": purpose, "model": model, "most_usd": most_usd})
+            if of_day and (today := before + self._of_runs()) + cost > of_day:
+                self._write({"id": id, "refused": True})
+                raise OverBudget(Overspent("day", of_day, today, cost))
         self._open.append(id)
         return len(self._open)
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
+from kpd.claude.errors import Unavailable
 from kpd.claude.purse import CallBeside, calls_beside
 from kpd.cli.ask import query, workspace
-from kpd.cli.exit_codes import OK
+from kpd.cli.exit_codes import INFRA, OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.model.spending import NOTHING, Spend, day_of, dollars
 from kpd.text import numbers
+from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
 
 COUNTS = ("CALLS", "INPUT", "CACHE WRITE", "CACHE READ", "OUTPUT", "USD")
@@ -29,7 +31,10 @@ def arguments(parser: ArgumentParser) -> None:
 def execute(args: Namespace) -> int:
     ws = workspace(args)
     answer = query(ws, "cost", run=args.run)
-    beside = [] if args.run else calls_beside(ws.root)
+    try:
+        beside = [] if args.run else calls_beside(ws.root)
+    except Unavailable as err:
+        raise CliError(visible(err.message), err.remedy, INFRA) from err
     if args.json:
         out_json({**answer, "beside": [asdict(one) for one in beside]})
         return OK

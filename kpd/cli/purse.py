@@ -20,7 +20,7 @@ from kpd.workspace.paths import Workspace
 
 def purse_of(ws: Workspace, of: str) -> Purse:
     """Return the account of one purpose beside runs, which `of` names. Raises ConfigError."""
-    return Purse(ws.root, of, load_config(ws).claude, lambda: float(query(ws, "cost")["today_usd"]))
+    return Purse(ws.root, of, load_config(ws).claude, lambda: float(query(ws, "cost")["runs_usd"]))
 
 
 @asynccontextmanager

@@ -27,7 +27,9 @@ The environment is that of the process that answers.
                                                        dispatch: the best of each case against the incumbent, or null
     terms     {run, status, agent, model, stands, budget, counted, in_vain, usd, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars
-    cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, purposes, models, iterations}]}   run
+    cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, purposes, models, iterations}],
+               today_usd, runs_usd}                    run; today_usd: what counts towards the day's limit (null: what is
+                                                       spent beside runs cannot be read), runs_usd: of that, in runs
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task
@@ -52,6 +54,7 @@ from typing import Any
 from kpd.daemon import artefacts, comparison_views, contests, knowledge_views, tool_calls
 from kpd.daemon.accounting import account, rederived, terms
 from kpd.daemon.sources import Sources
+from kpd.engine.ledger import spent_by_runs, spent_today
 from kpd.model import codec
 from kpd.model.events import Billed
 from kpd.operations.calling import checked_call
@@ -124,8 +127,9 @@ def _cost(sources: Sources, run: str | None = None) -> Any:
     runs = [run_ref(state, run)] if run else [one for one in state.runs.values() if one.spend.calls]
     with sources.log(run) as log:
         told = [account(one, log.read(run=one.id, kind=Billed.kind()) if log else ()) for one in runs]
-    today = state.spent_on(time.time()).usd + sum(one.reserved_usd for one in state.runs.values())
-    return {"days": state.days, "runs": told, "today_usd": today}
+    now = time.time()
+    today = {"today_usd": spent_today(state, sources.workspace.root, now), "runs_usd": spent_by_runs(state, now)}
+    return {"days": state.days, "runs": told, **today}
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────

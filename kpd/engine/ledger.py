@@ -13,6 +13,7 @@ from kpd.model import events as e
 from kpd.model.exhaustion import Overspent
 from kpd.model.notices import CallUnseen
 from kpd.model.spending import Purpose, Usage, day_of
+from kpd.model.state import State
 from kpd.workspace.config import ClaudeConfig
 
 
@@ -28,8 +29,8 @@ class RunLedger:
     def begin(self, purpose: Purpose, model: str, most_usd: float | None) -> int:
         """Record a call to a model before it is made, and return its number. `most_usd` is the most it can cost.
 
-        Raises OverBudget, Unavailable where a limit in dollars cannot be held because a price is not known, and
-        JournalError.
+        Raises OverBudget, Unavailable where a limit in dollars cannot be held because a price or an account is not
+        known, and JournalError.
         """
         state, run = self._journal.state, run_of(self._journal, self._run)
         of_run, of_day = run.budget.usd, self._config.max_usd_per_day
@@ -39,12 +40,11 @@ class RunLedger:
                 f'give it in [claude.prices."{model}"] of config.toml, or set max_usd_per_run and max_usd_per_day to 0',
             )
         now = time.time()
-        today = state.spent_on(now).usd + sum(other.reserved_usd for other in state.runs.values())
-        today += spent_beside(Path(state.workspace), day_of(now)) if of_day and state.workspace else 0.0
         cost = most_usd or 0.0
         if of_run and (spent := run.spend.usd + run.reserved_usd) + cost > of_run:
             raise OverBudget(Overspent("run", of_run, spent, cost))
-        if of_day and today + cost > of_day:
+        beside = spent_beside(Path(state.workspace), day_of(now)) if of_day and state.workspace else 0.0
+        if of_day and (today := spent_by_runs(state, now) + beside) + cost > of_day:
             raise OverBudget(Overspent("day", of_day, today, cost))
         call = run.asked + 1
         self._journal.emit(e.Asked(self._run, self._iteration, call, purpose, model, most_usd))
@@ -54,6 +54,19 @@ class RunLedger:
         """Record what call `call` has cost. Raises JournalError."""
         asked = next(one for one in run_of(self._journal, self._run).calls if one.number == call)
         self._journal.emit(e.Billed(self._run, asked.iteration, asked.purpose, asked.model, usage, usd, cut, call))
+
+
+def spent_by_runs(state: State, now: float) -> float:
+    """Return the US dollars that runs have spent on the day of `now`, or may spend by calls that are under way."""
+    return state.spent_on(now).usd + sum(one.reserved_usd for one in state.runs.values())
+
+
+def spent_today(state: State, root: Path, now: float) -> float | None:
+    """Return the same with the calls beside runs of the workspace `root`; None where their account cannot be read."""
+    try:
+        return spent_by_runs(state, now) + spent_beside(root, day_of(now))
+    except Unavailable:
+        return None
 
 
 def settle(journal: Journal) -> None:

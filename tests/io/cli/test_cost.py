@@ -2,7 +2,7 @@
 
 import json
 
-from kpd.claude.purse import Purse
+from kpd.claude.purse import FILE, Purse
 from kpd.model import events as e
 from kpd.model.spending import Usage
 from kpd.workspace.config import ClaudeConfig
@@ -28,4 +28,10 @@ async def test_calls_beside_runs_have_a_table_and_are_in_the_sum_of_their_day(se
     assert "deployment 1 of p fix 1 0 0 0 0 $2.00" in beside
     assert day.endswith(" 4 5 0 0 14 $3.75")
     _, out, _ = await served.kpd("cost", "--json")
-    assert [one["of"] for one in json.loads(out)["beside"]] == ["task t", "task t", "deployment 1 of p"]
+    told = json.loads(out)
+    assert [one["of"] for one in told["beside"]] == ["task t", "task t", "deployment 1 of p"]
+    assert (told["today_usd"], told["runs_usd"]) == (3.75, 1.0)
+    (served.ws.root / FILE).unlink()
+    (served.ws.root / FILE).mkdir()
+    code, _, err = await served.kpd("cost")
+    assert (code, "what models have cost beside runs is not known" in err) == (3, True)

@@ -46,3 +46,22 @@ def test_no_call_can_exceed_the_limit_of_its_purpose_or_of_the_day(tmp_path: Pat
     with pytest.raises(Unavailable):
         spends.begin("fix", "m", None)
     assert purse(tmp_path, run=0, day=0).begin("fix", "m", None) == 1
+    assert [call.most_usd for call in calls_beside(tmp_path)] == [0.5, 0.5, 0.5, None]  # not those that were refused
+
+
+def test_runs_are_asked_when_the_call_is_on_the_account(tmp_path: Path) -> None:
+    """A run whose call begins at the same moment reads the account: it has to be there."""
+    seen: list[float] = []
+
+    def of_runs() -> float:
+        seen.extend(one.most_usd or 0.0 for one in calls_beside(tmp_path))
+        return 0.0
+
+    Purse(tmp_path, "task t", ClaudeConfig(max_usd_per_day=1.0), of_runs).begin("harness", "m", 0.75)
+    assert seen == [0.75]
+
+
+def test_an_account_that_cannot_be_read_holds_calls_back(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(Unavailable, match="is not known"):
+        spent_beside(tmp_path, "2026-01-01")

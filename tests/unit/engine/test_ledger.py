@@ -1,15 +1,16 @@
 """The accounts of runs: what may be spent, with what is under way, and calls whose end nobody saw."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.purse import Purse
+from kpd.claude.purse import FILE, Purse
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
-from kpd.engine.ledger import RunLedger, settle
+from kpd.engine.ledger import RunLedger, settle, spent_today
 from kpd.model import events as e
 from kpd.model.run import Budget
 from kpd.model.spending import Usage
@@ -62,6 +63,12 @@ def test_what_is_spent_beside_runs_counts_for_the_day(journal: EventJournal, tmp
     with pytest.raises(OverBudget, match="max_usd_per_day") as caught:
         ledger(journal, day=1.0).begin("propose", MODEL, 0.01)
     assert caught.value.over.spent_usd == 1.0
+    assert spent_today(journal.state, tmp_path, time.time()) == 1.0
+    (tmp_path / FILE).unlink()
+    (tmp_path / FILE).mkdir()  # it cannot be read: a person is needed, and not the host
+    with pytest.raises(Unavailable, match="what models have cost beside runs is not known"):
+        ledger(journal, day=1.0).begin("propose", MODEL, 0.01)
+    assert spent_today(journal.state, tmp_path, time.time()) is None
 
 
 def test_what_other_runs_may_still_cost_counts_for_the_day(journal: EventJournal) -> None:
