@@ -1,11 +1,12 @@
 """kpd project deploy: brings a run's winner into its program, and takes it back unless the program is faster."""
 
 import asyncio
+import contextlib
 import signal
 import sys
+import termios
 from argparse import Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import asdict
 
 from kpd.agents.answers import MailboxAnswers
@@ -21,7 +22,7 @@ from kpd.model.deployments import Deployment, Phase
 from kpd.model.events import Accepted
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer
-from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
+from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning
 from kpd.production.deploy.settle import settle
 from kpd.production.deploy.winner import AcceptedKernel, NoWinner, winner
 from kpd.production.place import ProjectPlace, new_id
@@ -56,8 +57,8 @@ def deploy(ws: Workspace, args: Namespace) -> int:
 
     async def work(place: ProjectPlace) -> Deployment:
         await settle(place, journal)
-        opened = journal.begin(found.run, found.iteration, operator(), new_id())
-        async with _fixer(ws, args, opened) as fixer:
+        async with _fixer(ws, args, journal) as fixer:  # before it begins: it may not be had
+            opened = journal.begin(found.run, found.iteration, operator(), new_id())
             return await Deploying(place, opened, telling(approves), fixer=fixer).deploy(found)
 
     journal = journal_of(ws, args.name)
@@ -88,17 +89,17 @@ def told(args: Namespace, one: Deployment) -> int:
     return INFRA if one.cause in NOT_THE_CANDIDATES or one.rechecked is False else FAILED
 
 
-@asynccontextmanager
-async def _fixer(ws: Workspace, args: Namespace, opened: OpenDeployment) -> AsyncIterator[Fixer | None]:
-    """Hold who mends files for as long as the block runs; None without one. Raises CliError."""
+@contextlib.asynccontextmanager
+async def _fixer(ws: Workspace, args: Namespace, journal: DeploymentJournal) -> AsyncIterator[Fixer | None]:
+    """Hold who mends files of the next deployment for as long as the block runs; None without one. Raises CliError."""
     if args.fixer is None:
         yield None
     elif args.fixer == "folder":
-        folder = journal_of(ws, args.name).folder / f"{opened.number:04d}.mailbox"
+        folder = journal.folder / f"{journal.next_number:04d}.mailbox"
         narrate(f"where a file has to be mended, {folder / PROMPT} asks, and {folder / REPLY} answers")
         yield Fixer(MailboxAnswers(folder))
     else:
-        purse = purse_of(ws, f"deployment {opened.number} of {args.name}")
+        purse = purse_of(ws, f"deployment {journal.next_number} of {args.name}")
         async with model_answers(ws, purse, "fix", "--fixer folder asks in a folder") as answers:
             yield Fixer(answers, lambda: purse.spend)
 
@@ -119,7 +120,10 @@ def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
 
 
 async def _asked() -> bool:
-    """Ask on the terminal; the end of the input, and Ctrl-C, are a no. The lease of a change is renewed meanwhile."""
+    """Ask on the terminal; the end of the input, and Ctrl-C, are a no. The lease of a change is renewed meanwhile.
+
+    What was typed before the question is no answer to it: whoever typed it has not seen this change.
+    """
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[str] = loop.create_future()
 
@@ -135,9 +139,11 @@ async def _asked() -> bool:
 
     before = signal.getsignal(signal.SIGINT)
     loop.add_signal_handler(signal.SIGINT, answer, "")
-    loop.add_reader(sys.stdin, read)
     try:
+        with contextlib.suppress(termios.error):  # the terminal is gone: reading from it says so
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
         narrate("deploy this change? [y/N]")
+        loop.add_reader(sys.stdin, read)
         said = await answered
     finally:
         loop.remove_reader(sys.stdin)

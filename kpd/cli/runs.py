@@ -10,7 +10,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import FAILED, OK, USAGE, CliError
 from kpd.cli.parser import add_json, nearest
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
-from kpd.client import ask, operator
+from kpd.client import DaemonError, NoDaemon, ask, operator
 from kpd.workspace.disk import taken
 from kpd.workspace.paths import Workspace
 
@@ -85,12 +85,19 @@ def _prune(ws: Workspace, args: Namespace) -> int:
         raise CliError(f"there is no folder {args.archive}", "make it first")
     if not args.yes:
         _ask(ws, wanted, runs, args.keep_best)
-    done = [found for name in wanted if (found := _pruned(ws, name, args)) is not None]
+    ends = [_pruned(ws, name, args) for name in wanted]
+    done = [one for one in ends if isinstance(one, dict)]
     if args.json:
         out_json(done)
     else:
         narrate(f"{_mib(sum(one['bytes'] for one in done))} MiB are free again")
-    return OK if done or not args.run else FAILED
+    failed = [one for one in ends if not isinstance(one, dict) and (args.run or not _refused(one))]
+    return FAILED if failed else OK
+
+
+def _refused(err: CliError | DaemonError) -> bool:
+    """Return whether the daemon refuses to prune a run: of all runs those that have nothing to prune are no failure."""
+    return isinstance(err, DaemonError) and err.code == "refused"
 
 
 def _ask(ws: Workspace, wanted: list[str], runs: dict[str, Any], keep_best: bool) -> None:
@@ -106,13 +113,12 @@ def _ask(ws: Workspace, wanted: list[str], runs: dict[str, Any], keep_best: bool
         raise CliError("nothing was removed", "", FAILED)
 
 
-def _pruned(ws: Workspace, name: str, args: Namespace) -> dict[str, Any] | None:
-    """Prune a run, after its bundle was written if that is wanted; None where it was refused, which is told.
+def _pruned(ws: Workspace, name: str, args: Namespace) -> dict[str, Any] | CliError | DaemonError:
+    """Prune a run, after its bundle was written if that is wanted; return why it was not where it was not: it is told.
 
     Where files may be gone already, or may go yet, the bundle stays.
     """
     from kpd.cli.bundle import archive
-    from kpd.client import DaemonError, NoDaemon
 
     given = {"run": name, "keep_best": args.keep_best}
     kept = None
@@ -128,7 +134,7 @@ def _pruned(ws: Workspace, name: str, args: Namespace) -> dict[str, Any] | None:
             raise
         bundle = f"; files may be gone, and its bundle is {kept}" if kept is not None and may_be_done else ""
         narrate(clean(f"{name}: {err.message}{bundle}" + (f"; {err.remedy}" if err.remedy else "")))
-        return None
+        return err
     if not args.json:
         where = f", its bundle is {kept}" if kept is not None else ""
         out(f"{name}: {found['count']} candidates, {found['mib']} MiB{where}")

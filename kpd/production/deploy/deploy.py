@@ -159,7 +159,7 @@ class Deploying:
                 trial = await self._put(change, integrated, old)
                 break
             except TakenBack as err:
-                integrated = await self._mended(integrated, err)
+                integrated = await self._mended(change, integrated, old, err)
         new = trial.new
         with self._phase("time"):
             try:
@@ -198,11 +198,19 @@ class Deploying:
             self._reference = await trial.results()
         return trial
 
-    async def _mended(self, broken: Integrated, why: TakenBack) -> Integrated:
-        """Have the file mended, and its change approved again. Raises `why` where it is not, TakenBack."""
+    async def _mended(
+        self, change: OpenChange, broken: Integrated, old: dict[str, str], why: TakenBack
+    ) -> Integrated:
+        """Have the file mended, and its change approved again, which may take hours: meanwhile the originals are back.
+
+        Raises `why` where it is not mended, TakenBack, PlaceError, HostError.
+        """
         if self.fixer is None or why.cause not in KINDS:
             raise why
         with self._phase("fix"):
+            for path, sha in old.items():  # as when restoring: binaries first, so that a source is newer
+                await change.put_kept(path, sha)
+            await change.put(broken.path, broken.before)
             try:
                 mended = await self.fixer.mend(broken, self.place.project.kernel, why)
             except (Unavailable, OverBudget, OSError) as err:

@@ -82,8 +82,11 @@ class Fixer:
         except BadReply as err:
             self._refused = str(err)
             return None
-        if len(blocks) != 1 or len(blocks[0]) > LONGEST:
+        if len(blocks) != 1:
             self._refused = f"it has {len(blocks)} fenced blocks; give the whole file in exactly one"
+            return None
+        if len(blocks[0]) > LONGEST:
+            self._refused = f"its file has {len(blocks[0])} characters, and may have {LONGEST}"
             return None
         return self._allowed(broken, kernel, blocks[0].encode("utf-8", "replace"))
 

@@ -43,6 +43,12 @@ class DeploymentJournal:
         """Return all deployments; a last row that was cut off is left out. Raises OSError."""
         return [_read(path) for path in sorted(self.folder.glob("[0-9]*.jsonl"))]
 
+    @property
+    def next_number(self) -> int:
+        """The number that the next deployment will have. Raises OSError."""
+        before = self.all()
+        return before[-1].number + 1 if before else 1
+
     def needed(self) -> list[str]:
         """Return the ids of the changes that may still be taken back. Raises OSError."""
         states = ("open", "deployed")
@@ -51,8 +57,7 @@ class DeploymentJournal:
     def begin(self, run: str, iteration: int, by: str, change: str, of: int | None = None) -> "OpenDeployment":
         """Begin the next deployment, under the id that its change will have. The caller holds the journal."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        before = self.all()
-        number = before[-1].number + 1 if before else 1
+        number = self.next_number
         opened = OpenDeployment(self.folder, number)
         opened.note(number=number, run=run, iteration=iteration, at=time.time(), by=by, change=change, of=of)
         return opened

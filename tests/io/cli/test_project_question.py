@@ -46,6 +46,21 @@ def test_ctrl_c_is_a_no_and_waits_for_nothing(asks: tuple[subprocess.Popen[str],
     assert (process.returncode, said.splitlines()[-1]) == (0, "answered False")
 
 
+def test_what_was_typed_before_the_question_is_no_answer() -> None:
+    near, far = pty.openpty()
+    os.write(near, b"y\ny\n")
+    process = subprocess.Popen(
+        [sys.executable, "-c", ASKS], stdin=far, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    os.close(far)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    os.write(near, b"n\n")
+    said, _ = process.communicate(timeout=PATIENCE_S)
+    os.close(near)
+    assert said == "answered False\n"
+
+
 @pytest.mark.parametrize(("typed", "answer"), [(b"y\n", True), (b"\n", False), (b"\x04", False)])
 def test_a_lease_can_be_renewed_until_somebody_answers(
     asks: tuple[subprocess.Popen[str], int], typed: bytes, answer: bool

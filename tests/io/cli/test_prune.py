@@ -39,3 +39,13 @@ async def test_the_bundle_stays_unless_surely_nothing_was_removed(
             assert (code, bundle.read_bytes()) == (0, before)
             assert f"r1: 2 candidates, 1.0 MiB, its bundle is {bundle}" in out
             assert served.commands == [("prune", {"run": "r1", "keep_best": False})]
+
+            code, _, err = await served.kpd("runs", "prune", "--yes", "--archive", str(tmp_path))
+            assert (code, f"there is {bundle} already" in err) == (1, True)  # of all runs one was not pruned
+            served.refusal = DaemonError("refused", "r1 has nothing to prune", "kpd runs lists what takes space")
+            assert (await served.kpd("runs", "prune", "--yes"))[0] == 0
+            served.refusal = None
+            served.refused = {"r2"}
+            served.queue("r2")
+            assert (await served.kpd("runs", "prune", "r1", "r2", "--yes"))[0] == 1
+            assert served.commands[1:] == [("prune", {"run": "r1", "keep_best": False})]

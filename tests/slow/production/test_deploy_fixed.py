@@ -25,8 +25,11 @@ async def test_the_second_answer_of_the_service_builds_and_stays(tmp_path: Path)
     project = made(tmp_path / "program")
     journal, shown = DeploymentJournal(tmp_path / "deployments"), list[str]()
 
+    before = content(tmp_path / "program")
+
     async def approves(diff: str) -> bool:
         shown.append(diff)
+        assert content(tmp_path / "program") == before  # also while a fix was awaited
         return True
 
     answers = [Reply(fenced(BROKEN.replace("2 *", "3 *"))), Reply(f"Here it is.\n\n{fenced(FAST)}")]

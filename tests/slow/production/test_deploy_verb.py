@@ -17,6 +17,7 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     ws = workspace_of(tmp_path / "ws")
     for number, text in ((0, SLOW), (2, "int other(int x) { return x; }\n"), (13, FAST)):
         folder = IterationFolder(ws.iteration_folder("transpose_cuda", "r1", number))
@@ -53,6 +54,8 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     code, told, _ = kpd("deploy", "p", "r1", "--iteration", "2", "--yes")
     assert (code, "work: the run's files do not define the project's kernel" in told) == (1, True)
     assert content(root) == before
+    code, _, said = kpd("deploy", "p", "r1", "--yes", "--fixer", "model")
+    assert (code, "there is no API key" in said) == (3, True)  # and nothing was begun: the next one has number 2
     code, told, said = kpd("deploy", "p", "r1", "--yes")
     assert (code, told.startswith("DEPLOYED p #2: r1, iteration 13\n")) == (0, True)
     assert "+int work(int x) { return 2 * x; }" in said

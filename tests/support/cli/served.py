@@ -39,6 +39,7 @@ class Served:
     journal: EventJournal
     commands: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     refusal: DaemonError | None = None
+    refused: set[str] = field(default_factory=set)
     looks: list[Any] = field(default_factory=list)
 
     async def query(self, what: str, args: dict[str, Any]) -> Any:
@@ -47,6 +48,8 @@ class Served:
     async def command(self, verb: str, args: dict[str, Any], by: str) -> Any:
         if self.refusal is not None:
             raise self.refusal
+        if args.get("run") in self.refused:
+            raise DaemonError("refused", f"{args['run']} has not ended", "kpd stop ends it")
         self.commands.append((verb, args))
         if verb == "run":
             self.queue("r1")

@@ -3,7 +3,7 @@
 import pytest
 
 from kpd.claude.question import ModelAnswer, PromptPart
-from kpd.production.deploy.fixing import TRIES, Fixer, fenced
+from kpd.production.deploy.fixing import LONGEST, TRIES, Fixer, fenced
 from kpd.production.deploy.integrate import Integrated
 from kpd.production.deploy.runs import TakenBack
 
@@ -42,6 +42,15 @@ async def test_what_an_integration_refuses_is_refused_and_the_next_question_says
     assert "refused: it has 0 fenced blocks" in second
     assert "refused: other: other code of the file has this name" in third
     assert "refused: " in fourth
+
+
+async def test_a_file_may_be_so_long_and_no_longer() -> None:
+    good = OLD.replace("x + x", "2 * x")
+    longest = good + "/*" + " " * (LONGEST - len(good) - len("/**/\n")) + "*/"
+    answers = Answers(fenced(longest.replace("/*", "/* ")), fenced(longest))
+    mended = await Fixer(answers).mend(BROKEN, "work", WHY)
+    assert (mended.after.decode(), len(answers.asked)) == (good, 2)
+    assert f"refused: its file has {LONGEST + 1} characters, and may have {LONGEST}" in answers.asked[1]
 
 
 async def test_each_kind_of_fault_has_so_many_tries() -> None:
