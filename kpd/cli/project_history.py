@@ -13,7 +13,7 @@ from kpd.hosts.errors import HostError
 from kpd.model.deployments import Deployment
 from kpd.production.deploy.journal import DeploymentRunning
 from kpd.production.deploy.rollback import latest, roll_back
-from kpd.production.deploy.settle import settle
+from kpd.production.deploy.settle import settle, settle_if_free
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
 from kpd.text import deployments
@@ -28,10 +28,7 @@ def history(ws: Workspace, args: Namespace) -> int:
     code, busy = OK, False
     if any(one.state == "open" for one in journal.all()):
         try:
-            with journal.locked():
-                at_place(ws, project, lambda place: settle(place, journal))
-        except DeploymentRunning:
-            busy = True
+            busy = at_place(ws, project, lambda place: settle_if_free(place, journal))
         except (HostError, PlaceError) as err:
             code = INFRA
             narrate(f"what became of an open deployment is not known: {visible(err.message)}")

@@ -28,8 +28,8 @@ The environment is that of the process that answers.
     terms     {run, status, agent, model, stands, budget, counted, in_vain, usd, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars
     cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, purposes, models, iterations}],
-               today_usd, runs_usd}                    run; today_usd: what counts towards the day's limit (null: what is
-                                                       spent beside runs cannot be read), runs_usd: of that, in runs
+               today_usd, runs_usd}                    run; today_usd: what counts towards the day's limit (null: not
+                                                       known), runs_usd: of that, in runs
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task

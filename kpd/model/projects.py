@@ -101,7 +101,10 @@ class ProgramRun:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSight:
-    """A program as it was at a time: its files by hash, its GPUs, driver and toolkit, and the seconds of some runs."""
+    """A program as it was at a time: its files by hash, its GPUs, driver and toolkit, and the seconds of some runs.
+
+    Without seconds it is not known how long it runs.
+    """
 
     at: float
     files: dict[str, str]

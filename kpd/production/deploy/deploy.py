@@ -198,9 +198,7 @@ class Deploying:
             self._reference = await trial.results()
         return trial
 
-    async def _mended(
-        self, change: OpenChange, broken: Integrated, old: dict[str, str], why: TakenBack
-    ) -> Integrated:
+    async def _mended(self, change: OpenChange, broken: Integrated, old: dict[str, str], why: TakenBack) -> Integrated:
         """Have the file mended, and its change approved again, which may take hours: meanwhile the originals are back.
 
         Raises `why` where it is not mended, TakenBack, PlaceError, HostError.

@@ -3,7 +3,7 @@
 from kpd.model.deployments import Deployment
 from kpd.model.projects import ChangeRecord
 from kpd.production.deploy.deploy import left_changed
-from kpd.production.deploy.journal import DeploymentJournal, OpenDeployment
+from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.production.place import ProjectPlace
 
 
@@ -20,6 +20,17 @@ async def settle(place: ProjectPlace, journal: DeploymentJournal) -> list[Deploy
     for one in found:
         journal.taken_back(one)
     return found
+
+
+async def settle_if_free(place: ProjectPlace, journal: DeploymentJournal) -> bool:
+    """Settle where no other process deploys; return whether one does. Raises HostError, PlaceError."""
+    if any(one.state == "open" for one in journal.all()):
+        try:
+            with journal.locked():
+                await settle(place, journal)
+        except DeploymentRunning:
+            return True
+    return False
 
 
 async def _settled(place: ProjectPlace, opened: OpenDeployment, changes: dict[str, ChangeRecord]) -> Deployment:

@@ -54,21 +54,31 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     code, told, _ = kpd("deploy", "p", "r1", "--iteration", "2", "--yes")
     assert (code, "work: the run's files do not define the project's kernel" in told) == (1, True)
     assert content(root) == before
+    assert kpd("watch", "p")[0] == 0
     code, _, said = kpd("deploy", "p", "r1", "--yes", "--fixer", "model")
     assert (code, "there is no API key" in said) == (3, True)  # and nothing was begun: the next one has number 2
     code, told, said = kpd("deploy", "p", "r1", "--yes")
     assert (code, told.startswith("DEPLOYED p #2: r1, iteration 13\n")) == (0, True)
     assert "+int work(int x) { return 2 * x; }" in said
     assert content(root)[0] == FAST
+    code, told, _ = kpd("watch", "p")
+    assert (code, told) == (0, "p is what kpd's deployment has left; its time is watched from now on\n")
+    (last,) = (tmp_path / "home").glob(".local/state/kpd/places/*/change.json")
+    committed = last.read_text()
+    last.write_text(json.dumps({**json.loads(committed), "state": "open"}))
+    code, _, said = kpd("watch", "p")
+    assert (code, "kpd changes p: deployment 2: iteration 13 of r1; watch it when" in said) == (3, True)
+    last.write_text(committed)
     code, told, _ = kpd("history", "p", "--json")
     assert [(one["number"], one["state"], one["cause"]) for one in json.loads(told)] == [
         (1, "refused", "forbidden"), (2, "deployed", None),
     ]  # fmt: skip
     (root / PATH).write_text("somebody's\n")
+    code, told, _ = kpd("watch", "p")
+    assert (code, told.splitlines()[0]) == (1, f"! {PATH} was changed since")
     code, told, _ = kpd("rollback", "p")
     assert (code, f"{PATH} was changed since, and is left as it is" in told) == (1, True)
     assert (root / PATH).read_text() == "somebody's\n"
-    (last,) = (tmp_path / "home").glob(".local/state/kpd/places/*/change.json")
     later = {**json.loads(last.read_text()), "state": "committed", "entries": []}
     with last.with_name("history.jsonl").open("a") as past:
         past.writelines(json.dumps({**later, "id": f"later {at}"}) + "\n" for at in range(9))

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kpd.model.deployments import Deployment, DeployState
 from kpd.model.projects import Drifted, ProgramSight
-from kpd.production.watch import DRIFT, drifted, keep_sight, last_sight
+from kpd.production.watch import DRIFT, drifted, expected, keep_sight, last_sight
 from kpd.text.projects import drift, way_back
 
 QUIET = ProgramSight(0.0, {"k.cu": "a", "bin": "b"}, ("H100",), "580", "13.0", (1.0, 1.01, 1.02, 1.03, 1.04))
@@ -28,6 +29,22 @@ def slower(factor: float) -> ProgramSight:
 )
 def test_the_time_counts_where_no_run_is_among_the_others_and_the_medians_differ(now: ProgramSight, told: bool) -> None:
     assert [one.what for one in drifted(QUIET, now)] == (["time"] if told else [])
+
+
+def test_what_kpd_has_deployed_since_is_as_it_should_be() -> None:
+    def one(number: int, at: float, shas: dict[str, str], state: DeployState = "deployed") -> Deployment:
+        return Deployment(number, "r1", 3, at - 1, state, shas=shas, ended=at)
+
+    before = one(1, 0.0, {"k.cu": "old"})  # before it was watched
+    deployed, back = one(2, 1.0, {"k.cu": "new", "bin": "built"}), one(4, 3.0, {"k.cu": "a", "bin": "b"})
+    taken_back = one(3, 2.0, {"k.cu": "other"}, "rolled_back")
+    assert expected(QUIET, [before, taken_back]) == QUIET
+    now = replace(slower(0.5), files={"k.cu": "new", "bin": "built"})
+    should = expected(QUIET, [before, deployed, taken_back])
+    assert (should.files, should.seconds) == (now.files, ())
+    assert not list(drifted(should, now))
+    assert [one.path for one in drifted(expected(QUIET, [deployed, back]), now)] == ["bin", "k.cu"]
+    assert [one.what for one in drifted(should, replace(now, driver="590"))] == ["driver"]
 
 
 def test_files_gpus_driver_and_toolkit_are_told(tmp_path: Path) -> None:
