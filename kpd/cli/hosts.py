@@ -11,11 +11,14 @@ from kpd.cli.parser import add_json, add_workspace_below
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, wrapped
 from kpd.client import ask
 from kpd.hosts.preflight.gpus import listed
+from kpd.model.hosts import standing
 from kpd.text import numbers
 from kpd.wire import DaemonError
 from kpd.workspace.config import LOCAL
 from kpd.workspace.paths import Workspace
 from kpd.workspace.transports import TRANSPORTS
+
+STANDS = {"pending": "asked for", "released": "not allocated"}
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -97,9 +100,10 @@ def report(
         "waiting": ", ".join(waiting),
     }
     sign = "●" if host["link"] == "up" else "○"
+    stands = STANDS.get(standing(host["link"], host["trouble"]), host["link"])
     reached = f"{host['transport']} to {host['address']}" if host["address"] else host["transport"]
     trip = f", {host['rtt_ms']:.1f} ms" if host["rtt_ms"] is not None else ""
-    lines = [f"{sign} {host['name']} ({reached}, {host['link']}{trip})"]
+    lines = [f"{sign} {host['name']} ({reached}, {stands}{trip})"]
     for name, fact in facts.items():
         if fact:
             lines += wrapped(f"{name:<10} {fact}", limit, "  ")

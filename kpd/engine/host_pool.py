@@ -50,6 +50,7 @@ class HostPool:
         self._configs: dict[str, HostConfig] = {}
         self._cards: dict[str, tuple[int, HostCard]] = {}  # the machine of each, and its card as last probed
         self._cleaned: dict[str, float] = {}
+        self._wanted: frozenset[str] = frozenset()  # hosts that runs need
         self._idle: dict[str, asyncio.TimerHandle] = {}  # what gives hosts on demand back that no run needs
         self._tasks: dict[asyncio.Task[None], str] = {}  # and the names of their hosts
 
@@ -166,6 +167,7 @@ class HostPool:
 
     def want(self, names: Collection[str]) -> None:
         """Ask for the hosts of these names that are there on demand; give others back that were idle for a while."""
+        self._wanted = frozenset(names)
         for name, host in self.hosts.items():
             if not is_on_demand(self._configs[name].transport):
                 continue
@@ -183,9 +185,12 @@ class HostPool:
             self._begin(name, self._released(name, host))
 
     async def _released(self, name: str, host: Host) -> None:
+        """Give the host back, unless a run has come to need it since; one that comes meanwhile gets another."""
+        if name in self._wanted:
+            return
         log.info("host %s is given back: no run needs it", name)
-        await host.release()
         self._show_released(name)
+        await host.release()
 
     def _show_released(self, name: str) -> None:
         error = HostError("released", f"{name}: nothing is allocated")

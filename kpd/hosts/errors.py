@@ -58,9 +58,16 @@ LOST_BUILDS: frozenset[HostErrorKind] = frozenset({"not_found", "stale", "corrup
 CLOSED = re.compile(r"System is (booting up|going down)|NO LOGINS: System going down")
 """What a host says that refuses all logins for a while: systemd's words in /run/nologin, and BSD's."""
 
+PENDING_S = 15.0  # between two looks at a scheduler's queue
+
 
 class HostError(Exception):
-    """An error on or with a host (`kind`, `message`), and what a person can do about it (`remedy`)."""
+    """An error on or with a host (`kind`, `message`), and what a person can do about it (`remedy`).
+
+    `again_s` is after how many seconds connecting is tried again, where that does not follow from the kind.
+    """
+
+    again_s: float | None = None
 
     def __init__(self, kind: HostErrorKind, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -89,6 +96,8 @@ class HostError(Exception):
 class Pending(HostError):
     """An allocation that is asked for, and has not begun."""
 
+    again_s = PENDING_S
+
     def __init__(self, message: str, waits: ForAllocation) -> None:
         super().__init__("pending", message)
         self.waits = waits
@@ -99,6 +108,17 @@ class Pending(HostError):
 
     def again(self) -> "Pending":
         return Pending(self.message, self.waits)
+
+
+class InVain(HostError):
+    """Allocations that end before anything could be done in them: each is followed by a longer pause."""
+
+    def __init__(self, message: str, remedy: str, again_s: float) -> None:
+        super().__init__("host", message, remedy)
+        self.again_s = again_s
+
+    def again(self) -> "InVain":
+        return InVain(self.message, self.remedy, self.again_s or 0.0)
 
 
 class LostBuild(HostError):

@@ -21,10 +21,10 @@ from kpd.hosts.job import (
     Stream,
     Tail,
     device_claim,
-    fits,
     note_work,
     waiting,
 )  # fmt: skip
+from kpd.hosts.lent import is_taken_away, left_for
 from kpd.hosts.link import Allocator, Frame, Link, Transport
 from kpd.hosts.linked import LinkedHost
 from kpd.hosts.preflight import device_status, probe
@@ -137,14 +137,9 @@ class Host(LinkedHost):
 
     async def _make_room(self, limit_s: float) -> None:
         """Give a host that will be gone too soon back, once nothing runs there. Raises HostError."""
-        lent = self.transport
-        while (
-            isinstance(lent, Allocator)
-            and (left := lent.left_s()) is not None
-            and not fits(limit_s, left, lent.whole_s())
-        ):
-            if not self._at_work:
-                await lent.give_back()
+        while (left := left_for(self.transport, limit_s)) is not None:
+            if not self._at_work and isinstance(self.transport, Allocator):
+                await self.transport.give_back()
                 await self.renew()
                 message = f"{self.name} would be gone in {max(left, 0):.0f} s, and a job there may take {limit_s:.0f} s"
                 raise HostError("unreachable", message, "kpd waits for the next allocation")
@@ -157,10 +152,15 @@ class Host(LinkedHost):
         notes = JobNotes()
         begun = time.monotonic()
         known = runs = False  # whether the host may have heard of the job, and whether it may be running for us
+        taken = False  # whether it ended because the host did
         machine = 0
         try:
             while True:
                 link = await self._keeper.linked()
+                if taken:
+                    runs = False
+                    await self.forget(spec.id)
+                    raise HostError("unreachable", f"{self.name} was taken away while job {spec.id} ran")
                 if known and machine != self.machine:
                     runs = False
                     raise HostError("unreachable", f"{self.name} was restarted, or is another machine now")
@@ -168,6 +168,9 @@ class Host(LinkedHost):
                 try:
                     async with contextlib.aclosing(self._frames(link, spec, tails if asked else None)) as frames:
                         async for frame in frames:
+                            if frame.final and frame.fields["rc"] != 0 and await is_taken_away(self.transport, link):
+                                taken = True
+                                break
                             if frame.final:
                                 runs = False
                                 note_work(begun, frame.fields["cached"] and not asked)

@@ -14,7 +14,6 @@ from kpd.hosts.link import HEARTBEAT_S, PATIENCE_S, Frame, Link, Transport
 
 FIRST_S, GROWTH = 1.0, 1.5  # the pause after a failed try, and how it grows
 SELDOM_S: dict[str, float | None] = {"auth": 300.0, "host_key": None}  # too many failed logins get a client banned
-PENDING_S = 15.0  # between two looks at a scheduler's queue
 STEADY_S = 0.25  # after the loss of a link that lasted this long, the first try comes at once
 log = logging.getLogger(__name__)
 
@@ -64,6 +63,7 @@ class Reconnector:
         self._pace = pace
         self._link: Link | None = None
         self._keeping: asyncio.Task[None] | None = None
+        self._leaving = asyncio.Lock()  # held while the link is closed: what is asked for then must not be given back
         self._news = asyncio.Event()
         self._nudged = asyncio.Event()
 
@@ -97,15 +97,16 @@ class Reconnector:
     async def close(self) -> None:
         """Close the link; the host's jobs go on."""
         keeping, self._keeping = self._keeping, None
-        if keeping is not None:
-            keeping.cancel()
-            await asyncio.wait([keeping])
-        link, self._link = self._link, None
-        if link is not None:
-            await link.close()
-        await self.transport.close()
-        self.trouble = None
-        self._wake()
+        async with self._leaving:
+            if keeping is not None:
+                keeping.cancel()
+                await asyncio.wait([keeping])
+            link, self._link = self._link, None
+            if link is not None:
+                await link.close()
+            await self.transport.close()
+            self.trouble = None
+            self._wake()
 
     async def linked(self) -> Link:
         """Return the link, once it is up. Raises HostError for errors that need a person."""
@@ -134,7 +135,8 @@ class Reconnector:
                     raise
 
     async def _keep(self) -> None:
-        pause = FIRST_S
+        async with self._leaving:  # first lets a close under way give back what the last link was for
+            pause = FIRST_S
         while True:
             self._nudged.clear()
             try:
@@ -142,8 +144,8 @@ class Reconnector:
             except HostError as err:
                 self.tries += 1
                 self._tell(err)
-                if err.kind == "pending":
-                    await self._rest(PENDING_S)
+                if err.again_s is not None:
+                    await self._rest(err.again_s)
                     continue
                 await self._rest(pause if err.kind in LOST else SELDOM_S.get(err.kind, USUAL.most_s))
                 pause = min(pause * GROWTH, self._pace.most_s)

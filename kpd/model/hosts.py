@@ -129,6 +129,17 @@ class Confinement:
         return self.landlock > 0 or self.bubblewrap
 
 
+Standing = Literal["up", "down", "pending", "released"]
+"""Where a host stands: a cluster's is `pending` while it is asked for, and `released` while nobody has asked for it."""
+
+
+def standing(link: str, trouble: str) -> Standing:
+    """Return where a host stands by its card's `link` and `trouble`."""
+    if link == "up":
+        return "up"
+    return "pending" if trouble == "pending" else "released" if trouble == "released" else "down"
+
+
 @dataclass(frozen=True, slots=True)
 class HostCard:
     """A host and its devices as probed. Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of its CPU.
@@ -162,3 +173,7 @@ class HostCard:
     driver: str = ""
     cuda: str = ""
     confinement: Confinement | None = None
+
+    @property
+    def standing(self) -> Standing:
+        return standing(self.link, self.trouble)

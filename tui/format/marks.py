@@ -36,6 +36,9 @@ DONE = Mark("✓", "done", ".good")
 NOT_YET = Mark("·", "not yet", ".muted")
 UP = Mark("●", "up", ".good")
 DOWN = Mark("○", "down", ".bad")
+ASKED = Mark("◌", "asked for", ".warn")
+UNALLOCATED = Mark("◌", "not allocated", ".muted")
+_HOSTS = {"up": UP, "down": DOWN, "pending": ASKED, "released": UNALLOCATED}
 NO_LINK = Mark("○", "no link", ".muted")
 OFFERED = Mark("!", "new key", ".warn")
 FREE = Mark("·", "free", ".muted")
@@ -81,6 +84,8 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["infra"], "the host failed; never the candidate's fault"),
     (UP, "there is a link to the host"),
     (DOWN, "no link to the host; Hosts says why, and what to do"),
+    (ASKED, "the cluster's scheduler will lend the host later"),
+    (UNALLOCATED, "the host is lent when a run needs it"),
     (OFFERED, "the host shows a key that nobody has trusted yet"),
     (TAKEN, "a device whose lease another kpd has"),
     (FOREIGN, "a GPU that a process of somebody else's computes on"),
@@ -115,7 +120,12 @@ def of_run(run: Run, held: bool = False, out_of_touch: bool = False) -> Mark:
 
 
 def of_host(host: HostCard) -> Mark:
-    return UP if host.link == "up" else DOWN
+    return _HOSTS[host.standing]
+
+
+def of_trouble(host: HostCard) -> Mark:
+    """Return the mark for what keeps a host from being used: a failure, or a scheduler that lends it later."""
+    return FAILED if host.standing in ("up", "down") else of_host(host)
 
 
 def of_check(check: Check) -> Mark:

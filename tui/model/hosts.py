@@ -7,6 +7,7 @@ from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.workspace.config import ANY
+from tui.format import marks
 from tui.format.numbers import count
 from tui.format.text import clean
 from tui.model.view import View
@@ -39,7 +40,7 @@ def chosen(state: State, before: str, looking: bool) -> str:
     if card is not None and (looking or needs_person(card)):
         return before
     cards = ordered(state)
-    for matters in (needs_person, lambda one: one.link == "down"):
+    for matters in (needs_person, lambda one: one.standing == "down"):
         if (found := next(filter(matters, cards), None)) is not None and (card is None or not matters(card)):
             return found.name
     return before if card is not None else cards[0].name if cards else ""
@@ -87,7 +88,7 @@ def queue(state: State, card: HostCard) -> list[Run]:
 
 def trouble(card: HostCard) -> tuple[str, str]:
     """Return what is wrong with the host as a whole, and the remedy; two empty texts when nothing is."""
-    link = next((check for check in card.checks if check.name == "link" and check.state == "bad"), None)
+    link = next((check for check in card.checks if check.name == "link" and check.state != "ok"), None)
     if link is not None:
         return clean(link.found), clean(link.remedy)
     return clean(card.error), ""
@@ -95,11 +96,14 @@ def trouble(card: HostCard) -> tuple[str, str]:
 
 def brief(cards: Sequence[HostCard]) -> str:
     """Format the state of the hosts in a line: `gpu1 is up`, or `16 hosts: 15 up, 1 down: gpu7`."""
-    down = [card for card in cards if card.link == "down"]
     if len(cards) == 1:
-        name = clean(cards[0].name)
-        return f"{name} is down: {trouble(cards[0])[0] or 'not connected yet'}" if down else f"{name} is up"
-    names = ", ".join(clean(card.name) for card in down)
-    return f"{count(len(cards), 'host')}: {len(cards) - len(down)} up" + (
-        f", {len(down)} down: {names}" if down else ""
-    )
+        name, word = clean(cards[0].name), marks.of_host(cards[0]).word
+        why = "" if cards[0].link == "up" else f": {trouble(cards[0])[0] or 'not connected yet'}"
+        return f"{name} is {word}{why}"
+    others: dict[str, list[str]] = {}
+    for card in cards:
+        if card.link != "up":
+            others.setdefault(marks.of_host(card).word, []).append(clean(card.name))
+    up = len(cards) - sum(map(len, others.values()))
+    rest = (f", {len(names)} {word}: {', '.join(names)}" for word, names in others.items())
+    return f"{count(len(cards), 'host')}: {up} up{''.join(rest)}"

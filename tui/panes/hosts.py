@@ -98,12 +98,13 @@ def _folded(view: View, card: HostCard, width: int) -> list[Content]:
         return [line(space, (clip(text, room), marks.OFFERED.style))]
     reason, remedy = hosts.trouble(card)
     if reason and (card.link == "down" or not card.checks):
-        said = clip(f"{marks.FAILED.glyph} {reason}", room)
+        mark = marks.of_trouble(card)
+        said = clip(f"{mark.glyph} {reason}", room)
         left = room - cell_len(said) - 4
         return [
             line(
                 space,
-                (said, marks.FAILED.style),
+                (said, mark.style),
                 f"  → {clip(remedy, left)}" if remedy and left >= LEAST_REMEDY else "",
             )
         ]

@@ -164,8 +164,9 @@ class Supervisor:
         The reason is empty, "timeout" or "killed".
         """
         while True:
-            if self.children.status(script) is not None:
-                return ""
+            status = self.children.status(script)
+            if status is not None:  # who is asked to end with all of an allocation's processes finds some gone already
+                return "killed" if status and self.children.asked else ""
             if self.children.asked:
                 return "killed"
             left = deadline - time.monotonic()

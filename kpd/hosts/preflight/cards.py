@@ -76,5 +76,5 @@ def down_card(name: str, config: HostConfig, error: HostError, known: HostCard |
         offered=offered,
         stuck=error.kind not in LOST,
         rtt_ms=None,
-        checks=(Check("link", "bad", said, remedy),),
+        checks=(Check("link", "off" if error.kind in ("pending", "released") else "bad", said, remedy),),
     )

@@ -17,6 +17,9 @@ OWN = (
 SHORTER = {name[:size] for name in OWN for size in range(4, len(name) + 1)} - {"--nodelist", "--no"}
 """An option may be shortened to where it is the only one that begins so; these are those kept from users."""
 
+SINGLE = "--dependency=singleton"
+"""Has Slurm begin a job only when earlier ones of its name have ended: should two be submitted, one at a time runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class SlurmKeys:
@@ -78,6 +81,6 @@ class SlurmKeys:
         }  # fmt: skip
         return (
             "--parsable", f"--job-name={name}", "--nodes=1", "--ntasks=1", f"--cpus-per-task={self.cpus}",
-            f"--time={self.time}", "--no-requeue", "--output=/dev/null",
+            f"--time={self.time}", "--no-requeue", "--output=/dev/null", SINGLE,
             *(f"--{key}={value}" for key, value in asked.items() if value), *self.extra,
         )  # fmt: skip

@@ -13,6 +13,7 @@ STATES = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
 FIELDS = "%i|%T|%r|%S|%e|%l|%N|%P|%b"
 NO_COMMAND, NO_QUEUE, NO_SUBMISSION = 96, 95, 94
 LOCK_S = 5  # to wait for a script that submits a job
+FIRST_VAIN_S, MOST_VAIN_S = 60.0, 3600.0
 SHOWN = 400  # characters of Slurm's words
 JOB = re.compile(r"[0-9]{1,12}")
 SUBMITTED = re.compile(r"\A([0-9]{1,12})(;\S*)?\n")
@@ -115,6 +116,11 @@ def cancelling(keys: SlurmKeys, name: str, folder: PurePath) -> str:
     return f'{_lock(name, folder)}\n{keys.program("scancel")} -u "$(id -un)" -n {name}'
 
 
+def cancelling_only(keys: SlurmKeys, jobs: list[str]) -> str:
+    """Return the command that ends these jobs, of those of one name that were submitted twice."""
+    return f"{keys.program('scancel')} {' '.join(jobs)}"
+
+
 def ending(keys: SlurmKeys, job: str) -> str:
     """Return the command that shows how a job has ended, for as long as Slurm remembers it."""
     return f"{keys.program('scontrol')} -o show job {job}"
@@ -165,10 +171,15 @@ def submitted(said: str) -> str:
     return found[1] if found is not None else ""
 
 
-def allocation(said: str) -> Allocation | None:
-    """Read what squeue printed: the oldest of the jobs, None without one. Raises ValueError for strange lines."""
+def allocations(said: str) -> list[Allocation]:
+    """Read what squeue printed: the jobs, the oldest first. Raises ValueError for strange lines."""
     found = [_job(line) for line in SUBMITTED.sub("", said, count=1).splitlines() if line.strip()]
-    return min(found, key=lambda one: int(one.job)) if found else None
+    return sorted(found, key=lambda one: int(one.job))
+
+
+def next_try_s(in_vain: int) -> float:
+    """Return for how long no job is asked for after so many in a row that ended before they could be used."""
+    return min(FIRST_VAIN_S * 2.0 ** (in_vain - 1), MOST_VAIN_S)
 
 
 def _job(line: str) -> Allocation:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kpd.hosts.errors import HostError, HostKey, Pending
+from kpd.hosts.errors import HostError, HostKey, InVain, Pending
 from kpd.hosts.host import Host
 from kpd.hosts.job import CommandResult
 from kpd.hosts.link import Channel, Reader, Transport, Writer
@@ -22,7 +22,8 @@ ASK_S = 25.0  # for Slurm's commands
 SOON_S, LOOK_S = 6.0, 0.5  # how long a job that has just been submitted is looked at again, and how often
 INSIDE_S = 10.0  # for the holder to listen, once its job runs
 CANCEL_S = 8.0
-BROKE = ("FAILED", "COMPLETED", "OUT_OF_MEMORY")  # how a job ends whose holder could not begin
+BROKE = ("FAILED", "COMPLETED", "OUT_OF_MEMORY", "BOOT_FAIL")  # how a job ends that its node could not keep
+LASTED_S = 60.0  # one that was used for so long has been of use
 log = logging.getLogger(__name__)
 
 Attach = Callable[[tuple[str, ...]], Transport]
@@ -89,7 +90,8 @@ class Slurm:
         self._enter = enter
         self._held: Allocation | None = None  # the last one seen
         self._asking = False  # whether there may be a job, also one that nobody has seen
-        self._used: set[str] = set()  # the jobs that were entered
+        self._entered: dict[str, float] = {}  # the jobs that were entered, and when, by the monotonic clock
+        self._in_vain = 0  # jobs in a row that ended before they were of use
         self._ended = ""  # how the last one ended
 
     @property
@@ -109,7 +111,7 @@ class Slurm:
             (*words, self._python, "-I", "-S", f"{PREFIX}{found.job}/holder.py", "enter", found.job, *self._enter)
         )
         channel = StepChannel(await inner.open(), inner)
-        self._used.add(found.job)
+        self._entered.setdefault(found.job, time.monotonic())
         log.info("%s: entered job %s on %s", self.name, found.job, found.node)
         return channel
 
@@ -165,7 +167,8 @@ class Slurm:
         while found.state == "pending" and time.monotonic() - asked < SOON_S:
             await self._check_reason(found)
             await asyncio.sleep(LOOK_S)
-            found = self._read(await self._said(queue.listing(self._keys, self._job_name))) or await self._asked()
+            listed = self._read(await self._said(queue.listing(self._keys, self._job_name)))
+            found = listed[0] if listed else await self._asked()
         if found.state == "pending":
             await self._check_reason(found)
         self._held = found
@@ -177,36 +180,49 @@ class Slurm:
         script = queue.asking(self._keys, self._job_name, self._python, patience, self._login.root)
         self._asking = True
         said = await self._said(script)
-        found = self._read(said)
-        if found is None:
+        listed = self._read(said)
+        if not listed:
             job = queue.submitted(said)
-            await self._note_end(job)
+            await self._was_in_vain(job)
             raise await self._unused(job)
-        if known is not None and known.job != found.job:
-            await self._note_end(known.job)
-            if known.job not in self._used and self._ended.startswith(BROKE):
-                raise await self._unused(known.job)
+        found, *doubled = listed
+        if doubled:
+            await self._said(queue.cancelling_only(self._keys, [one.job for one in doubled]))
+        if known is not None and known.job != found.job and await self._was_in_vain(known.job):
+            raise await self._unused(known.job)
         self._held = found
         return found
 
-    def _read(self, said: str) -> Allocation | None:
+    def _read(self, said: str) -> list[Allocation]:
         """Read squeue's answer. Raises HostError."""
         try:
-            return queue.allocation(said)
+            return queue.allocations(said)
         except ValueError as err:
             raise HostError("config", f"{self.name}: {err}", "is it Slurm's squeue?") from err
 
-    async def _note_end(self, job: str) -> None:
-        """Note how an allocation ended."""
+    async def _was_in_vain(self, job: str) -> bool:
+        """Note how an allocation ended, and return whether its node could not keep it for as long as it is of use."""
         said = await self._login.run(queue.ending(self._keys, job), ASK_S)
         self._ended = queue.how_it_ended(said.stdout.decode(errors="replace"))
         log.info("%s: job %s ended: %s", self.name, job, self._ended or "Slurm does not know how")
+        lasted = time.monotonic() - self._entered.pop(job, time.monotonic())
+        if lasted < LASTED_S and self._ended.startswith(BROKE):
+            return True
+        self._in_vain = 0
+        return False
 
     async def _unused(self, job: str) -> HostError:
         """Give back what may have been asked for since, and return the error for a job that ended too soon."""
+        self._in_vain += 1
         await self.give_back()
-        message = f"{self.name}: job {job} ended before kpd could use it ({self._ended or 'unknown'})"
-        return HostError("host", message, f"has its node {self._python}, 3.6 or later, and a /tmp that you can write?")
+        again_s = queue.next_try_s(self._in_vain)
+        row = f", the last of {self._in_vain} in a row" if self._in_vain > 1 else ""
+        message = (
+            f"{self.name}: job {job} ended before kpd could use it ({self._ended or 'unknown'}){row}; "
+            f"kpd asks for the next in {again_s / 60:.0f} min"
+        )
+        remedy = f"has its node {self._python}, 3.6 or later, memory enough, and a /tmp that you can write?"
+        return InVain(message, remedy, again_s)
 
     async def _inside(self, found: Allocation, words: tuple[str, ...]) -> None:
         """Wait until the holder listens, in a folder that nobody else has made there. Raises HostError."""

@@ -130,9 +130,15 @@ class Cluster:
         states = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
         return self.run("squeue", "-h", "-t", states, "-o", form).splitlines()
 
+    def submit(self, gres: str = "gpu:fake:2") -> str:
+        """Submit somebody's job that takes these resources, and return its id."""
+        return self.run(
+            "sbatch", "--parsable", f"--gres={gres}", "-J", "other", "-o", "/dev/null", stdin=SLEEPS
+        ).strip()
+
     def occupy(self, gres: str = "gpu:fake:2") -> str:
         """Submit somebody's job that takes these resources, wait until it runs, and return its id."""
-        job = self.run("sbatch", "--parsable", f"--gres={gres}", "-J", "other", "-o", "/dev/null", stdin=SLEEPS).strip()
+        job = self.submit(gres)
         _until(lambda: f"{job} RUNNING" in self.jobs(), f"job {job} runs")
         return job
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from kpd.hosts.errors import LOST, HostError, HostErrorKind, HostKey
+from kpd.hosts.errors import LOST, PENDING_S, HostError, HostErrorKind, HostKey, Pending
 from kpd.hosts.helper.wire import GREETING
 from kpd.hosts.link import CHATTER, Link
-from kpd.hosts.reconnect import PENDING_S, Reconnector
+from kpd.hosts.reconnect import Reconnector
+from kpd.model.waits import ForAllocation
 
 Run = Callable[[Callable[[], Coroutine[Any, Any, None]]], None]
 
@@ -92,6 +93,8 @@ class Way:
         if isinstance(answer, float):
             await asyncio.sleep(answer)
             raise HostError("unreachable", "late")
+        if answer == "pending":
+            raise Pending("asked for", ForAllocation("box", "7"))
         if isinstance(answer, str):
             raise HostError(answer, "away")
         return answer
@@ -233,3 +236,30 @@ def test_tries_are_counted_and_a_nudge_is_one_more(run: Run) -> None:
         await keeper.tried(9)
 
     run(count)
+
+
+def test_a_host_that_is_wanted_again_while_it_is_given_back_is_asked_for_afterwards(run: Run) -> None:
+    done: list[str] = []
+
+    class Lent(Way):
+        async def open(self) -> Pipe:
+            done.append("asked")
+            return Pipe()
+
+        async def close(self) -> None:
+            done.append("leaving")
+            await asyncio.sleep(5)
+            done.append("left")
+
+    async def leave() -> None:
+        keeper = Reconnector("box", Lent([]), nothing)
+        keeper.start()
+        await keeper.linked()
+        leaving = asyncio.create_task(keeper.close())
+        await asyncio.sleep(1)
+        keeper.start()
+        assert (await keeper.linked()).up and leaving.done() and keeper.kept
+        assert done == ["asked", "leaving", "left", "asked"]
+        await keeper.close()
+
+    run(leave)

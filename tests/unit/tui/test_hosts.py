@@ -228,3 +228,13 @@ def test_hosts_in_brief() -> None:
     assert hosts.brief([card("x", "down")]) == "x is down: not connected yet"
     assert hosts.brief([many_hosts.gpu_host(), many_hosts.LOST, many_hosts.NEW]) == "3 hosts: 1 up, 2 down: gpu2, gpu3"
     assert hosts.brief([many_hosts.gpu_host(), many_hosts.gpu_host("b")]) == "2 hosts: 2 up"
+
+
+def test_a_host_that_a_scheduler_lends_is_not_told_as_down() -> None:
+    here, lent, asked = card("a"), card("b", "down", "released"), card("c", "down", "pending")
+    state = state_of(here, lent, asked)
+    assert hosts.chosen(state, "a", looking=False) == "a"
+    assert hosts.brief([here, lent, asked]) == "3 hosts: 1 up, 1 not allocated: b, 1 asked for: c"
+    assert hosts.brief([lent]).startswith("b is not allocated: ")
+    text = drawn(replace(view_of(logs.empty()), state=state))
+    assert "◌ b  not allocated" in text and "◌ c  asked for" in text and "down" not in text and "✗" not in text

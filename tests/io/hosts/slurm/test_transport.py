@@ -37,7 +37,9 @@ async def test_a_job_that_is_gone_before_it_is_seen_is_told_and_not_taken_for_a_
     host = host_of("c", load_config(workspace).hosts["c"], workspace)
     with pytest.raises(HostError, match=r"job 7 ended before kpd could use it \(FAILED 127:0\)") as caught:
         await host.transport.open()
-    assert caught.value.kind == "host"
+    assert caught.value.kind == "host" and caught.value.again_s == 60
+    with pytest.raises(HostError, match="the last of 2 in a row; kpd asks for the next in 2 min"):
+        await host.transport.open()
     (slurm / "queue").write_text("a banner\n")
     with pytest.raises(HostError, match="strange line") as caught:
         await host.transport.open()
@@ -57,3 +59,14 @@ async def test_a_job_that_nobody_has_seen_yet_is_given_back_too(slurm: Path) -> 
     await asyncio.wait([opening])
     await host.transport.close()
     assert "-n kpd-" in (slurm / "cancelled").read_text()
+
+
+async def test_of_jobs_that_were_submitted_twice_all_but_the_oldest_are_cancelled(slurm: Path) -> None:
+    workspace = Workspace(slurm.parent)
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    waits = "|PENDING|Priority|N/A|N/A|10:00||gpu|N/A"
+    (slurm / "queue").write_text(f"9{waits}\n8{waits}\n")
+    with pytest.raises(HostError, match="job 8 waits"):
+        await host.transport.open()
+    assert (slurm / "cancelled").read_text() == "9\n"
+    await host.transport.close()

@@ -7,33 +7,36 @@ import pytest
 from kpd.hosts.job import fits
 from kpd.hosts.slurm import queue
 from kpd.hosts.slurm.keys import SlurmKeys
-from kpd.hosts.slurm.queue import Allocation, allocation, how_it_ended, refusal
+from kpd.hosts.slurm.queue import Allocation, allocations, how_it_ended, next_try_s, refusal
 
 RUNNING = "12|RUNNING|None|1000|4600|1:00:00|n1|gpu|gres:gpu:h100:1"
 PENDING = "13|PENDING|Priority|2000|5600|2-01:00:00||gpu|N/A"
 
 
 def test_a_job_is_read_as_squeue_prints_it() -> None:
-    assert allocation(RUNNING + "\n") == Allocation(
-        "12", "running", "None", 1000.0, 4600.0, 3600.0, "n1", "gpu", "gres:gpu:h100:1"
-    )
-    assert allocation(PENDING) == Allocation("13", "pending", "Priority", 2000.0, 5600.0, 176_400.0, "", "gpu", "")
-    assert allocation("\n") is None
+    runs = Allocation("12", "running", "None", 1000.0, 4600.0, 3600.0, "n1", "gpu", "gres:gpu:h100:1")
+    waits = Allocation("13", "pending", "Priority", 2000.0, 5600.0, 176_400.0, "", "gpu", "")
+    assert allocations(RUNNING + "\n") == [runs] and allocations(PENDING) == [waits]
+    assert allocations("\n") == []
 
 
 def test_a_submitted_job_comes_before_the_list() -> None:
     assert queue.submitted(RUNNING) == "" and queue.submitted("12\n" + RUNNING) == queue.submitted("12;c\n") == "12"
-    assert allocation("12;c\n" + RUNNING) == allocation(RUNNING) and allocation("12\n") is None
+    assert allocations("12;c\n" + RUNNING) == allocations(RUNNING) and allocations("12\n") == []
 
 
 def test_a_time_that_slurm_does_not_know_is_none() -> None:
-    found = allocation("13|PENDING|Resources|N/A|N/A|UNLIMITED||gpu|N/A")
-    assert found is not None and (found.begins, found.ends, found.limit_s) == (None, None, None)
+    (found,) = allocations("13|PENDING|Resources|N/A|N/A|UNLIMITED||gpu|N/A")
+    assert (found.begins, found.ends, found.limit_s) == (None, None, None)
 
 
-def test_of_two_jobs_of_the_name_the_older_one_is_taken() -> None:
-    found = allocation("9|PENDING|Priority|N/A|N/A|1:00||gpu|\n" + RUNNING)
-    assert found is not None and found.job == "9"
+def test_of_two_jobs_of_the_name_the_older_one_comes_first() -> None:
+    found = allocations(RUNNING + "\n9|PENDING|Priority|N/A|N/A|1:00||gpu|")
+    assert [one.job for one in found] == ["9", "12"]
+
+
+def test_jobs_that_end_at_once_are_asked_for_ever_more_seldom() -> None:
+    assert [next_try_s(count) for count in (1, 2, 3, 6, 7, 99)] == [60, 120, 240, 1920, 3600, 3600]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def test_of_two_jobs_of_the_name_the_older_one_is_taken() -> None:
 )
 def test_a_strange_line_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="strange"):
-        allocation(line)
+        allocations(line)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +77,7 @@ def test_the_end_of_a_job_is_slurms_word() -> None:
 def test_a_job_is_only_submitted_where_none_is_listed() -> None:
     keys = SlurmKeys("10", partition="gpu", gres="gpu:1")
     script = queue.asking(keys, "kpd-1-c", "python3", 60.0, PurePosixPath("/r"))
+    assert "--dependency=singleton" in script, "a second guard: should two be submitted, one of them runs"
     before, submits = script.index('if [ -z "$there" ]'), script.index("sbatch --parsable")
     assert before < submits and "--partition=gpu" in script and "--gres=gpu:1" in script and "--account" not in script
 
