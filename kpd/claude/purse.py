@@ -39,12 +39,13 @@ class CallBeside:
     most_usd: float | None = None
     usage: Usage | None = None
     usd: float | None = None
+    cut: bool = False
     refused: bool = False
 
     def added_to(self, spend: Spend) -> Spend:
         if self.usage is None:
-            return spend.with_call(Usage(), self.most_usd)
-        return spend.with_call(self.usage, self.usd)
+            return spend.with_call(Usage(), self.most_usd, exact=False)
+        return spend.with_call(self.usage, self.usd, exact=not self.cut)
 
 
 def calls_beside(root: Path) -> list[CallBeside]:
@@ -126,7 +127,7 @@ class Purse:
 
     def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
         """Note what a call has cost. Raises OSError."""
-        self.spend = self.spend.with_call(usage, usd)
+        self.spend = self.spend.with_call(usage, usd, exact=not cut)
         with self._held():
             self._write({"id": self._open[call - 1], "usage": msgspec.to_builtins(usage), "usd": usd, "cut": cut})
 

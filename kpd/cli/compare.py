@@ -5,6 +5,8 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+import msgspec
+
 from kpd.cli.ask import command, planned_workspace, query, workspace
 from kpd.cli.daemon import ensure_daemon
 from kpd.cli.exit_codes import INTERRUPTED, OK, USAGE, CliError
@@ -14,8 +16,10 @@ from kpd.cli.parser import add_json
 from kpd.cli.run import held, task_name
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table, wrapped
 from kpd.model.events import ComparisonStopped, RunEnded
+from kpd.model.spending import Spend
 from kpd.model.verdicts import Speedup
 from kpd.operations.comparisons import CompareTools, StopComparison
+from kpd.text import money
 from kpd.text.comparisons import SIDES
 from kpd.text.gains import column, times
 from kpd.workspace.paths import Workspace
@@ -162,8 +166,8 @@ def _report(found: dict[str, Any], limit: int | None) -> list[str]:
         lines.append(f"rank test         p = {found['p']:.2g}, {least}{valid}")
     used, ended = found["tools"]["used"], found["tools"]["ended"]
     lines += ["", f"tools were used before the accepted candidate in {used} of {ended} runs with them"]
-    heads = ("NR", "RUN", "SIDE", "CALLS", "USED", "AGENT S", "AGENT $", "SPEED-UP")
-    return [*lines, "", *table(heads, map(_run, found["runs"]), limit, right="NR CALLS AGENT_S AGENT_$")]
+    heads = ("NR", "RUN", "SIDE", "CALLS", "USED", "AGENT S", "COST", "SPEED-UP")
+    return [*lines, "", *table(heads, map(_run, found["runs"]), limit, right="NR CALLS AGENT_S COST")]
 
 
 def _side(found: dict[str, Any]) -> tuple[str, ...]:
@@ -172,7 +176,7 @@ def _side(found: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _run(one: dict[str, Any]) -> tuple[str, ...]:
-    took = f"{one['seconds']:,.0f}", f"{one['usd']:.2f}"
+    took = f"{one['seconds']:,.0f}", money.cost(msgspec.convert(one["spend"], Spend))
     used = "" if one["side"] == "plain" else "yes" if one["used"] else "no"
     return str(one["number"]), one["run"], SIDES[one["side"]], str(one["calls"]), used, *took, _outcome(one)
 

@@ -14,7 +14,7 @@ from kpd.cli.exit_codes import INFRA, OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.model.spending import NOTHING, Spend, day_of, dollars
-from kpd.text import numbers
+from kpd.text import money, numbers
 from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
 
@@ -72,7 +72,12 @@ def _run(found: dict[str, Any]) -> None:
         out("")
     _table(("RUN",), [((found["run"],), found["spend"])])
     if found["cut"]:
-        narrate(f"{numbers.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted")
+        narrate(
+            f"~ {numbers.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted"
+        )
+    if found["unseen"]:
+        calls = numbers.counted(found["unseen"], "call")
+        narrate(f"~ nobody saw the end of {calls}: counted with the most that could be spent, which is not what was")
 
 
 def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Told]]) -> None:
@@ -81,11 +86,10 @@ def _table(names: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Told]])
 
 
 def counts(spend: Told) -> tuple[str, ...]:
-    """Format calls, four kinds of tokens, and dollars; `?` stands for calls of models without a price."""
+    """Format calls, four kinds of tokens, and dollars."""
     usage = spend["usage"]
     tokens = (usage["input"], usage["cache_write"], usage["cache_read"], usage["output"])
-    unknown = " + ?" if spend["unpriced"] else ""
-    return (str(spend["calls"]), *(f"{count:,}" for count in tokens), f"{dollars(spend['usd'])}{unknown}")
+    return (str(spend["calls"]), *(f"{count:,}" for count in tokens), money.cost(msgspec.convert(spend, Spend)))
 
 
 def _limit(usd: float) -> str:

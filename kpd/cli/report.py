@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from kpd.cli import labels
 from kpd.cli.report_cases import table_of_cases
 from kpd.cli.terminal_text import line, paint, table, wrapped
@@ -11,9 +13,9 @@ from kpd.model.hosts import Confinement
 from kpd.model.metrics import describe, parted
 from kpd.model.missing import missing_by_reason
 from kpd.model.profiles import ESTIMATED
-from kpd.model.spending import dollars
+from kpd.model.spending import Spend
 from kpd.profile.changes import changes
-from kpd.text import numbers
+from kpd.text import money, numbers
 from kpd.text.confinement import lacks, means
 from kpd.text.endings import TURN_ENDS
 from kpd.text.gains import brief
@@ -156,8 +158,7 @@ def _session(it: Answer) -> str:
 
 def _cost(spend: Answer) -> str:
     tokens = f"{sum(spend['usage'].values()):,}{' + ?' if spend['uncounted'] else ''} tokens"
-    unknown = " + ?" if spend["unpriced"] else ""
-    return f"{dollars(spend['usd'])}{unknown} for {tokens} in {numbers.counted(spend['calls'], 'call')}"
+    return f"{money.cost(msgspec.convert(spend, Spend))} for {tokens} in {numbers.counted(spend['calls'], 'call')}"
 
 
 def _share(shown: Answer) -> str:

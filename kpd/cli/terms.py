@@ -83,15 +83,18 @@ def _budget(args: Namespace) -> int:
 
 
 def _rows(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    from kpd.model.spending import dollars
+    from msgspec import convert
 
-    most, left = found["budget"], _left
-    usd = (dollars(most["usd"]), dollars(max(most["usd"] - found["usd"], 0.0))) if most["usd"] else ("", "")
+    from kpd.model.spending import Spend, dollars
+    from kpd.text.money import cost, rest
+
+    most, left, spend = found["budget"], _left, convert(found["spend"], Spend)
+    usd = (dollars(most["usd"]), rest(spend, most["usd"])) if most["usd"] else ("", "")
     return [
         ("iterations", str(most["iterations"]), str(found["counted"]), left(most["iterations"], found["counted"])),
         ("patience", str(most["patience"]), str(found["in_vain"]), left(most["patience"], found["in_vain"])),
         ("hours", f"{most['hours']:g}" if most["hours"] else "", f"{found['hours']:.1f}", _hours_left(found)),
-        ("dollars", usd[0], dollars(found["usd"]), usd[1]),
+        ("dollars", usd[0], cost(spend), usd[1]),
         ("stop score", numbers.number(most["stop_score"]), numbers.number(found["score"]), ""),
         ("least gain, %", f"{most['min_gain_pct']:g}", "", ""),
         ("fix attempts", str(most["fix_attempts"]), "", ""),

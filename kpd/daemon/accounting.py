@@ -24,18 +24,22 @@ from kpd.workspace.run_files import IterationFolder
 
 
 def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
-    """Return a run's costs. `iterations` has those that cost something, `cut` counts the calls that broke off."""
+    """Return a run's costs. `iterations` has those that cost something.
+
+    `cut` counts the calls that broke off, `unseen` those whose end nobody saw.
+    """
     bills = [event.fact for event in events if isinstance(event.fact, Billed) and not event.fact.refused]
     sums: dict[str, dict[str, Spend]] = {"purposes": defaultdict(Spend), "models": defaultdict(Spend)}
     for bill in bills:
         for by, name in (("purposes", bill.purpose), ("models", bill.model)):
-            sums[by][name] = sums[by][name].with_call(bill.usage, bill.usd)
+            sums[by][name] = sums[by][name].with_call(bill.usage, bill.usd, not bill.cut)
     return {
         "run": run.id,
         "task": run.task,
         "spend": run.spend,
         "limit_usd": run.budget.usd,
-        "cut": sum(bill.cut for bill in bills),
+        "cut": sum(bill.cut and not bill.unseen for bill in bills),
+        "unseen": sum(bill.unseen for bill in bills),
         **sums,
         "iterations": {it.number: it.spend for it in run.iterations if it.spend.calls},
     }
@@ -52,7 +56,7 @@ def terms(run: Run, direction: Direction) -> dict[str, Any]:
         "budget": run.budget,
         "counted": len(run.counted),
         "in_vain": without_gain(run),
-        "usd": run.spend.usd,
+        "spend": run.spend,
         "hours": _hours(run),
         "score": paired_score(run, direction),
     }

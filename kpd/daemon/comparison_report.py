@@ -12,6 +12,7 @@ from kpd.model.events import Event, Proposed, SkillsRead, ToolCalled, ToolsGiven
 from kpd.model.headline import ALONE, headline
 from kpd.model.run import Run
 from kpd.model.side import Side, in_blocks
+from kpd.model.spending import Spend
 from kpd.model.status import Ended
 from kpd.model.trials import LISTING
 from kpd.model.verdicts import Speedup
@@ -42,8 +43,8 @@ class ToolUse:
 class ComparedOutcome:
     """A run of a comparison: `speedup` is that of its best over its own baseline, None where `invalid` says why.
 
-    A run that has not ended has neither. `calls`, `called` and `used` are as in `ToolUse`; `seconds` and `usd` are
-    what its agent took.
+    A run that has not ended has neither. `calls`, `called` and `used` are as in `ToolUse`; `seconds` and `spend`
+    are what its agent took.
     """
 
     run: str
@@ -56,7 +57,7 @@ class ComparedOutcome:
     called: tuple[str, ...]
     used: bool
     seconds: float
-    usd: float
+    spend: Spend
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ class ComparisonReport:
 
     `times` is how many times as fast as the plain runs those with tools ended: the median over all pairs, with its
     interval. `wins` is the share of pairs in which the run with tools ended faster. `p` is that of the rank test, in
-    which runs without a score are the worst; `p_valid` leaves them out. All are None where a side has no run for them,
-    and those of the test before the end.
+    which runs without a score are the worst; `p_valid` leaves them out. All are None where a side has no valid run, and
+    those of the test before the end.
     """
 
     conclusion: Conclusion
@@ -101,7 +102,7 @@ def report(comparison: ToolComparison, over: bool, runs: Sequence[tuple[Run, Too
     found = tuple(outcome_of(run, use) for run, use in runs)
     ended = {side: [one for one in found if one.side == side and one.over] for side in ("plain", "tools")}
     plain, tools = (_summary(side, ended[side]) for side in ("plain", "tools"))
-    if not plain.ended or not tools.ended:
+    if not plain.valid or not tools.valid:
         return ComparisonReport(_conclusion(comparison, over, plain, tools, 1.0, 1.0, 0.5), found, plain, tools)
     one, other = _scores(ended["tools"]), _scores(ended["plain"])
     whole = over and not comparison.stopped
@@ -111,7 +112,7 @@ def report(comparison: ToolComparison, over: bool, runs: Sequence[tuple[Run, Too
     if not whole:
         return ComparisonReport(conclusion, found, plain, tools, ratio, test.wins)
     valid = ([value for value in one if value != -inf], [value for value in other if value != -inf])
-    p_valid = rank_test(*valid, _impossible(found, valid_only=True)).p if all(valid) else None
+    p_valid = rank_test(*valid, _impossible(found, valid_only=True)).p
     return ComparisonReport(conclusion, found, plain, tools, ratio, test.wins, test.p, p_valid, test.least)
 
 
@@ -149,7 +150,7 @@ def outcome_of(run: Run, use: ToolUse) -> ComparedOutcome:
     scored = run.over and not invalid
     return ComparedOutcome(
         run.id, place.number, place.side, run.over, speedup if scored else None, invalid, use.calls, use.called,
-        use.used, seconds, run.spend.usd,
+        use.used, seconds, run.spend,
     )  # fmt: skip
 
 

@@ -150,7 +150,7 @@ def _billed(state: State, at: float, fact: e.Billed) -> State:
     state = on_run(state, fact.run, calls=tuple(call for call in run.calls if call.number != fact.call))
     if fact.refused:
         return state
-    state = on_iteration(state, fact, spend=found.spend.with_call(fact.usage, fact.usd))
-    state = on_run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd))
-    today = state.spent_on(at).with_call(fact.usage, fact.usd)
+    state = on_iteration(state, fact, spend=found.spend.with_call(fact.usage, fact.usd, not fact.cut))
+    state = on_run(state, fact.run, spend=run.spend.with_call(fact.usage, fact.usd, not fact.cut))
+    today = state.spent_on(at).with_call(fact.usage, fact.usd, not fact.cut)
     return replace(state, days={**state.days, day_of(at): today})

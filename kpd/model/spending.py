@@ -35,7 +35,8 @@ class Usage:
 class Spend:
     """What calls to models came to, in US dollars; `unpriced` counts the calls whose price is not known.
 
-    `uncounted` are those without tokens: nobody saw their end, or an agent does not report them.
+    `uncounted` are those without tokens: nobody saw their end, or an agent does not report them. `inexact` are those
+    with a price that broke off, and may cost more, or whose end nobody saw: these count with the most they can cost.
     """
 
     calls: int = 0
@@ -43,10 +44,12 @@ class Spend:
     usd: float = 0.0
     unpriced: int = 0
     uncounted: int = 0
+    inexact: int = 0
 
-    def with_call(self, usage: Usage, usd: float | None) -> "Spend":
+    def with_call(self, usage: Usage, usd: float | None, exact: bool = True) -> "Spend":
         unpriced, uncounted = self.unpriced + (usd is None), self.uncounted + (usage.total == 0)
-        return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), unpriced, uncounted)
+        inexact = self.inexact + (usd is not None and not exact)
+        return Spend(self.calls + 1, self.usage + usage, self.usd + (usd or 0.0), unpriced, uncounted, inexact)
 
 
 NOTHING = Spend()

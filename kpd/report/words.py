@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from kpd.model.headline import Headline
 from kpd.model.run import Run
 from kpd.model.scores import unit
-from kpd.model.spending import dollars
 from kpd.model.status import Ended
 from kpd.report.facts import Facts
-from kpd.text import signs
+from kpd.text import money, signs
 from kpd.text.confinement import lacks, means
 from kpd.text.endings import of_run
 from kpd.text.gains import gain
@@ -78,7 +77,7 @@ def environment(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "ended", f"{day(run.status.at)}, after {duration(run.status.at - (run.started or run.queued))}"
     yield (
         "cost",
-        f"{dollars(run.spend.usd)} for {counted(run.spend.calls, 'call')} of models" if run.spend.calls else "",
+        f"{money.cost(run.spend)} for {counted(run.spend.calls, 'call')} of models" if run.spend.calls else "",
     )
     if run.baseline is not None and run.baseline.verdict is not None:
         noise = run.baseline.verdict

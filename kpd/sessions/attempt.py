@@ -1,6 +1,8 @@
 """Takes the turns of one call of an agent: the question or repair, and then the operator's messages."""
 
 import asyncio
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kpd.agents import space
@@ -22,6 +24,7 @@ from kpd.text.endings import TURN_ENDS
 from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.task import TaskError
 
+log = logging.getLogger(__name__)
 LISTENS: tuple[TurnEnd, ...] = ("done", "refused", "stopped")
 """Ends of a turn after which the operator's messages are sent."""
 
@@ -155,12 +158,20 @@ class SessionAttempt(WorkingSession):
         return tuple(line for line in self.context.latest().steering if line.note in sent)
 
     def _taken(self, said: str, end: TurnEnd) -> Proposal:
-        """Return what lies in the tree. Raises BadReply where that is nothing new."""
+        """Return what lies in the tree; of one that filled the disk nothing else stays.
+
+        Raises BadReply where that is nothing new.
+        """
         context = self.context
         try:
-            start = self.start
+            start = left = self.start
             kept = {path: data for path, data in start.items() if not context.task.may_remove(path)}
-            files = {**kept, **self.folder.proposed(context.task)}
+            try:
+                left = self.folder.proposed(context.task)
+            finally:
+                if end == "disk":
+                    self._relieve(left)
+            files = {**kept, **left}
         except (OSError, TaskError) as err:
             raise BadReply(self.cleaner.text(f"what lies in the tree cannot be read: {err}")) from err
         known = context.failure.files if context.failure and context.failure.files else start
@@ -173,6 +184,12 @@ class SessionAttempt(WorkingSession):
         tree = Proposal.of_tree(files, context.incumbent, notes.memo)
         point = space.point_of(context.task, files)
         return replace(tree, expected=notes.expected, point=point, aims=notes.aims)
+
+    def _relieve(self, files: Mapping[str, bytes]) -> None:
+        try:
+            self.folder.relieve(self.context.task, files)
+        except OSError as err:
+            log.warning("what a session has left could not be removed: %s", err)
 
     def _turned(self, before: Past, turn: int, result: TurnResult, seconds: float) -> None:
         foreign = self._foreign()

@@ -1,15 +1,20 @@
 """Prepares the folder of a session, and reads what the agent leaves in it."""
 
-import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kpd.knowledge.skills import load_skills
 from kpd.workspace.candidate_tree import read_tree, refused
+from kpd.workspace.disk import removed, used
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic
 from kpd.workspace.task import Task
 from kpd.workspace.task_copy import lay_task, shown
+
+MOST_KEPT = 64 << 20
+MOST_KEPT_FILES = 20_000
+"""Bytes and files of an agent's home that stay after it has filled the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class SessionFolder:
 
         The files that only the task's held-out benchmark needs are left out. Raises OSError.
         """
-        shutil.rmtree(self.root, ignore_errors=True)
+        removed(self.root)
         for folder in (self.state, self.scratch, self.root / "skills"):
             folder.mkdir(parents=True)
         lay_task(self.tree, task, incumbent)
@@ -67,12 +72,31 @@ class SessionFolder:
         Raises OSError.
         """
         worked = self.root / "worked"
-        shutil.rmtree(worked, ignore_errors=True)
-        shutil.rmtree(self.tool, ignore_errors=True)
+        removed(worked)
+        removed(self.tool)
         if self.tree.exists():
             self.tree.rename(worked)
         lay_task(self.tree, task, incumbent)
         self.tool.mkdir()
+
+    def relieve(self, task: Task, files: Mapping[str, bytes]) -> None:
+        """Remove what an agent has filled the disk with: all but the task with these editable files.
+
+        It keeps its home, unless that has more than MOST_KEPT. Raises OSError.
+        """
+        removed(self.scratch)
+        self.scratch.mkdir()
+        fresh, filled = self.root / "fresh", self.root / "filled"
+        removed(fresh)
+        lay_task(fresh, task, files)
+        removed(filled)
+        self.tree.rename(filled)
+        fresh.rename(self.tree)
+        removed(filled)
+        size, count = used(self.state, MOST_KEPT, MOST_KEPT_FILES)
+        if size > MOST_KEPT or count > MOST_KEPT_FILES:
+            removed(self.state)
+            self.state.mkdir()
 
     def proposed(self, task: Task) -> dict[str, bytes]:
         """Read the files that a candidate may have. One that is missing is left out. Raises OSError, TaskError."""

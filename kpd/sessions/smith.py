@@ -22,9 +22,10 @@ from kpd.tools.manifest import MANIFEST, Manifest
 from kpd.tools.qualify import read_built
 from kpd.tools.registry import check, register
 from kpd.workspace.config import ToolsmithConfig
+from kpd.workspace.disk import removed
 from kpd.workspace.durations import duration
 from kpd.workspace.paths import WorkspaceError
-from kpd.workspace.run_files import write_atomic
+from kpd.workspace.run_files import write_atomic, write_tree
 
 NO_TRIALS = TrialBudget(0, 0.0)
 """While it builds a tool an agent may look at everything, and measure nothing: its iteration has ended."""
@@ -113,7 +114,21 @@ class Toolsmith:
             result = await self._asked_for(task, prompt, left_s, goes_on=former is not None)
         if result.end == "stopped":
             raise BrokenOff("an operator has cut its turn")
+        if result.end == "disk":
+            await asyncio.to_thread(self._relieve)
         return result
+
+    def _relieve(self) -> None:
+        """Remove what the session has filled the disk with; what is no tool, too. Raises OSError."""
+        folder, context = self._session.folder, self._session.context
+        folder.relieve(context.task, context.incumbent)
+        try:
+            files = read_tool(folder.tool)
+        except BadTool:
+            files = {}
+        removed(folder.tool)
+        folder.tool.mkdir()
+        write_tree(folder.tool, files)
 
     async def _asked_for(self, task: SmithTask, prompt: str, limit_s: float, goes_on: bool) -> TurnResult:
         """Start the agent, send it one prompt in its session, and wait."""

@@ -1,8 +1,8 @@
 """Renders what became of a winner in its production program."""
 
 from kpd.model.deployments import DeployCause, Deployment, Forbidden, NoGainReason, Phase
-from kpd.model.spending import dollars
 from kpd.model.verdicts import Gain
+from kpd.text import money
 
 PHASES: dict[Phase, str] = {
     "gate": "is the gain alone enough?",
@@ -128,7 +128,7 @@ def lines(name: str, one: Deployment) -> list[str]:
         told.append(f"kernel: {old.us:,.1f} us in {old.count} launches, then {new.us:,.1f} us in {new.count}")
     if one.fixes:
         asked = ", ".join(f"{count} for {kind}" for kind, count in one.fixes.items())
-        cost = f", {dollars(one.spend.usd)}{' + ?' if one.spend.unpriced else ''}" if one.spend.calls else ""
+        cost = f", {money.cost(one.spend)}" if one.spend.calls else ""
         told.append(f"mended files asked for: {asked}{cost}")
     if one.rechecked is not None:
         told.append("the restored program gives its old result" if one.rechecked else "THE RESTORED PROGRAM FAILS")

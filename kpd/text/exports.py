@@ -15,6 +15,7 @@ from kpd.model.headline import headline, paired_score, speedups
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.scores import Direction
+from kpd.model.spending import Spend
 from kpd.model.toolbox import ToolVersion
 from kpd.text import harness_use
 from kpd.text.endings import of_iteration, of_run
@@ -24,7 +25,7 @@ CONFIDENCE_PCT = 99
 """The level of the intervals of a contest."""
 COLUMNS = (
     "iteration", "agent", "outcome", "parent", "started", "score", "score_unit", "gain_pct", "gain_low_pct",
-    "gain_high_pct", "interval_pct", "speedup_over_baseline", "roofline_pct", "usd", "reason", "memo",
+    "gain_high_pct", "interval_pct", "speedup_over_baseline", "roofline_pct", "usd", "usd_exact", "reason", "memo",
 )  # fmt: skip
 STATUS = {"accepted": "solved", "baseline": "incomplete", "rejected": "incomplete", "measured": "incomplete",
           "held": "blocked", "failed": "failed"}  # fmt: skip
@@ -46,9 +47,14 @@ def _candidate(it: Iteration, unit: str, chained: float | None) -> Json:
     found = (gain.pct, gain.low, gain.high, CONFIDENCE_PCT) if gain is not None else (None, None, None, None)
     row = (
         it.number, it.agent, it.outcome, it.parent, _when(it.started), it.score, unit, *found, chained,
-        it.roofline_pct, it.spend.usd, of_iteration(it), it.memo,
+        it.roofline_pct, *_usd(it.spend), of_iteration(it), it.memo,
     )  # fmt: skip
     return dict(zip(COLUMNS, row, strict=True))
+
+
+def _usd(spend: Spend) -> tuple[float | None, bool]:
+    """Return what calls have cost, None where that of some is not known; and whether it is exact."""
+    return (None if spend.unpriced else spend.usd), not (spend.unpriced or spend.inexact)
 
 
 def harnessgym(
@@ -105,12 +111,14 @@ def _summary(
          "harness_usage": harness_use.usage(facts, it.number)}
         for it in attempts
     ]  # fmt: skip
+    usd, exact = _usd(run.spend)
     times = None if found is None else {"ratio": found.speedup.ratio, "low": found.speedup.low,
                                         "high": found.speedup.high, "interval_pct": CONFIDENCE_PCT}  # fmt: skip
     return {
         "run_id": run.id, "task": run.task, "status": status, "reason": of_run(run),
         "score_key": unit, "direction": direction, "baseline_score": baseline, "best_score": best,
-        "stop_score": run.budget.stop_score, "best_iteration": run.incumbent, "speedup": times, "usd": run.spend.usd,
+        "stop_score": run.budget.stop_score, "best_iteration": run.incumbent, "speedup": times,
+        "usd": usd, "usd_exact": exact,
         "mcp_telemetry": harness_use.telemetry(facts), "iterations_completed": len(run.counted),
         "iterations": iterations,
     }  # fmt: skip

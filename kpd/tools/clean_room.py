@@ -1,11 +1,11 @@
 """A clean copy of a task in which a tool that an agent has built is tried, inside the sandbox of agents."""
 
 import asyncio
+import contextlib
 import errno
 import glob
 import hashlib
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from kpd.hosts.keeper import MOST_MEMORY, Ending, Order
 from kpd.hosts.kept import KeptProcess
 from kpd.hosts.own_network import can_isolate
 from kpd.tools.files import lay
-from kpd.workspace.disk import used
+from kpd.workspace.disk import removed, used
 
 MOST_PROCESSES = 64
 MOST_FILE = 64 << 20
@@ -127,13 +127,8 @@ class CleanRoom:
 
     def remove(self) -> None:
         """Remove the room, with folders that a tool has closed."""
-        if self.root.is_dir():
-            self.root.chmod(0o700)
-        for at, folders, _ in os.walk(self.root):
-            for path in (Path(at) / name for name in folders):
-                if not path.is_symlink():
-                    path.chmod(0o700)
-        shutil.rmtree(self.root, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            removed(self.root)
 
 
 async def finish(process: KeptProcess) -> None:

@@ -42,7 +42,18 @@ def taken(folder: Path) -> int:
 
 
 def removed(folder: Path) -> int:
-    """Remove a folder with all that is in it, if it is there; return the bytes on disk that it had. Raises OSError."""
+    """Remove a folder with all that is in it, if it is there; return the bytes on disk that it had. Raises OSError.
+
+    So are folders that a program has closed to others, and to itself.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
+        return 0
+    folder.chmod(0o700)
+    for at, folders, _ in os.walk(folder):
+        for path in (Path(at) / name for name in folders):
+            if not path.is_symlink():
+                path.chmod(0o700)
     size = taken(folder)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(folder)

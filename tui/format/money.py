@@ -1,15 +1,9 @@
-"""Formats costs of models: dollars and tokens, and a `?` where the price is unknown."""
+"""Formats costs of models: dollars and tokens, as far as they are known, and what is left of a limit."""
 
 from kpd.model.run import Run
 from kpd.model.spending import Spend, dollars
+from kpd.text.money import cost as cost, rest
 from tui.format.numbers import compact, percent
-
-
-def cost(spend: Spend) -> str:
-    """Format a cost: `$0.42`; `$0.42 + ?` where some calls have no known price, `?` where none has."""
-    if not spend.unpriced:
-        return dollars(spend.usd)
-    return "?" if spend.unpriced == spend.calls else f"{dollars(spend.usd)} + ?"
 
 
 def tokens(spend: Spend) -> str:
@@ -45,6 +39,6 @@ def left(run: Run, width: int) -> str:
     most = run.budget.usd
     if not most:
         return "no limit"
-    rest = dollars(max(0.0, most - run.spend.usd))
-    full = f"{rest} of {dollars(most)} left"
-    return full if len(full) <= width else f"{rest} left"
+    found = rest(run.spend, most)
+    full = f"{found} of {dollars(most)} left"
+    return full if len(full) <= width else f"{found} left"

@@ -106,7 +106,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  refused by the service, {clean(fact.model)}"
         case e.Billed():
             lost = "broken off, " if fact.cut else ""
-            bill = money.told(Spend().with_call(fact.usage, fact.usd))
+            bill = money.told(Spend().with_call(fact.usage, fact.usd, not fact.cut))
             return _NOTE, f"{fact.purpose.replace('_', ' ')}  {lost}{bill}, {clean(fact.model)}"
     if (done := operator_act(fact)) is not None:
         return _OPERATOR, done.whole

@@ -63,11 +63,14 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The money spent on models, by purpose and by model; `cut` counts the calls that broke off."""
+    """The money spent on models, by purpose and by model; `cut` counts the calls that broke off, `unseen` those
+    whose end nobody saw.
+    """
 
     purposes: dict[str, Spend]
     models: dict[str, Spend]
     cut: int = 0
+    unseen: int = 0
 
 
 @dataclass(frozen=True, slots=True)

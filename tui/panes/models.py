@@ -39,8 +39,11 @@ def models(view: View, run: Run, width: int) -> list[Content]:
     only = [] if several else [(clean(name), ".muted") for name in known.models]
     found = [heading("Models", *only), *table((names, *_COUNTS), [*rows, _row("in all", run.spend)], width)]
     if known.cut:
-        lost = f"{count(known.cut, 'call')} broke off; the service may bill more than is counted."
+        lost = f"~: {count(known.cut, 'call')} broke off; the service may bill more than is counted."
         found += [BLANK, *sentence(lost, width)]
+    if known.unseen:
+        calls = count(known.unseen, "call")
+        found += [BLANK, *sentence(f"~: {calls} that nobody saw end; each counts with the most it could cost.", width)]
     if run.spend.unpriced:
         calls = count(run.spend.unpriced, "call")
         found += [

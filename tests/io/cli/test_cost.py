@@ -25,8 +25,8 @@ async def test_calls_beside_runs_have_a_table_and_are_in_the_sum_of_their_day(se
     assert "r1 scale 1 5 0 0 0 $1.00" in run
     assert beside.startswith("BESIDE RUNS PURPOSE CALLS")
     assert "task t harness 2 0 0 0 14 $0.75" in beside
-    assert "deployment 1 of p fix 1 0 0 0 0 $2.00" in beside
-    assert day.endswith(" 4 5 0 0 14 $3.75")
+    assert "deployment 1 of p fix 1 0 0 0 0 ~$2.00" in beside
+    assert day.endswith(" 4 5 0 0 14 ~$3.75")
     _, out, _ = await served.kpd("cost", "--json")
     told = json.loads(out)
     assert [one["of"] for one in told["beside"]] == ["task t", "task t", "deployment 1 of p"]

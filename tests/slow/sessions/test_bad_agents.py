@@ -3,6 +3,7 @@
 import json
 import shutil
 
+from kpd.workspace.disk import taken
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.sessions.killing import children_of
@@ -11,7 +12,7 @@ from tests.support.sessions.scripted import agent
 __all__ = ["daemon", "workspace"]
 
 FORKS = "for n in $(seq 410); do sleep 600 & done; wait"
-FILLS = "for n in 1 2 3; do fallocate -l 1000MiB $n; done; sleep 600"
+FILLS = "mkdir .b; chmod 0 .b; for n in 1 2 3; do fallocate -l 1000MiB $n; done; sleep 600"
 PLAIN = {"quits": ["true"], "silent": ["sleep", "600"], "forks": ["sh", "-c", FORKS], "fills": ["sh", "-c", FILLS]}
 
 ENDS = ("done", "time", "processes", "disk")
@@ -36,5 +37,7 @@ def test_each_has_a_clear_end_and_the_queue_goes_on(daemon: RealDaemon, workspac
     assert turns == [(number, end) for number, end in enumerate(ENDS, 1) for _ in range(2)]
     failed = [event["body"] for event in daemon.events("iteration_ended") if event["body"]["outcome"] == "failed"]
     assert [body["iteration"] for body in failed] == [1, 2, 3, 4]
+    session = workspace.iteration_folder("scale", "r2", 4) / "session"
+    assert taken(session) < 4 << 20 and (session / "tree" / "kernel.c").exists(), "what filled the disk is gone"
     assert all("session.md, and the agent's own logs in session/state, say more" in body["reason"] for body in failed)
     daemon.until(lambda: not children_of(workspace), "the end of all that agents had started")

@@ -68,7 +68,7 @@ def test_a_run_without_a_score_counts_as_the_worst_and_is_told() -> None:
 def test_a_side_without_a_valid_run_shows_nothing() -> None:
     found = of([1.0, 1.1, 1.2, 1.15], [1.5, 1.6, 1.7, 1.8], use=ToolUse())
     assert {one.invalid for one in found.runs if one.side == "tools"} == {"inactive"}
-    assert (found.conclusion, found.tools.valid, found.p_valid) == ("invalid", 0, None)
+    assert (found.conclusion, found.tools.valid, found.p, found.times) == ("invalid", 0, None, None)
 
 
 def held(answer: PersonsAnswer) -> tuple[Iteration, ...]:

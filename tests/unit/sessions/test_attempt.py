@@ -8,21 +8,24 @@ import pytest
 from kpd.agents.agent import BadReply, Exhausted, Failure
 from kpd.model import events as e
 from kpd.model.run import TaskState
+from kpd.model.session import TurnEnd
 from kpd.model.spending import Usage
+from kpd.sessions import folder
 from kpd.sessions.attempt import SessionAttempt
 from kpd.sessions.conversation import Conversation
 from kpd.sessions.past import past
+from kpd.workspace.candidate_tree import CANDIDATE_BYTES
 from kpd.workspace.coding_agents import AgentConfig
 from tests.support.agents.asked import asked, task_of
 
 AT = ("r1", 1)
 
 
-def attempt(root: Path, failure: Failure | None, *bills: e.Billed) -> SessionAttempt:
+def attempt(root: Path, failure: Failure | None, *bills: e.Billed, end: TurnEnd = "money") -> SessionAttempt:
     """A session of two dollars, whose first turn has ended."""
     facts = (
         e.SessionOpened(*AT, "r1.1", ("agent",), 60.0), e.SessionPrompted(*AT, "r1.1", 1, 0), *bills,
-        e.SessionTurned(*AT, "r1.1", 1, "money", 1.0),
+        e.SessionTurned(*AT, "r1.1", 1, end, 1.0),
     )  # fmt: skip
     events = [e.Event(seq, 100.0 + seq, fact) for seq, fact in enumerate(facts, 1)]
     start = {"kernel.c": b"as it was"}
@@ -74,3 +77,27 @@ def test_what_the_agent_had_said_before_a_kill_counts(tmp_path: Path) -> None:
     for amount in (0.5, 1.25):
         conversation.hear({"update": {"sessionUpdate": "usage_update", "cost": {"amount": amount, "currency": "USD"}}})
     assert made.left_usd(before) == 0.75
+
+
+@pytest.mark.parametrize("kept", [b"a candidate", b"x" * (CANDIDATE_BYTES + 1)], ids=("fits", "is too large"))
+async def test_of_one_that_filled_the_disk_the_candidate_stays_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bytes
+) -> None:
+    monkeypatch.setattr(folder, "MOST_KEPT", 1 << 19)
+    made = attempt(tmp_path / "task", None, bill(2.0), end="disk")
+    home, judge = made.folder, made.context.task.folder / "harness.c"
+    judge.write_text("")
+    for path in (home.tree / ".hidden" / "deep", home.scratch, home.state):
+        path.mkdir(parents=True)
+        (path / "filler").write_bytes(b"x" * (1 << 20))
+    (home.tree / ".hidden").chmod(0)
+    (home.tree / "kernel.c").write_bytes(kept)
+    if len(kept) > CANDIDATE_BYTES:
+        with pytest.raises(BadReply, match="more than 1 MiB"):
+            await made.proposal()
+        kept = b"as it was"
+    else:
+        assert dict((await made.proposal()).files) == {"kernel.c": kept}
+    assert {path for path in home.root.rglob("*") if path.is_file()} == {home.tree / "kernel.c", home.tree / judge.name}
+    assert (home.tree / "kernel.c").read_bytes() == kept
+    assert home.scratch.is_dir() and home.state.is_dir()
