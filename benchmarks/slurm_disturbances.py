@@ -1,6 +1,6 @@
 """Does a cluster lose a run's work, double it, or keep an allocation that nobody needs?
 
-    python benchmarks/slurm_disturbances.py [disturbances] [most minutes]
+    python benchmarks/slurm_disturbances.py [disturbances] [most minutes] [seed]
 
 Prints one JSON object. A real daemon works through short runs on a real Slurm of one node, whose GPUs are plain files.
 Again and again, at a random step of an iteration, something happens to it: see `KINDS`. After each the run has to come
@@ -93,14 +93,15 @@ class Bench:
 def main() -> None:
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     minutes = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else SEED
     with tempfile.TemporaryDirectory(prefix="kpd-slurm-") as folder:
-        sys.stdout.write(json.dumps(disturb(Path(folder), wanted, minutes), indent=2) + "\n")
+        sys.stdout.write(json.dumps(disturb(Path(folder), wanted, minutes, seed), indent=2) + "\n")
 
 
-def disturb(folder: Path, wanted: int, minutes: float) -> dict[str, Any]:
+def disturb(folder: Path, wanted: int, minutes: float, seed: int) -> dict[str, Any]:
     began = time.monotonic()
     with running_cluster(folder / "c") as slurm:
-        bench = Bench(RealDaemon(workspace(folder / "place" / "w", slurm)), slurm, random.Random(SEED))
+        bench = Bench(RealDaemon(workspace(folder / "place" / "w", slurm)), slurm, random.Random(seed))
         watch = threading.Thread(target=watch_jobs, args=(bench,))
         bench.daemon.start()
         watch.start()

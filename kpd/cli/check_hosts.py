@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kpd.client import NoDaemon, ask
 from kpd.hosts.errors import HostError, UnknownHostKey
 from kpd.hosts.host import Host
+from kpd.hosts.lent import lender_checks
 from kpd.hosts.preflight.cards import devices, down_card, host_card
 from kpd.hosts.preflight.counter_trial import try_counters
 from kpd.hosts.preflight.probe import HostFacts
@@ -51,7 +53,8 @@ async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
                     return down_card(name, config, trouble)
                 facts = await host.probe()
             seen = await _glance(host, config, facts)
-            return host_card(name, config, facts, await try_counters(host, facts, config.gpus, TRIAL_S), seen)
+            card = host_card(name, config, facts, await try_counters(host, facts, config.gpus, TRIAL_S), seen)
+            return replace(card, checks=(*card.checks, *await lender_checks(host)))
         finally:
             await host.close()
     except TimeoutError:

@@ -26,10 +26,15 @@ def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="what", metavar="add|trust|retry")
     add = verbs.add_parser("add", help="add a host to config.toml, and check it")
     add.add_argument(
-        "address", metavar="[USER@]HOST[:PORT]", help="an address as for ssh, or an alias of ~/.ssh/config"
+        "address",
+        metavar="[USER@]HOST[:PORT]",
+        help="an address as for ssh, or an alias of ~/.ssh/config; for slurm the host to go through, or local",
     )
     add.add_argument("--name", help="the host's name in kpd (default: the first part of the address)")
     add.add_argument("--transport", choices=elsewhere(), default="ssh", help="see config.toml.example")
+    add.add_argument(
+        "--set", action="append", metavar="KEY=VALUE", help="a key of a host that a scheduler lends; repeat it for more"
+    )
     add.add_argument("--accept-new", action="store_true", help="trust an unknown host key")
     add.add_argument("--no-check", action="store_true", help="do not connect")
     trust = verbs.add_parser("trust", help="trust the key that a host offers")

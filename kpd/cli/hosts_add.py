@@ -10,11 +10,12 @@ from dataclasses import replace
 from kpd.cli.check_hosts import check_directly
 from kpd.cli.config_table import append
 from kpd.cli.exit_codes import OK, CliError
+from kpd.cli.hosts_add_cluster import cluster_rows
 from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
 from kpd.cli.terminal_text import narrate, out
 from kpd.text.foreign import visible
 from kpd.workspace.address import Address
-from kpd.workspace.config import ANY, HOST_NAME, LOCAL, HostConfig, load_config
+from kpd.workspace.config import ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.transports import is_on_demand
 
@@ -30,8 +31,9 @@ def add(ws: Workspace, args: Namespace) -> int:
     """
     config = load_config(ws)
     if is_on_demand(args.transport):
-        remedy = f"write its table into {ws.config.name}, as config.toml.example has it; then kpd doctor"
-        raise CliError(f"hosts of {args.transport} have more keys than an address", remedy)
+        return _add_cluster(ws, args, config)
+    if args.set:
+        raise CliError(f"--set is of no use with {args.transport}", "give --transport slurm, or edit config.toml")
     host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)
     try:
         Address.parse(host.address)
@@ -41,7 +43,24 @@ def add(ws: Workspace, args: Namespace) -> int:
     taken = next((name for name, other in config.hosts.items() if other.address == host.address), None)
     if taken is not None:
         raise CliError(f"{host.address} is there already, as {taken}", f"kpd doctor {taken} looks at it")
-    name = args.name or name_for(host.address, (ANY, *config.hosts))
+    name = _free_name(args.name or name_for(host.address, (ANY, *config.hosts)), config)
+    write(ws, name, host)
+    narrate(f"added {name} to {visible(str(ws.config))}")
+    out(name)
+    return OK if args.no_check else _look(ws, name, host)
+
+
+def _add_cluster(ws: Workspace, args: Namespace, config: Config) -> int:
+    """Add a host that a scheduler lends; its check is a trial allocation."""
+    name = _free_name(args.name or "cluster", config)
+    append(ws, _head(name), cluster_rows(args, config), lambda new: name in new.hosts)
+    narrate(f"added {name} to {visible(str(ws.config))}")
+    out(name)
+    return OK if args.no_check else _look(ws, name, load_config(ws).hosts[name])
+
+
+def _free_name(name: str, config: Config) -> str:
+    """Return the name where a host may have it. Raises CliError."""
     if name in (ANY, LOCAL):
         means = "whichever host is free" if name == ANY else "this machine"
         raise CliError(f"{name!r} cannot be a host's name", f"it is reserved for {means}: give another --name")
@@ -49,10 +68,7 @@ def add(ws: Workspace, args: Namespace) -> int:
         raise CliError(f"{name!r} cannot be a host's name", "use letters, digits, _ . and -")
     if name in config.hosts:
         raise CliError(f"there is a host {name} already", "give another --name")
-    write(ws, name, host)
-    narrate(f"added {name} to {visible(str(ws.config))}")
-    out(name)
-    return OK if args.no_check else _look(ws, name, host)
+    return name
 
 
 def _look(ws: Workspace, name: str, host: HostConfig) -> int:
@@ -80,8 +96,11 @@ def name_for(address: str, taken: Container[str]) -> str:
 
 def write(ws: Workspace, name: str, host: HostConfig) -> None:
     """Append the host's table. Raises CliError, and leaves the file unchanged, where the result would load wrongly."""
-    head = f"[hosts.{name}]" if BARE.fullmatch(name) else f'[hosts."{name}"]'
     rows = [f'transport = "{host.transport}"', f"address = {json.dumps(host.address, ensure_ascii=False)}"]
     if host.accept_new:
         rows.append("accept_new = true")
-    append(ws, head, rows, lambda new: name in new.hosts and replace(new.hosts[name], options=None) == host)
+    append(ws, _head(name), rows, lambda new: name in new.hosts and replace(new.hosts[name], options=None) == host)
+
+
+def _head(name: str) -> str:
+    return f"[hosts.{name}]" if BARE.fullmatch(name) else f'[hosts."{name}"]'

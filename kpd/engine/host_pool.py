@@ -15,6 +15,7 @@ from kpd.engine.peaks import still_known
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError, Pending, UnknownHostKey
 from kpd.hosts.host import Host
+from kpd.hosts.lent import lender_checks
 from kpd.hosts.link import Allocator
 from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.counter_trial import try_counters
@@ -113,6 +114,9 @@ class HostPool:
             await host.tried(before)
         if host.up:
             await self._probe(name, host)
+            if lender := await lender_checks(host):
+                card = self.card(name)
+                self._found(host, replace(card, checks=(*card.checks, *lender)))
 
     async def device_status(self, name: str) -> HostStatus | None:
         """Read what the devices of a host do right now. It is not recorded.

@@ -2,9 +2,14 @@
 
 import asyncio
 import contextlib
+from typing import TYPE_CHECKING
 
 from kpd.hosts.job import fits
 from kpd.hosts.link import Allocator, Link, Transport
+from kpd.model.hosts import Check
+
+if TYPE_CHECKING:
+    from kpd.hosts.host import Host
 
 TAKEN_S = 2.0  # for the link to break, where a job failed because its host is taken away
 
@@ -23,3 +28,8 @@ async def is_taken_away(transport: Transport, link: Link) -> bool:
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(link.broken.wait(), TAKEN_S)
     return not link.up
+
+
+async def lender_checks(host: "Host") -> tuple[Check, ...]:
+    """Look at what lends the host, while it is up; nothing for a host of one's own. Raises HostError."""
+    return await host.transport.checks(host.run, host.root) if isinstance(host.transport, Allocator) else ()

@@ -5,14 +5,16 @@ import contextlib
 import itertools
 import json
 import time
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Protocol, runtime_checkable
 
 from kpd.hosts.bundle import bundle
 from kpd.hosts.child import OutputFlood
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
+from kpd.model.hosts import Check
 
 CHATTER = 16 << 10  # bytes of a login shell's output to skip before the helper's greeting
 SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a slow upload is seen to move
@@ -67,6 +69,10 @@ class Transport(Protocol):
         ...
 
 
+RunOnNode = Callable[[str, float], Awaitable[Any]]
+"""Runs a short script on the host that is lent, with a limit in seconds, and returns how it ended."""
+
+
 @runtime_checkable
 class Allocator(Transport, Protocol):
     """A transport to hosts that a scheduler lends for a while.
@@ -83,6 +89,13 @@ class Allocator(Transport, Protocol):
 
     def whole_s(self) -> float:
         """Return for how many seconds in all it was asked for."""
+        ...
+
+    async def checks(self, run: RunOnNode, root: PurePath) -> tuple[Check, ...]:
+        """Look at what lends the host: for its preflight, while it is up, and `run` runs a script there.
+
+        `root` is kpd's folder there. Raises HostError.
+        """
         ...
 
     async def give_back(self) -> None:

@@ -38,17 +38,21 @@ NOT_SET_UP = re.compile(r"configuration source|slurm\.conf|invalid user", re.IGN
 NEVER = {
     "PartitionTimeLimit": "set a shorter `time`: `sinfo -o '%P %l'` lists each partition's limit",
     "PartitionNodeLimit": "set another `partition`",
+    "PartitionConfig": "the partition does not give so much: correct `cpus`, `gres`, `time` or `partition`",
     "BadConstraints": "correct `gres` and `constraint`",
     "InvalidAccount": "set `account` to one of yours",
     "InvalidQOS": "set `qos` to one of yours",
-    "AssocGrpGRESMinutes": "the account's GPU hours are used up: ask for more, or set another `account`",
-    "AssocGrpCPUMinutesLimit": "the account's hours are used up: ask for more, or set another `account`",
     "AssocMaxWallDurationPerJobLimit": "set a shorter `time`",
     "QOSMaxWallDurationPerJobLimit": "set a shorter `time`",
-    "QOSMaxGRESPerUser": "ask for less in `gres`",
     "DependencyNeverSatisfied": "remove the dependency from `extra`",
 }
 """Reasons for which a job waits in vain, unless a person changes something."""
+LIMITS = (
+    (r"(Assoc|QOS)Grp\w*Minutes(Limit)?", "the account's hours are used up: ask for more, or set another `account`"),
+    (r"(Assoc|QOS)Max\w+PerJob(Limit)?", "one job may not have so much: ask for less in `cpus` and `gres`"),
+    (r"(Assoc|QOS)MaxGRESPerUser", "ask for less in `gres`, or end other jobs of yours"),
+)
+"""The same for the limits of accounts and of qualities of service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,12 @@ source=$(cat <&3)
 exec 3<&-
 exec {shlex.quote(python)} -I -S -c "$source" {patience_s:g} "$source"
 """
+
+
+def remedy_of(reason: str) -> str:
+    """Return what helps a job that waits in vain for this reason; empty for one that will begin some time."""
+    known = NEVER.get(reason, "")
+    return known or next((helps for pattern, helps in LIMITS if re.fullmatch(pattern, reason)), "")
 
 
 def cancelling(keys: SlurmKeys, name: str, folder: PurePath) -> str:

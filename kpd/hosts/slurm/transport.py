@@ -5,16 +5,18 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import ClassVar
 
 from kpd.hosts.errors import HostError, HostKey, InVain, Pending
 from kpd.hosts.host import Host
 from kpd.hosts.job import CommandResult
-from kpd.hosts.link import Channel, Reader, Transport, Writer
-from kpd.hosts.slurm import queue
+from kpd.hosts.link import Channel, Reader, RunOnNode, Transport, Writer
+from kpd.hosts.slurm import queue, trial
 from kpd.hosts.slurm.holder import PREFIX
 from kpd.hosts.slurm.keys import SlurmKeys
 from kpd.hosts.slurm.queue import Allocation
+from kpd.model.hosts import Check
 from kpd.model.waits import ForAllocation
 from kpd.workspace.durations import duration
 
@@ -131,6 +133,21 @@ class Slurm:
         """Return for how many seconds the allocation was asked for; 0 where that is not known."""
         return (self._held.limit_s if self._held is not None else None) or 0.0
 
+    async def checks(self, run: RunOnNode, root: PurePath) -> tuple[Check, ...]:
+        """Look at the cluster from its login node, and at whether that has the node's `root`. Raises HostError."""
+        nodes = await self._login.run(trial.partition_script(self._keys), trial.LOOK_S)
+        mine = await self._login.run(trial.limits_script(self._keys), trial.LOOK_S)
+        leave, find, remove = trial.mark(root)
+        await run(leave, trial.LOOK_S)
+        found = await self._login.run(find, trial.LOOK_S)
+        await run(remove, trial.LOOK_S)
+        said, words = (each.decode(errors="replace") for each in (nodes.stdout, nodes.stderr))
+        return (
+            trial.partition(self._keys, nodes.rc, said, words),
+            trial.limits(self._keys, mine.rc, mine.stdout.decode(errors="replace")),
+            trial.shared(root, found.stdout.decode(errors="replace")),
+        )
+
     async def give_back(self) -> None:
         """End the job, whether it runs or waits. Raises HostError."""
         if self._login.up and self._asking:
@@ -234,7 +251,7 @@ class Slurm:
 
     async def _check_reason(self, found: Allocation) -> None:
         """Give a job back that would wait for ever. Raises HostError."""
-        if (remedy := queue.NEVER.get(found.reason)) is not None:
+        if remedy := queue.remedy_of(found.reason):
             await self.give_back()
             raise HostError("config", f"{self.name}: Slurm would never begin the job: {found.reason}", remedy)
 

@@ -10,6 +10,7 @@ from kpd.cli import hosts
 from kpd.cli.hosts_add import name_for
 from kpd.cli.main import main
 from kpd.cli.terminal_text import clean
+from kpd.hosts.slurm.keys import SlurmKeys
 from kpd.model import codec
 from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
 from kpd.workspace.config import HOST_NAME, HostConfig, load_config
@@ -89,6 +90,18 @@ def test_several_hosts_with_names_of_all_kinds(ws: Workspace, capsys: pytest.Cap
     assert [path.name for path in ws.root.iterdir() if path.name.startswith(".config")] == []
 
 
+def test_a_cluster_is_added_with_its_keys(ws: Workspace) -> None:
+    keys = ("time=4:00:00", "partition=h100", "gres=gpu:h100:1", "cpus=8", "extra=--mem=32G --exclude=n7")
+    sets = [word for key in keys for word in ("--set", key)]
+    assert kpd(ws, "add", "old", "--transport", "slurm", "--no-check", *sets) == 0
+    assert kpd(ws, "add", "local", "--transport", "slurm", "--name", "here", "--no-check", "--set", "time=5") == 0
+    hosts = load_config(ws).hosts
+    assert hosts["cluster"].options == SlurmKeys(
+        "4:00:00", via="old", partition="h100", gres="gpu:h100:1", cpus=8, extra=("--mem=32G", "--exclude=n7")
+    )
+    assert hosts["here"].options == SlurmKeys("5")
+
+
 def test_a_linked_config_stays_a_link(ws: Workspace) -> None:
     target = ws.root / "elsewhere.toml"
     ws.config.rename(target)
@@ -104,7 +117,12 @@ def test_a_linked_config_stays_a_link(ws: Workspace) -> None:
         (MINE, ["--", "-oProxyCommand=x"], "'-oProxyCommand=x' is not an address; write [user@]host[:port]"),
         (MINE, ["me@box; rm -rf /"], "is not an address"),
         (MINE, ['x"\n[run]'], "is not an address"),
-        (MINE, ["me@box", "--transport", "slurm"], "hosts of slurm have more keys than an address; write its table"),
+        (MINE, ["me@box", "--transport", "slurm"], "no host me@box to go through; kpd hosts add me@box first"),
+        (MINE, ["old", "--transport", "slurm"], "needs time, how long one allocation lasts"),
+        (MINE, ["old", "--transport", "slurm", "--set", "time=10", "--set", "tme=1"], "tme=1 sets no key of slurm"),
+        (MINE, ["old", "--transport", "slurm", "--set", "time=soon"], "no time limit"),
+        (MINE, ["old", "--transport", "slurm", "--set", "time=10", "--set", "cpus=x"], "cpus"),
+        (MINE, ["box", "--set", "time=10"], "--set is of no use with ssh"),
         (MINE, ["a:b:c]"], "is not an address"),
         (MINE, ["box:99999"], "is not an address"),
         (MINE, ["me@old"], "me@old is there already, as old; kpd doctor old"),

@@ -1,16 +1,25 @@
 """A real daemon whose host is an allocation of a real Slurm: asked for once, found again, lost, and given back."""
 
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kpd.hosts.errors import HostError
+from kpd.hosts.transports import host_of
+from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.dying import nothing_twice
 from tests.support.e2e.hosts import card
+from tests.support.hosts.remote_box import box
 from tests.support.slurm.cluster import Cluster, running_cluster
 
 __all__ = ["daemon", "workspace"]
@@ -110,3 +119,46 @@ def test_an_allocation_ends_itself_when_its_daemon_was_killed(
     assert slurm.jobs()
     daemon.kill()
     until_none_is_left(daemon, slurm)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message", "remedy"),
+    [
+        ({"partition": "nosuch"}, "refused the job: .*[Ii]nvalid partition", "sinfo -s"),
+        ({"gres": "gpu:h100:1"}, "refused the job: .*not available", "correct `gres`"),
+        ({"cpus": 999}, "Slurm would never begin the job: PartitionConfig", "`cpus`"),
+        ({"time": "120"}, "Slurm would never begin the job: Partition(TimeLimit|Config)", "`time`"),
+        ({"bin": "/nowhere"}, "there are no Slurm commands", "set `bin`"),
+    ],
+)
+async def test_what_a_cluster_cannot_give_is_told_with_what_helps(
+    workspace: Workspace, slurm: Cluster, keys: dict[str, Any], message: str, remedy: str
+) -> None:
+    configure(workspace, slurm)
+    config = load_config(workspace).hosts["cluster"]
+    host = host_of("cluster", replace(config, options=replace(config.options, **keys)), workspace)
+    try:
+        with pytest.raises(HostError, match=message) as caught:
+            await host.transport.open()
+        assert caught.value.kind == "config" and remedy in caught.value.remedy
+    finally:
+        await host.transport.close()
+    assert not slurm.jobs()
+
+
+def test_a_trial_through_a_login_node_behind_ssh_tells_what_the_cluster_has(
+    workspace: Workspace, slurm: Cluster
+) -> None:
+    configure(workspace, slurm)
+    with box(workspace.root.parent) as login, (workspace.root / "config.toml").open("a") as config:
+        config.write(f'via = "{login.name}"\n\n{login.table()}')
+        config.flush()
+        kpd = (sys.executable, "-m", "kpd.cli.main", "-w", str(workspace.root), "doctor", "cluster", "--json")
+        said = subprocess.run(kpd, env=dict(os.environ, HOME=str(login.home)), capture_output=True, check=False)
+    (found,) = json.loads(said.stdout)["hosts"]
+    assert found["link"] == "up", found
+    checks = {check["name"]: check for check in found["checks"]}
+    assert checks["partition"]["found"].startswith("gpu* up: 1 nodes with gpu:fake:2, 8 CPUs")
+    assert checks["quota"]["state"] == "off" and checks["shared root"]["state"] == "ok"
+    assert checks["compiler"]["state"] == "ok"
+    assert not slurm.jobs(), "the trial's allocation is given back"

@@ -87,3 +87,22 @@ def test_a_job_is_only_submitted_where_none_is_listed() -> None:
 )
 def test_work_fits_by_its_limit_or_into_the_first_half(limit: float, left: float, may: bool) -> None:
     assert fits(limit, left, whole_s=1000.0) is may
+
+
+@pytest.mark.parametrize(
+    ("reason", "helps"),
+    [
+        ("PartitionConfig", "`cpus`"),
+        ("AssocGrpGRESMinutes", "hours are used up"),
+        ("QOSGrpCPUMinutesLimit", "hours are used up"),
+        ("QOSMaxGRESPerJob", "ask for less"),
+        ("AssocMaxCpuPerJobLimit", "ask for less"),
+        ("QOSMaxGRESPerUser", "`gres`"),
+        ("Resources", ""),
+        ("Priority", ""),
+        ("QOSMaxJobsPerUserLimit", ""),
+        ("AssocGrpGRES", ""),
+    ],
+)
+def test_only_a_limit_that_time_does_not_lift_is_an_error(reason: str, helps: str) -> None:
+    assert helps in queue.remedy_of(reason) and bool(queue.remedy_of(reason)) is bool(helps)
