@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kpd.text.numbers import counted
 from kpd.workspace.paths import Workspace
 from tui.commands import asked, spell
-from tui.format.numbers import count
 from tui.model.answers import Diff
 from tui.model.selected import files_of, folder_of, path_of, source_of
 from tui.model.view import View
@@ -71,7 +71,9 @@ def _copy(app: "KpdApp", text: str, what: str = "") -> None:
     if cut != text:
         cut = cut[: cut.rfind("\n") + 1] or cut
     app.copy_to_clipboard(cut)
-    number = count(lines, "line") if cut == text else f"the first {len(cut.splitlines()):,} of {count(lines, 'line')}"
+    number = (
+        counted(lines, "line") if cut == text else f"the first {len(cut.splitlines()):,} of {counted(lines, 'line')}"
+    )
     app.say(f"copied, if this terminal allows it: {what}{number}")
 
 

@@ -7,6 +7,7 @@ from kpd.agents import space
 from kpd.agents.agent import Agent, AgentKind, BadReply, Context, Exhausted, Proposal
 from kpd.agents.reply_notes import read_notes
 from kpd.measure.screen import protected_touched
+from kpd.text.numbers import counted
 from kpd.workspace.editable import ignored
 from kpd.workspace.paths import OutsideFolder, Workspace, inside
 from kpd.workspace.run_files import read_plain
@@ -33,7 +34,7 @@ class Script(Agent):
         done = sum(it.agent == name and it.number < context.number for it in context.run.iterations)
         candidates = await asyncio.to_thread(_candidates, base)
         if done >= len(candidates):
-            raise Exhausted(f"all {len(candidates)} candidates of {base} have been proposed")
+            raise Exhausted(f"{base} has {counted(len(candidates), 'candidate')}, and all have been proposed")
         return await asyncio.to_thread(_proposal, candidates[done], context)
 
 

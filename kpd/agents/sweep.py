@@ -13,6 +13,7 @@ from kpd.agents import space
 from kpd.agents.agent import AgentKind, Context, Exhausted, Proposal, SweepBase
 from kpd.model.headline import speedups
 from kpd.model.run import Run
+from kpd.text.numbers import counted
 from kpd.workspace import expr
 from kpd.workspace.environment import child_environment
 
@@ -46,7 +47,9 @@ class Sweep:
         if point is None:
             point = await self._suggest(context, base.tune, tried)
         if point is None:
-            which = "points that [sweep] where allows" if context.task.where else f"{space.size(base.tune)} points"
+            which = (
+                "points that [sweep] where allows" if context.task.where else counted(space.size(base.tune), "point")
+            )
             raise Exhausted(f"the sweep has tried all {which} of the [tune] space")
         changes = [f"{name} {at[name]} → {value}" for name, value in point.items() if value != at[name]]
         of = f"iteration {base.number} with " if context.base else ""

@@ -16,6 +16,7 @@ from kpd.client import user_name
 from kpd.model import codec
 from kpd.model.hosts import HostCard
 from kpd.model.state import TaskCard
+from kpd.text.numbers import counted
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic
 
@@ -54,7 +55,7 @@ def bundle(args: Namespace) -> int:
         out(str(path))
         narrate(f"{size / 1000:.0f} kB; kpd verify {path} derives its verdicts again")
     if made.manifest.redacted:
-        narrate(f"replaced {made.manifest.redacted} keys that were in it")
+        narrate(f"replaced {counted(made.manifest.redacted, 'key')} in it")
     if not args.scrub:
         narrate("it names people, hosts and paths: --scrub replaces them")
     for found in wrong:

@@ -26,6 +26,7 @@ from kpd.hosts.preflight.gpu_checks import free
 from kpd.model import codec
 from kpd.model.hosts import Check, HostCard
 from kpd.text.foreign import visible
+from kpd.text.numbers import counted
 from kpd.wire import DaemonError
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.entry_points import PlugInError
@@ -86,7 +87,7 @@ def _config(ws: Workspace) -> tuple[Config | None, Check]:
     if not ws.config.exists():
         return config, Check("config.toml", "ok", "there is none: all settings have their defaults")
     hosts = config.hosts
-    return config, Check("config.toml", "ok", f"{len(hosts)} host{'' if len(hosts) == 1 else 's'}: {', '.join(hosts)}")
+    return config, Check("config.toml", "ok", f"{counted(len(hosts), 'host')}: {', '.join(hosts)}")
 
 
 def _tasks(ws: Workspace) -> Check:

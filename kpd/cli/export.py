@@ -17,6 +17,7 @@ from kpd.model.codec import decode, encode
 from kpd.model.toolbox import ToolVersion
 from kpd.text import exports
 from kpd.text.foreign import visible
+from kpd.text.numbers import counted
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder, write_atomic, write_tree
 
@@ -54,7 +55,7 @@ def _write_table(rows: list[dict[str, Any]], format: str, output: str | None) ->
             _print_table(rows, format, file)
     except FileExistsError as err:
         raise CliError(f"{output} is there already", "remove it, or name another file", USAGE) from err
-    narrate(f"{len(rows)} candidates are in {output}")
+    narrate(f"{output} has {counted(len(rows), 'candidate')}")
 
 
 def _print_table(rows: Iterable[dict[str, Any]], format: str, file: Any) -> None:

@@ -9,26 +9,53 @@ from kpd.cli.terminal_text import line
 from kpd.model import events as e
 from kpd.model.run import Run
 from kpd.model.status import Paused
-from kpd.model.waits import Pause, PausedBy
+from kpd.model.waits import DeviceBusy, ForLease, ForService, ForTurn, Pause, PausedBy, Silent, Wait
 from kpd.text import waits
 
 
-def halt(fact: e.Fact, run: str) -> str:
-    """Say what an event changes about the going on of a run; empty where it changes nothing."""
-    match fact:
-        case e.QueueHeld(hold=cause):
-            return f"the queue is held: {line(waits.hold(cause))}; kpd resume releases it"
-        case e.QueueReleased():
-            return "the queue goes on"
-        case e.RunStarted(run=of, device=device) if of == run:
-            return f"{run} started on {line(device)}"
-        case e.RunWaits(run=of, wait=wait) if of == run and wait is not None:
-            return f"{run} waits: {line(waits.wait(wait))}"
-        case e.RunPaused(run=of, cause=cause) if of == run:
-            return _paused(run, cause)
-        case e.RunResumed(run=of) if of == run:
-            return f"{run} goes on"
-    return ""
+class Halts:
+    """Tells what changes the going on of a run. A wait that comes again before the iteration has ended is told once."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._told: set[object] = set()
+
+    def say(self, fact: e.Fact) -> str:
+        """Say what an event changes; empty where it changes nothing, or nothing new."""
+        match fact:
+            case e.IterationEnded(run=of) if of == self._run:
+                self._told.clear()
+            case e.QueueHeld(hold=cause):
+                return f"the queue is held: {line(waits.hold(cause))}; kpd resume releases it"
+            case e.QueueReleased():
+                return "the queue goes on"
+            case e.RunStarted(run=of, device=device) if of == self._run:
+                return f"{of} started on {line(device)}"
+            case e.RunWaits(run=of, wait=wait) if of == self._run and wait is not None:
+                return self._once(wait)
+            case e.RunPaused(run=of, cause=cause) if of == self._run:
+                return _paused(of, cause)
+            case e.RunResumed(run=of) if of == self._run:
+                return f"{of} goes on"
+        return ""
+
+    def _once(self, wait: Wait) -> str:
+        if (why := _reason(wait)) in self._told:
+            return ""
+        self._told.add(why)
+        return f"{self._run} waits: {line(waits.wait(wait))}"
+
+
+def _reason(wait: Wait) -> object:
+    """Return what two waits have in common that differ in who measures, and in how long it takes, only."""
+    match wait:
+        case DeviceBusy(trouble=trouble):
+            return trouble.trouble
+        case ForLease() | ForTurn() | Silent():
+            return type(wait)
+        case ForService(said=said):
+            return said
+    return wait
 
 
 def now(run: Run) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from kpd.cli import labels
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK, USAGE, CliError
-from kpd.cli.halts import halt, now, waiting_at_most
+from kpd.cli.halts import Halts, now, waiting_at_most
 from kpd.cli.parser import add_json, add_timeout, nearest
 from kpd.cli.terminal_text import columns, cut, line, narrate, out, out_json, pad
 from kpd.model import codec
@@ -80,9 +80,10 @@ async def _follow(ws: Workspace, state: State, run_id: str, args: Namespace) -> 
 
 
 async def _tell_until_its_end(ws: Workspace, state: State, run_id: str, as_json: bool, near: bool) -> None:
+    halts = Halts(run_id)
     async for event in follow(ws, state.seq):
         state = fold(state, event)
-        if said := halt(event.fact, run_id):
+        if said := halts.say(event.fact):
             narrate(said)
         match event.fact:
             case IterationEnded(run=run, iteration=number) if run == run_id:

@@ -10,6 +10,7 @@ from kpd.production.observe.errors import ObserveError
 from kpd.production.observe.observation import Observation, as_json, configs, write
 from kpd.production.observe.project import observe_project
 from kpd.text.foreign import visible
+from kpd.text.numbers import counted
 from kpd.workspace.paths import Workspace
 from kpd.workspace.projects import ProjectConfig
 
@@ -50,7 +51,9 @@ def _lines(found: Observation, project: ProjectConfig) -> list[str]:
     ]  # fmt: skip
     coverage = found.coverage
     head = ("CONFIG", "GRID", "BLOCK", "LAUNCHES", "SHARE", "MEDIAN US", "SCALARS")
-    whole = f"{visible(found.name.shown)}: {coverage.counted} launches, {coverage.recorded} recorded in full, "
+    whole = (
+        f"{visible(found.name.shown)}: {counted(coverage.counted, 'launch')}, {coverage.recorded} recorded in full, "
+    )
     whole += f"{coverage.timed} with a duration; shown are {sum(one.share for one in chosen):.1%} of the table's work"
     if coverage.share_of_gpu_time is not None:
         whole += f"; the kernel is {coverage.share_of_gpu_time:.1%} of the program's time on the GPU"

@@ -97,7 +97,9 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("sizes", sizes, limit)
     if verdict := it["verdict"]:
         yield from _field("verdict", verdict["reason"], limit)
-        confidence = f"{100 * verdict['gain']['confidence']:g} % interval, {verdict['processes']} processes"
+        confidence = (
+            f"{100 * verdict['gain']['confidence']:g} % interval, {numbers.counted(verdict['processes'], 'process')}"
+        )
         yield from _field("", f"{labels.gain(verdict)} the incumbent's speed ({confidence})", limit)
     if detail["judged"] and (audited := detail["judged"].get("audited")):
         yield from _field("audited", audited["text"], limit)
@@ -148,7 +150,7 @@ def _session(it: Answer) -> str:
         measured = "" if it["score"] is None else f", measured {numbers.number(it['score'])}"
         told.append(f"said {numbers.number(found['claimed_us'])} µs{measured}")
     if found["refused"]:
-        told.append(f"refused {found['refused']} wishes")
+        told.append(f"refused {numbers.counted(found['refused'], 'wish')}")
     if found["online"]:
         told.append("its network was open")
     if found["unreached"]:

@@ -11,6 +11,7 @@ from kpd.cli.exit_codes import FAILED, OK, USAGE, CliError
 from kpd.cli.parser import add_json, nearest
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
 from kpd.client import DaemonError, NoDaemon, ask, operator
+from kpd.text.numbers import counted
 from kpd.workspace.disk import taken
 from kpd.workspace.paths import Workspace
 
@@ -137,7 +138,7 @@ def _pruned(ws: Workspace, name: str, args: Namespace) -> dict[str, Any] | CliEr
         return err
     if not args.json:
         where = f", its bundle is {kept}" if kept is not None else ""
-        out(f"{name}: {found['count']} candidates, {found['mib']} MiB{where}")
+        out(f"{name}: {counted(found['count'], 'candidate')}, {found['mib']} MiB{where}")
     return {**found, "archive": str(kept) if kept is not None else ""}
 
 

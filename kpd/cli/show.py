@@ -12,6 +12,7 @@ from kpd.cli.report import advice, report
 from kpd.cli.terminal_text import clean, colours, columns, narrate, out, out_json, paint, wrapped
 from kpd.client import ask
 from kpd.text.foreign import visible
+from kpd.text.numbers import counted
 from kpd.workspace.paths import Workspace
 
 PROFILE_S = 1800.0
@@ -83,7 +84,7 @@ def _rederive(answer: dict[str, Any], as_json: bool) -> int:
         told = (
             "none"
             if verdict is None
-            else f"{verdict['word']}: {labels.gain(verdict)}, {verdict['processes']} processes"
+            else f"{verdict['word']}: {labels.gain(verdict)}, {counted(verdict['processes'], 'process')}"
         )
         out(*wrapped(f"{name:<11}{told}", columns()))
     out("✓ the same verdict" if same else "✗ another verdict: the budget or this kpd's judge has changed since")

@@ -13,6 +13,7 @@ from kpd.cli.parser import count
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.model.spending import Spend, dollars
 from kpd.text.foreign import visible
+from kpd.text.numbers import counted
 from kpd.workspace.config import LOCAL, load_config
 from kpd.workspace.paths import Workspace
 
@@ -212,6 +213,6 @@ def _spent(spend: Spend) -> str:
     usage = spend.usage
     read = usage.input + usage.cache_write + usage.cache_read
     cost = "at a price that is not known" if spend.unpriced else dollars(spend.usd)
-    calls = f"{spend.calls} call{'' if spend.calls == 1 else 's'}"
+    calls = counted(spend.calls, "call")
     tokens = f"{read:,} tokens read ({usage.cache_read:,} from the cache), {usage.output:,} written"
     return f"spent: {calls}, {tokens}, {cost}"

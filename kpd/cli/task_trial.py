@@ -19,6 +19,7 @@ from kpd.measure.contest import RUNS
 from kpd.measure.python.bench import interpreter
 from kpd.text.checks import sizes
 from kpd.text.notices import not_optimised
+from kpd.text.numbers import counted
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.config import HostConfig
 from kpd.workspace.languages import LANGUAGES, PYTHON
@@ -118,7 +119,7 @@ async def _driven(bench: Bench, built: str, task: Task, flags: str, seeds: int) 
 async def _commanded(bench: CommandBench, built: str, task: Task) -> TaskTrial:
     await bench.check(built, "check", lambda text: None)
     found, seconds = await bench.result(built, "result", lambda text: None)
-    cases = f"{len(found.cases)} cases ({', '.join(list(found.cases)[:5])})" if found.cases else "no cases"
+    cases = f"{counted(len(found.cases), 'case')} ({', '.join(list(found.cases)[:5])})" if found.cases else "no cases"
     said = ", ".join(f"{claim.place} = {claim.said}" for claim in found.claims[:5]) or "nothing"
     of = f"score {task.bench.score} = {found.score:g} ({task.bench.direction} is better)"
     notes = (

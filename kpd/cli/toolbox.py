@@ -8,6 +8,7 @@ from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, OK, USAGE, CliError
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
 from kpd.client import ask, operator
+from kpd.text.numbers import counted
 from kpd.workspace.paths import Workspace
 
 LONGEST_S = 900.0
@@ -80,7 +81,7 @@ def show(ws: Workspace, args: Namespace) -> int:
 
 def _attempts(found: dict[str, Any]) -> str:
     gain = f", median gain {found['median_pct']:.1f} % of {found['measured']} measured" if found["measured"] else ""
-    return f"{found['attempts']} attempts, {found['accepted']} accepted{gain}"
+    return f"{counted(found['attempts'], 'attempt')}, {found['accepted']} accepted{gain}"
 
 
 def qualify(ws: Workspace, args: Namespace) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, CliError
-from kpd.cli.halts import halt
+from kpd.cli.halts import Halts
 from kpd.cli.log import follow, recorded
 from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
@@ -40,7 +40,7 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
 
     Raises DaemonError where the daemon goes away, and CliError where trouble pauses the run, or no host can take it.
     """
-    state = State()
+    state, halts = State(), Halts(run_id)
     rolled_back = False
     async for event in _from_its_beginning(ws, run_id):
         state = fold(state, event)
@@ -53,6 +53,8 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
             raise CliError(f"no host can take {run_id}: {line(wait(run.waiting))}", remedy, INFRA)
         if isinstance(run.status, Paused) and run.status.infra:
             raise CliError(f"{run_id} is paused: {of_run(run)}", f"mend it, then kpd resume {run_id}", INFRA)
+        if said := halts.say(event.fact):
+            narrate(said)
         _narrate(event.fact, run)
     raise CliError("the connection to the daemon was closed", "kpd status shows whether it still runs", INFRA)
 
@@ -89,8 +91,6 @@ def _verdict(run: Run, outcome: RunOutcome, rolled_back: bool) -> int:
 
 def _narrate(fact: e.Fact, of: Run) -> None:
     """Print what an event means to the run, which includes it."""
-    if said := halt(fact, of.id):
-        narrate(said)
     match fact:
         case e.IterationEnded(run=run, iteration=number, cause=ended) if run == of.id:
             found = of.iteration(number)

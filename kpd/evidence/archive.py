@@ -112,9 +112,9 @@ def read(path: Path) -> Bundle:
         with path.open("rb") as file:
             packed = file.read(MOST_PACKED + 1)
     except OSError as err:
-        raise BadBundle(f"{path} cannot be read: {err.strerror or err}") from err
+        raise BadBundle(f"it cannot be read: {err.strerror or err}") from err
     if len(packed) > MOST_PACKED:
-        raise BadBundle(f"{path} is larger than {MOST_PACKED >> 20} MiB")
+        raise BadBundle(f"it is larger than {MOST_PACKED >> 20} MiB")
     return unpack(packed)
 
 

@@ -18,6 +18,7 @@ from kpd.model.profiles import CaseTime
 from kpd.model.scores import Direction
 from kpd.model.verdicts import Verdict
 from kpd.text.gains import gain
+from kpd.text.numbers import counted
 from kpd.workspace.run_files import digest
 
 T = TypeVar("T")
@@ -167,7 +168,7 @@ class Derivation:
             raise _Broken(f"its gain was confirmed from {verdict.fewest} processes on, kpd asks for {FEWEST_WON}")
 
     def _told(self, verdict: Verdict) -> str:
-        text = f"{verdict.word.replace('_', ' ')}, {gain(verdict.gain)}, {verdict.processes} processes"
+        text = f"{verdict.word.replace('_', ' ')}, {gain(verdict.gain)}, {counted(verdict.processes, 'process')}"
         if self.is_baseline:
             return f"{text}: the machine's noise"
         looser = verdict.fewest < FEWEST_WON or verdict.worst_case != self.terms.worst_case

@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from kpd.model.faults import NotBuilt
+from kpd.text.numbers import counted
 
 LOG_LIMIT = 64_000
 MOST_ERRORS = 5
@@ -76,7 +77,11 @@ def over_limit(log: str, memory_mib: int) -> BuildError | None:
 def readable(stderr: bytes) -> str:
     """Decode what the compiler printed; keep at most LOG_LIMIT characters."""
     text = stderr.decode(errors="replace")
-    return text if len(text) <= LOG_LIMIT else f"{text[:LOG_LIMIT]}\n[{len(text) - LOG_LIMIT} more characters]\n"
+    return (
+        text
+        if len(text) <= LOG_LIMIT
+        else f"{text[:LOG_LIMIT]}\n[{counted(len(text) - LOG_LIMIT, 'more character')}]\n"
+    )
 
 
 def useful(log: str) -> str:
@@ -93,7 +98,7 @@ def useful(log: str) -> str:
         if follows:
             kept.append(line)
     if errors > MOST_ERRORS:
-        kept.append(f"[{errors - MOST_ERRORS} more errors]")
+        kept.append(f"[{counted(errors - MOST_ERRORS, 'more error')}]")
     return "\n".join(kept) + "\n" if kept else log
 
 

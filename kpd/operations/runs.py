@@ -184,7 +184,7 @@ class PruneRun(OnRun):
     verb = "runs"
     keys = (Key("prune", "Z", "prune", "Run"),)
     emits = ("pruned",)
-    done = "{count} candidates of {run} are pruned: {mib} MiB"
+    done = "{run} gave back {mib} MiB; pruned candidates: {count}"
 
     run: Annotated[str | None, RUN] = None
     keep_best: Annotated[bool, Arg("", "keep only the baseline and the best", "--keep-best")] = False

@@ -55,7 +55,7 @@ def progress(rows: Iterable[ReportedCandidate], base: str = "the baseline") -> S
     last = max(value["iteration"] for value in values)
     few: Spec = {"values": list(range(last + 1)), "format": "d"} if last < FEW else {"tickMinStep": 1}
     x = _axis("iteration", "iteration", axis={**few, "grid": False})
-    y = _axis("ratio", f"× the speed of {base}", scale={"type": "log"})
+    y = _axis("ratio", f"× the speed of {base}", scale={"type": "log", "nice": False, "padding": 12})
     colour: Spec = {"field": "colour", "type": "nominal", "scale": None, "legend": None}
     line: Spec = {"type": "line", "interpolate": "step-after", "color": "var(--good)", "opacity": 0.6}
     interval: Spec = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colour}
@@ -99,7 +99,7 @@ def case_times(rows: Sequence[ReportedCase]) -> Spec | None:
     x = _axis("us", "µs a call", scale={"type": "log", "nice": False, "padding": 16})
     encoding = {"y": y, "x": x, "color": _marked(names, 0), "shape": _marked(names, 1)}
     moved = [{"case": row.case, "before": row.before_us, "after": row.after_us} for row in rows if row.before_us]
-    way = {"y": y, "x": _axis("before", None), "x2": {"field": "after"}}
+    way = {"y": y, "x": {**x, "field": "before"}, "x2": {"field": "after"}}
     layers = [
         {
             "data": {"values": moved},

@@ -21,7 +21,7 @@ from kpd.report.overview import ReportedRun
 from kpd.text.foreign import visible
 from kpd.text.gains import brief, column, ends, gain, times
 from kpd.text.headlines import HOW, base
-from kpd.text.numbers import number
+from kpd.text.numbers import counted, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -139,7 +139,14 @@ def _environment_of_templates() -> "Environment":
     from jinja2 import Environment, StrictUndefined
 
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    filters = {"number": number, "factor": charts.factor, "interval": column, "percent": _percent, "point": _point}
+    filters = {
+        "number": number,
+        "factor": charts.factor,
+        "interval": column,
+        "percent": _percent,
+        "counted": counted,
+        "point": _point,
+    }
     made.filters.update(filters)
     return made
 

@@ -81,7 +81,10 @@ def environment(facts: Facts) -> Iterator[tuple[str, str]]:
     )
     if run.baseline is not None and run.baseline.verdict is not None:
         noise = run.baseline.verdict
-        yield "noise floor", f"{base(run)} against itself: {gain(noise.gain)} over {noise.processes} processes"
+        yield (
+            "noise floor",
+            f"{base(run)} against itself: {gain(noise.gain)} over {counted(noise.processes, 'process')}",
+        )
     if run.confinement is not None:
         yield "sandbox", "; ".join((means(run.confinement), *lacks(run.confinement)))
     yield "agents", ", ".join(run.agents)

@@ -5,6 +5,8 @@ from difflib import unified_diff
 from pathlib import PurePath
 from typing import Any
 
+from kpd.text.numbers import counted
+
 MOST_LINES = 12
 """Changed lines of an edit that are shown."""
 MOST_TEXT = 200_000
@@ -27,5 +29,5 @@ def edited(path: str, old: str, new: str) -> tuple[str, ...]:
     found = [line for line in unified_diff(was, now, n=0, lineterm="") if line[:2] != "@@"]
     changed = found[2:]
     plus = sum(line.startswith("+") for line in changed)
-    more = [f"… {len(changed) - MOST_LINES} more lines"] if len(changed) > MOST_LINES else []
+    more = [f"… {counted(len(changed) - MOST_LINES, 'more line')}"] if len(changed) > MOST_LINES else []
     return (f"{name} +{plus} -{len(changed) - plus}", *changed[:MOST_LINES], *more)

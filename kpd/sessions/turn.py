@@ -12,6 +12,7 @@ from kpd.hosts.kept import KeptProcess
 from kpd.model.session import TurnEnd
 from kpd.model.spending import NOTHING, Usage
 from kpd.sessions.network import AgentNetwork
+from kpd.text.numbers import counted
 from kpd.workspace.disk import used
 
 MOST_DISK = 2 << 30
@@ -83,7 +84,7 @@ class Watch:
             await asyncio.sleep(LOOK_S)
             size, files = await asyncio.to_thread(used, self._folder, MOST_DISK, MOST_FILES)
             if size > MOST_DISK or files > MOST_FILES:
-                self.end("disk", f"its folder has {size >> 20} MiB in {files:,} files")
+                self.end("disk", f"its folder has {size >> 20} MiB in {counted(files, 'file')}")
             elif (free := shutil.disk_usage(self._folder).free) < LEAST_FREE:
                 self.end("disk", f"the disk has {free >> 20} MiB left, and {LEAST_FREE >> 20} MiB have to stay free")
 

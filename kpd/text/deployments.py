@@ -3,6 +3,7 @@
 from kpd.model.deployments import DeployCause, Deployment, Forbidden, NoGainReason, Phase
 from kpd.model.verdicts import Gain
 from kpd.text import money
+from kpd.text.numbers import counted
 
 PHASES: dict[Phase, str] = {
     "gate": "is the gain alone enough?",
@@ -122,10 +123,12 @@ def lines(name: str, one: Deployment) -> list[str]:
     if one.alone is not None:
         told.append(f"alone: at least {one.alone:+.2f} %")
     if one.verdict is not None:
-        told.append(f"program: {gain(one.verdict.gain)} of its wall time, {one.verdict.processes} quads A B B A")
+        told.append(
+            f"program: {gain(one.verdict.gain)} of its wall time, {counted(one.verdict.processes, 'quad')} A B B A"
+        )
     if one.launches is not None:
         old, new = one.launches
-        told.append(f"kernel: {old.us:,.1f} us in {old.count} launches, then {new.us:,.1f} us in {new.count}")
+        told.append(f"kernel: {old.us:,.1f} us in {counted(old.count, 'launch')}, then {new.us:,.1f} us in {new.count}")
     if one.fixes:
         asked = ", ".join(f"{count} for {kind}" for kind, count in one.fixes.items())
         cost = f", {money.cost(one.spend)}" if one.spend.calls else ""

@@ -9,6 +9,7 @@ from kpd.model.status import Ended, Paused
 from kpd.text.faults import fault
 from kpd.text.flags import flags
 from kpd.text.gains import gain
+from kpd.text.numbers import counted
 from kpd.text.verdicts import verdict
 from kpd.text.waits import exhausted, pause, trouble
 
@@ -62,11 +63,11 @@ def run_ended(cause: c.RunCause) -> str:
     """Say why a run ended."""
     match cause:
         case c.IterationsUsed():
-            return f"budget of {cause.iterations} iterations used"
+            return f"budget of {counted(cause.iterations, 'iteration')} used"
         case c.PatienceUsed():
-            return f"{cause.without} iterations without a gain (patience {cause.patience})"
+            return f"{counted(cause.without, 'iteration')} without a gain (patience {cause.patience})"
         case c.HoursUsed():
-            return f"budget of {cause.hours:g} hours used"
+            return f"budget of {counted(cause.hours, 'hour')} used"
         case c.StopScoreReached():
             return f"stop score {cause.stop:g} reached: {cause.score:g}"
         case c.AgentsDone():

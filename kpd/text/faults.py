@@ -5,6 +5,7 @@ import signal
 
 from kpd.model import faults as f
 from kpd.model.kinds import Told
+from kpd.text.numbers import counted
 from kpd.text.waits import exhausted, trouble
 
 CANCELS = (
@@ -113,7 +114,7 @@ def _misdeed(what: f.Defect, whose: str) -> str:
         case f.TookTooLong():
             return f"the {what.job} did not finish within {what.limit_s:g} s"
         case f.LeftThreads():
-            return f"left {what.count} threads running after its calls"
+            return f"left {counted(what.count, 'thread')} running after its calls"
         case f.OtherCases():
             return f"candidate and incumbent were timed on different cases: {', '.join(what.cases)}"
         case f.BadAccess():

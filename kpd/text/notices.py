@@ -6,6 +6,7 @@ from kpd.text.endings import run_ended
 from kpd.text.faults import fault
 from kpd.text.foreign import plain
 from kpd.text.gains import speedup
+from kpd.text.numbers import counted
 from kpd.text.waits import idle_reason
 
 MOST_NAMES = 3
@@ -62,7 +63,8 @@ def told(found: n.Subject) -> str:
             more = ["…"] if len(found.cases) > MOST_NAMES else []
             names = ", ".join([*(plain(name, 40) for name in found.cases[:MOST_NAMES]), *more])
             keys = "[bench] cases in task.toml names the keys"
-            return f"{found.run}: {len(found.cases)} cases of its result have no name or no time ({names}); {keys}"
+            cases = counted(len(found.cases), "case")
+            return f"{found.run}: its result has {cases} without a name or a time ({names}); {keys}"
         case n.NotOptimised():
             return f"{found.run}: its speed-ups are over a baseline with {not_optimised(found.flags)}"
         case n.CallUnseen():

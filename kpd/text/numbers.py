@@ -12,9 +12,10 @@ def number(value: float | None) -> str:
     return text if value % 1 or digits == 0 else f"{value:,.0f}"
 
 
-def counted(count: int, what: str) -> str:
-    """Format a count with its noun: 1 call, 2 calls."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+def counted(count: float, what: str) -> str:
+    """Format a count with its noun, whose plural is regular: 1 call, 2,000 launches, 1.5 hours."""
+    noun = what if count == 1 else f"{what}es" if what.endswith(("s", "sh", "ch")) else f"{what}s"
+    return f"{count:,} {noun}" if isinstance(count, int) else f"{count:g} {noun}"
 
 
 def duration(seconds: float) -> str:

@@ -7,6 +7,7 @@ from kpd.model.trials import TrialBudget, Tried
 from kpd.text.faults import fault
 from kpd.text.flags import flags
 from kpd.text.gains import brief, gain, signed
+from kpd.text.numbers import counted
 from kpd.text.waits import trouble
 
 MOST_CASES = 16
@@ -29,7 +30,7 @@ def headline(found: Tried) -> str:
 
 def _ended(found: Tried) -> str:
     if found.gain is not None:
-        sure = f"{100 * found.gain.confidence:.0f} % interval of {found.processes} processes"
+        sure = f"{100 * found.gain.confidence:.0f} % interval of {counted(found.processes, 'process')}"
         return f"{gain(found.gain)}, {sure}; {NO_VERDICT}"
     if found.fault is not None:
         return fault(found.fault)

@@ -2,6 +2,7 @@
 
 from kpd.model.verdicts import HeldOut, Rule, Verdict
 from kpd.text.gains import brief, gain
+from kpd.text.numbers import counted
 
 BASELINE_IS_TRUTH = "the outputs of the baseline, as the task has no reference"
 UNCHECKED = "unchecked: nothing compares the results of this task, so they may be wrong"
@@ -26,7 +27,7 @@ def verdict(found: Verdict) -> str:
 
 def interval(found: Verdict) -> str:
     """Format the gain as `3.1 % less time [2.4, 3.8] over 5 processes, which differ by 0.3 %`."""
-    return f"{gain(found.gain)} over {found.processes} processes{spread(found)}"
+    return f"{gain(found.gain)} over {counted(found.processes, 'process')}{spread(found)}"
 
 
 def spread(found: Verdict) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from kpd.model.codec import CodecError, decode, encode
 from kpd.model.hosts import HostCard
-from tui.format.numbers import count
+from kpd.text.numbers import counted
 from tui.format.text import clean
 from tui.model import hosts
 from tui.model.view import StatusMessage
@@ -16,7 +16,7 @@ def profiled(result: Any) -> StatusMessage:
     try:
         files, metrics = result["files"], result["metrics"]
         ref = f"{result['run']}.{result['iteration']}"
-        text = f"{ref} is profiled: {count(len(metrics), 'metric')}, and {', '.join(map(str, files))} in its folder"
+        text = f"{ref} is profiled: {counted(len(metrics), 'metric')}, and {', '.join(map(str, files))} in its folder"
     except (KeyError, TypeError):
         return UNREADABLE
     return StatusMessage(clean(text))

@@ -12,8 +12,8 @@ from kpd.operations.operation import Key, OnIteration, Operation, RunIteration, 
 from kpd.operations.runs import prunable
 from kpd.operations.sessions import asking
 from kpd.text.endings import of_iteration
+from kpd.text.numbers import counted
 from tui.format import marks, money
-from tui.format.numbers import count
 from tui.format.text import clean
 from tui.model.outline import TreePosition
 from tui.model.view import View
@@ -58,7 +58,7 @@ def prune(view: View) -> Confirmation:
     run = view.run
     assert run is not None
     text = (
-        f"The files of {count(len(prunable(run, False)), 'candidate')} are removed from the run's folder for good.",
+        f"The files of {counted(len(prunable(run, False)), 'candidate')} are removed from the run's folder for good.",
         "The baseline, what was accepted and what is held keep theirs; the log keeps verdicts, times and memos of all.",
         f"`kpd runs prune {run.id} --archive DIR` writes a bundle of the run first.",
     )
@@ -153,7 +153,7 @@ def rollback(view: View) -> Confirmation:
     later = [other for other in run.iterations if other.outcome == "accepted" and other.number > it.number]
     if later:
         text.append(
-            f"{count(len(later), 'later accepted iteration')} will no longer be the incumbent; all stay recorded."
+            f"{counted(len(later), 'later accepted iteration')} will no longer be the incumbent; all stay recorded."
         )
     if run.pending_edit or (run.folder and run.folder != run.files):
         text.append("The task folder holds an edit of yours: kpd will refuse rather than overwrite it.")

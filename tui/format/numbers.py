@@ -94,9 +94,5 @@ def clock(at: float, zone: tzinfo | None = None) -> str:
         return "--:--:--"
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def _signed(text: str) -> str:
     return text.replace("-", MINUS)

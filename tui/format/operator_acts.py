@@ -9,7 +9,8 @@ from kpd.model.iteration import Override
 from kpd.model.run import Budget
 from kpd.model.spending import dollars
 from kpd.model.tools import ToolFact
-from tui.format.numbers import count, figure
+from kpd.text.numbers import counted
+from tui.format.numbers import figure
 from tui.format.text import clean, clip
 
 MOST_WORDS = 60
@@ -84,7 +85,7 @@ def _does(fact: Fact) -> tuple[str, str]:
             did = "allows" if fact.allowed else "refuses"
             return f"{did} what the agent of {_place(fact)} asks for", ""
         case acts.Pruned():
-            return f"prunes {count(len(fact.iterations), 'candidate')} of {fact.run}", ""
+            return f"prunes {counted(len(fact.iterations), 'candidate')} of {fact.run}", ""
         case acts.Noted():
             return f"notes on {fact.run}", fact.text
         case e.IterationEnded():
@@ -139,11 +140,11 @@ def _place(fact: e.IterationFact) -> str:
 
 def _budget(budget: Budget) -> str:
     parts = [
-        count(budget.iterations, "iteration"),
+        counted(budget.iterations, "iteration"),
         f"patience {budget.patience:,}",
         f"at least {budget.min_gain_pct:g} % less time",
     ]
     parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
     parts += [f"{dollars(budget.usd)} at most"] if budget.usd else []
-    parts += [f"{budget.hours:g} hours at most"] if budget.hours else []
+    parts += [f"{counted(budget.hours, 'hour')} at most"] if budget.hours else []
     return ", ".join(parts)

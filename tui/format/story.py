@@ -8,11 +8,12 @@ from kpd.text.checks import sizes
 from kpd.text.endings import TURN_ENDS, iteration_ended, override
 from kpd.text.faults import fault
 from kpd.text.flags import flags
+from kpd.text.numbers import counted
 from kpd.text.sanitizer import reports
 from kpd.text.verdicts import interval
 from tui.format import money
 from tui.format.marks import Mark
-from tui.format.numbers import count, figure, seconds
+from tui.format.numbers import figure, seconds
 from tui.format.operator_acts import operator_act
 from tui.format.text import clean
 
@@ -134,28 +135,28 @@ def _smith(fact: e.SmithEnded) -> tuple[Mark, str]:
 def _found(fact: e.StepFact) -> str:
     match fact:
         case e.Proposed():
-            return clean(fact.memo) or count(len(fact.files), "file")
+            return clean(fact.memo) or counted(len(fact.files), "file")
         case e.Screened():
             return clean(flags(fact.flags)) or "nothing suspicious"
         case e.Staged():
             return f"tree {clean(fact.tree)[:12]}"
         case e.Built():
             parts = ["from the cache" if fact.cached else "compiled", clean(fact.flags)]
-            parts.append(count(fact.warnings, "warning") if fact.warnings else "")
+            parts.append(counted(fact.warnings, "warning") if fact.warnings else "")
             return ", ".join(part for part in parts if part)
         case e.Checked():
             of = " with the baseline's outputs" if fact.truth == "baseline" else ""
             margin = f"worst error {figure(fact.worst)} of the tolerance"
-            return ", ".join(filter(None, (f"{count(fact.comparisons, 'comparison')}{of}", margin, sizes(fact))))
+            return ", ".join(filter(None, (f"{counted(fact.comparisons, 'comparison')}{of}", margin, sizes(fact))))
         case e.Timed():
             again = f", {fact.retaken} retaken" if fact.retaken else ""
-            return f"score {figure(fact.score)} over {count(fact.processes, 'process', 'processes')}{again}"
+            return f"score {figure(fact.score)} over {counted(fact.processes, 'process')}{again}"
         case e.Judged():
             return verdict_text(fact.verdict)
         case e.Profiled():
             missing = f", {len(fact.missing)} not available" if fact.missing else ""
-            return f"{count(len(fact.metrics), 'metric')}{missing}"
+            return f"{counted(len(fact.metrics), 'metric')}{missing}"
         case e.Explained():
-            rules = count(len(fact.findings), "rule")
+            rules = counted(len(fact.findings), "rule")
             return f"{rules} fired" + (f", {clean(fact.bottleneck)}" if fact.bottleneck else "")
     return ""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.run import Run
 from kpd.model.state import State
+from kpd.text.numbers import counted
 from kpd.workspace.config import ANY
 from tui.format import marks
-from tui.format.numbers import count
 from tui.format.text import clean
 from tui.model.view import View
 
@@ -106,4 +106,4 @@ def brief(cards: Sequence[HostCard]) -> str:
             others.setdefault(marks.of_host(card).word, []).append(clean(card.name))
     up = len(cards) - sum(map(len, others.values()))
     rest = (f", {len(names)} {word}: {', '.join(names)}" for word, names in others.items())
-    return f"{count(len(cards), 'host')}: {up} up{''.join(rest)}"
+    return f"{counted(len(cards), 'host')}: {up} up{''.join(rest)}"

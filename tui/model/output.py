@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kpd.model.session import AGENT, KPD, OPERATOR, THOUGHT
 from kpd.subscription import Live
+from kpd.text.numbers import counted
 from tui.format.text import LONGEST_LINE, clean
 
 MOST_LINES = 5_000
@@ -50,7 +51,7 @@ class _Open:
 def shortened(text: str, lost: int = 0) -> str:
     """Return a line made safe and cut, with a note on how many characters are missing."""
     lost += max(0, len(text) - LONGEST_LINE)
-    return clean(text) + (f" … {lost:,} more characters" if lost else "")
+    return clean(text) + (f" … {counted(lost, 'more character')}" if lost else "")
 
 
 class Output:
@@ -91,7 +92,7 @@ class Output:
 
     def lose(self, count: int, after: int) -> None:
         """Note that `count` pieces were left out because this terminal was too slow."""
-        self._keep("", 0, after, "kpd", f"{count:,} pieces of output left out: too fast to show")
+        self._keep("", 0, after, "kpd", f"{counted(count, 'piece')} of output left out: too fast to show")
         self._whole = None
 
     def lines(self) -> tuple[OutputLine, ...]:

@@ -7,12 +7,12 @@ from textual.style import Style
 
 from kpd.model.status import Paused
 from kpd.text.notices import notice
+from kpd.text.numbers import counted
 from kpd.text.waits import conflict, hold
 from tui.actions import confirm
 from tui.actions.action import Action, reason
 from tui.actions.table import ACTIONS, key
 from tui.format import marks, money
-from tui.format.numbers import count
 from tui.format.text import BLANK, Part, clean, clip, first_line, fit, joined, line, wrapped
 from tui.model.alarms import alarm
 from tui.model.filtering import names, parsed
@@ -59,15 +59,15 @@ def _hosts(view: View, room: int) -> list[Content]:
     if _length(named) <= room:
         return named
     sums = Counter(mark for mark, _ in marked)
-    counted = [
+    by_state = [
         line(
             (f"{mark.glyph} ", mark.style),
-            _quiet(mark, f"{count(sums[mark], 'host') if nth == 0 else sums[mark]} {mark.word}"),
+            _quiet(mark, f"{counted(sums[mark], 'host') if nth == 0 else sums[mark]} {mark.word}"),
         )
         for nth, mark in enumerate(sums)
     ]
     missing = [line((f"{marks.DOWN.glyph} {sums[marks.DOWN]} {marks.DOWN.word}", marks.DOWN.style))]
-    for shown in (counted, missing if sums[marks.DOWN] else []):
+    for shown in (by_state, missing if sums[marks.DOWN] else []):
         if _length(shown) <= room:
             return shown
     return []
@@ -92,7 +92,7 @@ def _now(view: View, width: int) -> Content:
         return BLANK
     if run is None:
         waiting = len(state.queue)
-        return line((f"{count(waiting, 'run')} queued" if waiting else "idle", ".muted"))
+        return line((f"{counted(waiting, 'run')} queued" if waiting else "idle", ".muted"))
     mark, it = marks.of_run(run, bool(state.held), view.out_of_touch), run.current
     at = f"{run.id}.{it.number}" if it is not None and it.step is not None else run.id
     head = Content.assemble(_of_all(view, mark, width // 3), f"  {at}")
@@ -116,10 +116,10 @@ def _of_all(view: View, shown: marks.Mark, room: int) -> Content:
         return line(
             (f"{shown.glyph} {number} {shown.word}" if number > 1 else f"{shown.glyph} {shown.word}", shown.style)
         )
-    counted = joined([line((f"{mark.glyph} {sums[mark]} {mark.word}", mark.style)) for mark in sums], "  ")
-    if counted.cell_length > room:
-        counted = line((count(number, "run"), ".muted"))
-    return Content.assemble(counted, (f"   {shown.glyph}", shown.style))
+    each = joined([line((f"{mark.glyph} {sums[mark]} {mark.word}", mark.style)) for mark in sums], "  ")
+    if each.cell_length > room:
+        each = line((counted(number, "run"), ".muted"))
+    return Content.assemble(each, (f"   {shown.glyph}", shown.style))
 
 
 def banner(view: View, width: int) -> list[Content]:
@@ -193,7 +193,7 @@ def _narrowed(view: View, width: int) -> list[Content]:
     parts: list[Part] = []
     if view.filter:
         unknown = parsed(view.filter, view.filters).unknown
-        among = f"{view.outline.matching:,} of {count(view.outline.total, 'iteration')}"
+        among = f"{view.outline.matching:,} of {counted(view.outline.total, 'iteration')}"
         parts += [("/ ", ".accent"), clip(clean(view.filter), width // 2), (f"  {among}", ".muted")]
         if unknown:
             parts.append((f"  no filter is called {clip(clean(unknown), 16)} {names(view.filters)}", ".warn"))

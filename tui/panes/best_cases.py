@@ -11,6 +11,7 @@ from kpd.model.profiles import MANY_CASES
 from kpd.model.run import Run
 from kpd.model.verdicts import Speedup
 from kpd.text.gains import column, times
+from kpd.text.numbers import counted
 from tui.format.gauge import gauge
 from tui.format.table import GAP, Cell, Column, table
 from tui.format.text import BLANK, Part, as_fits, clean, wrapped
@@ -59,7 +60,7 @@ def below(view: View, run: Run, width: int) -> list[Content]:
 def _block(run: Run, answer: BestCases, width: int, most: int) -> list[Content]:
     rows = _most_to_win_first(run, answer)
     left = len(rows) - most
-    order: Part = (f", {len(rows)} cases, the most to win first", ".muted")
+    order: Part = (f", {counted(len(rows), 'case')}, the most to win first", ".muted")
     head = as_fits(heading("Best of each case", ("speed-up over the baseline", ".muted")), [order], width).truncate(
         width, ellipsis=True
     )

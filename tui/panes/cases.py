@@ -7,7 +7,8 @@ from kpd.model.iteration import Iteration
 from kpd.model.profiles import MANY_CASES, CaseTime
 from kpd.model.verdicts import ratio_of
 from kpd.text.gains import cell, times
-from tui.format.numbers import count, figure, percent
+from kpd.text.numbers import counted
+from tui.format.numbers import figure, percent
 from tui.format.table import Cell, Column, table
 from tui.format.text import clean
 from tui.panes.parts import heading
@@ -45,7 +46,7 @@ def cases(it: Iteration, detail: Detail, width: int) -> list[Content]:
     if detail.timed is None:
         return [heading("Cases", (_why_none(it), ".muted"))]
     timed = detail.timed
-    fresh = count(timed.processes, "fresh process", "fresh processes")
+    fresh = counted(timed.processes, "fresh process")
     again = f", {timed.retaken} retaken" if timed.retaken else ""
     listed = sorted(timed.cases, key=lambda case: case.gain_pct) if len(timed.cases) > MANY_CASES else timed.cases
     order = f", {len(listed)}, the worst first" if len(timed.cases) > MANY_CASES else ""

@@ -10,6 +10,7 @@ from textual.content import Content
 from kpd.model import clocks
 from kpd.model.hosts import Device, GpuProcess, HostCard, Telemetry
 from kpd.model.run import Run
+from kpd.text.numbers import counted
 from kpd.text.waits import wait
 from tui.format import marks
 from tui.format.gauge import gauge
@@ -174,7 +175,7 @@ def _notes(view: View, seen: Telemetry, width: int, which: str = "") -> list[Con
     ranked = sorted(seen.computes, key=lambda one: one.whose != "foreign")
     found += [_process(one) for one in ranked[:MOST_PROCESSES]]
     if len(ranked) > MOST_PROCESSES:
-        found.append((f"and {len(ranked) - MOST_PROCESSES} more processes", ".muted"))
+        found.append((f"and {counted(len(ranked) - MOST_PROCESSES, 'more process')}", ".muted"))
     indent = 2 * INDENT
     return [row for text, style in found for row in wrapped(which + clean(text), width, style, indent=indent, most=2)]
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
+from kpd.text.numbers import counted
 from tui.actions.table import key
 from tui.format.lazy_rows import LazyRows
-from tui.format.numbers import MINUS, count
+from tui.format.numbers import MINUS
 from tui.format.text import BLANK, Part, clean, line, wrapped
 from tui.model.answers import Diff, Problem
 from tui.model.selected import nothing_to_compare
@@ -65,7 +66,7 @@ def _head(view: View, diff: Diff, patch: Patch, width: int) -> list[Content]:
     sides = f"{clean(diff.before)} → {clean(diff.after)}" if diff.before else clean(diff.after)
     parts: list[Part] = [(sides, ".strong")]
     if patch.hunks:
-        where = f"  {count(len(patch.files), 'file')}, {count(len(patch.hunks), 'hunk')}"
+        where = f"  {counted(len(patch.files), 'file')}, {counted(len(patch.hunks), 'hunk')}"
         parts += ["  ", (f"+{patch.added:,}", ".added"), " ", (f"{MINUS}{patch.removed:,}", ".removed")]
         parts.append((where, ".muted"))
     first = line(*parts)

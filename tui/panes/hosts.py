@@ -8,9 +8,10 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model.hosts import HostCard
+from kpd.text.numbers import counted
 from kpd.workspace.config import LOCAL
 from tui.format import marks
-from tui.format.numbers import count, figure
+from tui.format.numbers import figure
 from tui.format.text import BLANK, clean, clip, joined, line
 from tui.model import hosts
 from tui.model.view import View
@@ -65,10 +66,10 @@ def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
     """Draw how many hosts there are, how many are up and down, and how many devices are in use."""
     marked = Counter(marks.of_host(card) for card in cards)
     states = [line((f"{mark.glyph} {number} {mark.word}", mark.style)) for mark, number in marked.items()]
-    found = joined([heading(count(len(cards), "host")), *states], "  ")
+    found = joined([heading(counted(len(cards), "host")), *states], "  ")
     known = [(card, device) for card in cards for device in hosts.devices(card)]
     taken = sum(bool(hosts.holders(view.state, card, device)) for card, device in known)
-    longest = f"  {taken} of {count(len(known), 'device')} taken"
+    longest = f"  {taken} of {counted(len(known), 'device')} taken"
     fits = found.cell_length + len(longest) <= width
     return Content.assemble(found, (longest if fits else f"  {taken} of {len(known):,} taken", ".muted"))
 

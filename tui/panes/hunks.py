@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from textual.content import Content, Span
 
+from kpd.text.numbers import counted
 from tui.format.lazy_rows import LazyRows
-from tui.format.numbers import count
 from tui.format.text import BLANK, Part, clip, line
 from tui.panes import syntax
 from tui.panes.folding import Row, folded
@@ -89,7 +89,7 @@ class _Layout:
         entries += [BLANK] if entries and self._patch.remarks else []
         entries += [line((clip(remark, self._width), ".muted")) for remark in self._patch.remarks]
         if self._patch.left_out:
-            left = count(self._patch.left_out, "more line")
+            left = counted(self._patch.left_out, "more line")
             entries += [BLANK, line((clip(f"{left} of this diff are left out here.", self._width), ".warn"))]
         return PatchRows(LazyRows(len(entries), lambda y: self._drawn(entries[y])), tuple(begins))
 
@@ -138,7 +138,7 @@ class _Layout:
         code = looks.line(nth, old)[begin:end]
         body = line(*head) + Content(" " * inset) + code
         if one.cut and row == len(rows) - 1:
-            body = body + line((f" … {one.cut:,} more characters", ".warn"))
+            body = body + line((f" … {counted(one.cut, 'more character')}", ".warn"))
             body = body.truncate(self._half, ellipsis=True)
         return self._filled(body, one)
 

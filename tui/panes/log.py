@@ -10,10 +10,11 @@ from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
 from kpd.model.notices import Notice
 from kpd.model.session import AGENT, KPD, OPERATOR, THOUGHT, TOOL
 from kpd.text import notices
+from kpd.text.numbers import counted
 from tui.actions.table import key
 from tui.format import marks
 from tui.format.lazy_rows import LazyRows
-from tui.format.numbers import clock, count
+from tui.format.numbers import clock
 from tui.format.story import sentence as told
 from tui.format.text import BLANK, clean, clip, line, wrapped
 from tui.model.answers import Problem, Show
@@ -187,14 +188,14 @@ def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Cont
     """Return the number of matches, and of lines below the window if it is not at the end; None without either."""
     parts: list[Content] = []
     if view.find:
-        found = count(len(matches), "line")
+        found = counted(len(matches), "line")
         which = f"{matches.index(at) + 1:,} of {found}" if at in matches else found if matches else "no line has it"
         keys = "  n next  N previous" if matches else ""
         end = f"  {key(view, 'clear')} ends"
         parts.append(line(("/", ".key"), (clip(clean(view.find), 20), ".strong"), f"  {which}", (keys + end, ".muted")))
     if below > 0:
         parts.append(
-            line(("‖ ", ".warn"), f"{count(below, 'line')} below", (f"  {key(view, 'follow')} follows", ".muted"))
+            line(("‖ ", ".warn"), f"{counted(below, 'line')} below", (f"  {key(view, 'follow')} follows", ".muted"))
         )
     return Content("   ").join(parts) if parts else None
 

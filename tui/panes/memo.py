@@ -10,9 +10,10 @@ from kpd.model.metrics import describe
 from kpd.model.run import Run, Steering
 from kpd.text.endings import of_iteration, override
 from kpd.text.gains import brief, gain as told_gain
+from kpd.text.numbers import counted
 from tui.actions.table import key
 from tui.format import marks, money
-from tui.format.numbers import clock, count, figure, moved
+from tui.format.numbers import clock, figure, moved
 from tui.format.story import sentence as told, verdict_text
 from tui.format.text import BLANK, clean, line, wrapped
 from tui.model.answers import Problem, Show
@@ -43,7 +44,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
     for it in reversed(told[-MOST_TOLD:]):
         found += [BLANK, *_chapter(view, run, it, acts.get(it.number, ()), width)]
     if len(told) > MOST_TOLD:
-        earlier = count(len(told) - MOST_TOLD, "earlier iteration")
+        earlier = counted(len(told) - MOST_TOLD, "earlier iteration")
         found += [BLANK, *sentence(f"{earlier}: select one on the left to read the story up to it.", width)]
     elif before := [row for event in acts.get(-1, ()) for row in _act(view, event, 0, width)]:
         found += [BLANK, *before]

@@ -5,8 +5,9 @@ from textual.content import Content
 
 from kpd.model.run import Run
 from kpd.model.spending import Spend
+from kpd.text.numbers import counted
 from tui.format import money
-from tui.format.numbers import compact, count
+from tui.format.numbers import compact
 from tui.format.table import Cell, Column, table
 from tui.format.text import BLANK, clean
 from tui.model.answers import Cost
@@ -39,13 +40,13 @@ def models(view: View, run: Run, width: int) -> list[Content]:
     only = [] if several else [(clean(name), ".muted") for name in known.models]
     found = [heading("Models", *only), *table((names, *_COUNTS), [*rows, _row("in all", run.spend)], width)]
     if known.cut:
-        lost = f"~: {count(known.cut, 'call')} broke off; the service may bill more than is counted."
+        lost = f"~: {counted(known.cut, 'call')} broke off; the service may bill more than is counted."
         found += [BLANK, *sentence(lost, width)]
     if known.unseen:
         calls = count(known.unseen, "call")
         found += [BLANK, *sentence(f"~: {calls} that nobody saw end; each counts with the most it could cost.", width)]
     if run.spend.unpriced:
-        calls = count(run.spend.unpriced, "call")
+        calls = counted(run.spend.unpriced, "call")
         found += [
             BLANK,
             *sentence(f"?: {calls} without a known price; [claude.prices] in config.toml gives it.", width),

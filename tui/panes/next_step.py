@@ -11,10 +11,11 @@ from kpd.model.session import AGENT
 from kpd.model.status import Ended, Paused, Queued
 from kpd.model.waits import ForPermission, PausedBy
 from kpd.text.endings import of_run
+from kpd.text.numbers import counted
 from kpd.text.waits import pause, permission, wait
 from tui.actions.table import key
 from tui.format import money
-from tui.format.numbers import count, figure, seconds
+from tui.format.numbers import figure, seconds
 from tui.format.text import clean, clip, first_line, line, wrapped
 from tui.model.view import View
 from tui.model.waits import folded, waits
@@ -97,7 +98,7 @@ def _iteration(run: Run) -> str:
         return f"{run.id}.{run.again[0].of} is measured once more{thorough}"
     queued = sum(note.consumed_by is None for note in run.steering)
     if queued:
-        return f"a new iteration, steered by {count(queued, 'note')} of yours"
+        return f"a new iteration, steered by {counted(queued, 'note')} of yours"
     if run.incumbent is None and (run.own_files == "right" or (run.own_files == "wrong" and not run.iterations)):
         return "the baseline: the task as it is, measured against itself"
     return _turn(run)

@@ -5,6 +5,7 @@ from textual.content import Content
 from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.text.endings import of_run
+from kpd.text.numbers import counted
 from kpd.text.verdicts import UNCHECKED
 from kpd.text.waits import wait
 from kpd.workspace.config import ANY
@@ -114,7 +115,7 @@ def _task(view: View, width: int) -> list[Content]:
     lines += wrapped(f"! {UNCHECKED}", width, ".warn") if task.unchecked else []
     here = (name for name in task.editable if not any(covers(area, name) for area in task.areas))
     files = ", ".join(map(clean, (*here, *task.areas))) or "none"
-    points = f"{task.tunable:,} points" if task.tunable else "none"
+    points = counted(task.tunable, "point") if task.tunable else "none"
     lines += [
         BLANK,
         line(("candidates may change  ", ".muted"), files),

@@ -8,9 +8,10 @@ from textual.content import Content
 from kpd.model.metrics import describe
 from kpd.model.profiles import ESTIMATED, Advice, Finding
 from kpd.text.gains import brief
+from kpd.text.numbers import counted
 from tui.actions.table import key
 from tui.format import marks
-from tui.format.numbers import compact, count, percent
+from tui.format.numbers import compact, percent
 from tui.format.text import BLANK, Part, clean, line, wrapped
 from tui.model.answers import Problem, Show
 from tui.model.selected import fired, known_rules, not_fired
@@ -80,7 +81,7 @@ def _head(view: View, fired: Sequence[Finding], width: int) -> list[Content]:
         return sentence(_nothing_fired(view), width)
     bottleneck = view.iteration.bottleneck if view.iteration else ""
     keys = f"{key(view, 'skill')} opens the skill, {key(view, 'pin')} pins, {key(view, 'ban')} bans"
-    title = heading(count(len(fired), "rule") + " fired", (keys, ".muted"))
+    title = heading(counted(len(fired), "rule") + " fired", (keys, ".muted"))
     return [title.truncate(width, ellipsis=True), *told(bottleneck, width)]
 
 
@@ -129,7 +130,7 @@ def _so_far(view: View, rule: str) -> str:
     if found is None or not (found.fired or found.tried):
         return ""
     if not found.tried:
-        return f"so far: fired on {count(found.fired, 'candidate')}, none that came after aimed at it"
+        return f"so far: fired on {counted(found.fired, 'candidate')}, none that came after aimed at it"
     gain = f", median gain {brief(found.median_gain_pct)}" if found.median_gain_pct is not None else ""
     return f"so far: fired on {found.fired:,}, aimed at by {found.tried:,}, accepted {found.accepted:,}{gain}"
 

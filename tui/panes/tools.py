@@ -6,7 +6,8 @@ from typing import Any
 from textual.content import Content
 
 from kpd.text.gains import signed
-from tui.format.numbers import count, seconds
+from kpd.text.numbers import counted
+from tui.format.numbers import seconds
 from tui.format.table import Cell, Column, table
 from tui.format.text import BLANK, clean, wrapped
 from tui.panes.parts import heading
@@ -70,7 +71,7 @@ def _trial(one: Mapping[str, Any]) -> list[Cell]:
 
 
 def _read(one: Mapping[str, Any]) -> list[Cell]:
-    return [clean(one["skill"]), clean(one["run"]), count(one["sessions"], "session")]
+    return [clean(one["skill"]), clean(one["run"]), counted(one["sessions"], "session")]
 
 
 def _tool(one: Mapping[str, Any]) -> list[Cell]:
@@ -81,7 +82,7 @@ def _tool(one: Mapping[str, Any]) -> list[Cell]:
         state,
         f"{one['calls']:,}",
         failed,
-        count(one["sessions"], "session"),
+        counted(one["sessions"], "session"),
         f"{one['used']:,}",
         _gains(one["effect"]["having"]),
         _gains(one["effect"]["lacking"]),
@@ -91,7 +92,7 @@ def _tool(one: Mapping[str, Any]) -> list[Cell]:
 def _gains(found: Mapping[str, Any]) -> str:
     """Format the attempts of one side: `3.1 % of 6`, or how many there were where none was measured."""
     median, measured = found["median_pct"], found["measured"]
-    return count(found["attempts"], "attempt") if median is None else f"{signed(median)} % of {measured:,}"
+    return counted(found["attempts"], "attempt") if median is None else f"{signed(median)} % of {measured:,}"
 
 
 def _withheld(one: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from tui.actions.action import reason
 from tui.actions.keys import written
 from tui.actions.table import ACTIONS
 from tui.format.marks import COLUMNS, LEGEND
-from tui.format.text import BLANK, clip, fit, line, wrapped
+from tui.format.text import BLANK, fit, line, wrapped
 from tui.model.view import View
 from tui.panes.parts import heading
 from tui.screens.dialog import Dialog
@@ -24,6 +24,8 @@ from tui.widgets.tree import Tree
 Draw = Callable[[int], list[Content]]
 WITHIN = (("the tree", Tree), ("the rules", RulesPane), ("the log", LogPane), ("the hosts", HostsPane))
 """Panes that have keys of their own while the keyboard is in them."""
+MEANING = 22
+"""Cells of a line of the help before the meaning begins."""
 _ITEM = re.compile(r" *([-*]|[0-9]+\.) +")
 
 
@@ -66,23 +68,29 @@ def help_lines(view: View, width: int) -> list[Content]:
         for action, why in reasons.items():
             keys = written(view.keys.get(action.id, action.keys), most=2)
             look = ".off" if why else ".key"
-            found.append(line((fit(keys, 8), look), fit(action.id, 14), (clip(action.help, width - 22), ".muted")))
+            found += _entry(line((fit(keys, 8), look), fit(action.id, MEANING - 8)), action.help, width)
             if why and not every:
-                found += wrapped(f"not now: {why}", width, ".off", indent=22)
+                found += wrapped(f"not now: {why}", width, ".off", indent=MEANING)
     for place, widget in WITHIN:
         found += [BLANK, heading(f"In {place}")]
         bindings = (one for one in widget.BINDINGS if isinstance(one, Binding))
         for one in bindings:
             keys = written(view.keys.get(one.id or "", one.key), most=2)
-            found.append(line((fit(keys, 22), ".key"), (one.description, ".muted")))
+            found += _entry(line((fit(keys, MEANING), ".key")), one.description, width)
     found += [BLANK, heading("Signs")]
     for mark, meaning in LEGEND:
-        found.append(line((fit(f"{mark.glyph} {mark.word}", 22), mark.style), (clip(meaning, width - 22), ".muted")))
+        found += _entry(line((fit(f"{mark.glyph} {mark.word}", MEANING), mark.style)), meaning, width)
     found += [BLANK, heading("Columns")]
     for title, meaning in COLUMNS:
-        found.append(line((fit(title, 22), ".strong"), (clip(meaning, width - 22), ".muted")))
+        found += _entry(line((fit(title, MEANING), ".strong")), meaning, width)
     found += [BLANK, heading("Keys of your own", ("in config.toml, by the ids above", ".muted"))]
     return [*found, line("[tui.keys]"), line('pause = "f8"')]
+
+
+def _entry(head: Content, meaning: str, width: int) -> list[Content]:
+    """Draw a key, a sign or a column in the first cells, and its meaning, whole, in the others."""
+    first, *others = wrapped(meaning, width - MEANING, ".muted")
+    return [Content.assemble(head, first), *(line(" " * MEANING, (other.plain, ".muted")) for other in others)]
 
 
 def skill_lines(signal: str, body: str, width: int) -> list[Content]:

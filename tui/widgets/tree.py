@@ -8,8 +8,8 @@ from textual.message import Message
 from textual.reactive import var
 
 from kpd.model.iteration import Iteration
+from kpd.text.numbers import counted
 from tui.format.lazy_rows import LazyRows
-from tui.format.numbers import count
 from tui.format.text import wrapped
 from tui.model.outline import OutlineRow, TreePosition
 from tui.model.view import View
@@ -55,7 +55,7 @@ class Tree(Lines):
         if not self.room.width:
             return
         if not self.view.outline.rows:
-            none = f"None of {count(self.view.outline.total, 'iteration')} is let through by the filter."
+            none = f"None of {counted(self.view.outline.total, 'iteration')} is let through by the filter."
             text = none if self.view.filter else "Tasks, their runs and their iterations appear here."
             self.show(wrapped(text, self.room.width, ".muted"))
             return

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.ssh import known_hosts
 from kpd.hosts.ssh.known_hosts import KnownHosts
+from kpd.text.numbers import counted
 from kpd.workspace.address import Address
 
 # A key's type, and the names of its signatures.
@@ -177,7 +178,7 @@ class Hop:
         takes = ", ".join(methods)
         words = (
             f"{self.name}: {self.user} is not let in at {self.host} port {self.port}: "
-            f"it accepts {takes or 'nothing that kpd has'}, and kpd tried {tried} key{'' if tried == 1 else 's'}"
+            f"it accepts {takes or 'nothing that kpd has'}, and kpd tried {counted(tried, 'key')}"
         )
         remedy = ""
         if locked:

@@ -23,6 +23,7 @@ from kpd.measure.seals import UNCHANGED
 from kpd.measure.seeds import Draws
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import LeftThreads, WrongResult
+from kpd.text.numbers import counted
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
@@ -199,7 +200,7 @@ async def _refuse_end(
         raise HostError("host", said, "check the host's linker and disk, then resume to measure again")
     await refuse_driver_trouble(host, harness, result, "timing", limit_s)
     if missing:
-        raise await jobs.unreported(host, result, f"{missing} processes did not")
+        raise await jobs.unreported(host, result, f"{counted(missing, 'process')} did not")
 
 
 def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:

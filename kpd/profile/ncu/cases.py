@@ -13,6 +13,7 @@ from kpd.model.profiles import Advice
 from kpd.profile.ncu.launches import ProfiledLaunch
 from kpd.profile.ncu.metrics import CURATED, DURATION, Counter
 from kpd.text.foreign import plain
+from kpd.text.numbers import counted
 
 NONE = "the kernel makes no such request"
 CHECK = "LaunchCheck"
@@ -82,7 +83,8 @@ def assigned(
         return named, ()
     if not launches:
         return {}, ()
-    text = f"ncu measured {len(launches)} launches for {len(cases)} cases, and nothing tells which are whose"
+    measured = f"{counted(len(launches), 'launch')} for {counted(len(cases), 'case')}"
+    text = f"ncu measured {measured}, and nothing tells which are whose"
     return {"": list(launches)}, _odd(text)
 
 

@@ -41,6 +41,10 @@ def test_the_page_can_be_followed_to_the_letter(here: Shell) -> None:
     assert ran.returncode in (0, 2), f"measured, with a gain or without: {ran.stderr}"
     assert "r1.0  ◆ baseline" in ran.stderr and "r1.1  " in ran.stderr
     assert shown(checked.stdout) <= shown("\n".join(blocks("In C", ""))), "the page shows what it prints"
+    (send,) = blocks("Send it")
+    sent = here("bash", "-ec", send)
+    assert sent.returncode == 0 and "everything holds" in sent.stderr, sent.stderr
+    assert (here.folder / "gemm.html").exists()
     for part in ("In CUDA", "In Python"):
         (words,) = blocks(part)
         new = words.splitlines()[0]

@@ -5,6 +5,7 @@ import pytest
 from kpd.measure.c.build import lacks_optimisation
 from kpd.model.notices import CasesUnread, NotOptimised
 from kpd.text.notices import told
+from kpd.text.numbers import counted
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,6 @@ def test_it_says_what_the_baseline_is_built_with_and_what_to_do(flags: str, give
 )
 def test_cases_that_cannot_be_read_are_named(cases: tuple[str, ...], names: str) -> None:
     said = told(CasesUnread("r1", cases))
-    assert said.startswith(f"r1: {len(cases)} cases of its result")
+    assert said.startswith(f"r1: its result has {counted(len(cases), 'case')} without a name or a time")
     assert names in said
     assert "[bench] cases" in said
