@@ -43,7 +43,7 @@ def models(view: View, run: Run, width: int) -> list[Content]:
         lost = f"~: {counted(known.cut, 'call')} broke off; the service may bill more than is counted."
         found += [BLANK, *sentence(lost, width)]
     if known.unseen:
-        calls = count(known.unseen, "call")
+        calls = counted(known.unseen, "call")
         found += [BLANK, *sentence(f"~: {calls} that nobody saw end; each counts with the most it could cost.", width)]
     if run.spend.unpriced:
         calls = counted(run.spend.unpriced, "call")
