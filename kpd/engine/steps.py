@@ -106,7 +106,8 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
     built = await builds.candidate(attempt, found)
     try:
         async with keeping_records(attempt, "check", lambda: attempt.job("check")):
-            checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"))
+            incumbent = None if attempt.in_place else partial(builds.incumbent, attempt)
+            checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"), incumbent)
     except bench.CheckFailed as err:
         attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
         raise CandidateFailed(Incorrect(err.wrong)) from err

@@ -114,11 +114,11 @@ class Host(LinkedHost):
             raise
         raise AssertionError("a job ends with its result or raises")
 
-    async def follow(self, spec: JobSpec) -> AsyncGenerator[OutputChunk | JobResult]:
+    async def follow(self, spec: JobSpec, leave: bool = False) -> AsyncGenerator[OutputChunk | JobResult]:
         """Run a job, and yield its output as it comes, from the first byte on, and at last its result.
 
-        Closing the generator early ends the job without waiting for its end. After a lost link the job is followed from
-        the last byte seen; only a host that has never heard of it is told to start it.
+        Closing the generator early ends the job without waiting for its end; with `leave` the job goes on. After a lost
+        link the job is followed from the last byte seen; only a host that has never heard of it is told to start it.
         """
         claim = device_claim.get(None) if spec.lease is not None else None
         if spec.lease is None or claim is None:
@@ -129,7 +129,7 @@ class Host(LinkedHost):
             await self._make_room(spec.limit_s)
             self._at_work += 1
             try:
-                async with contextlib.aclosing(self._follow(spec, claim)) as pieces:
+                async with contextlib.aclosing(self._follow(spec, claim, leave)) as pieces:
                     async for piece in pieces:
                         yield piece
             finally:
@@ -145,7 +145,7 @@ class Host(LinkedHost):
                 raise HostError("unreachable", message, "kpd waits for the next allocation")
             await asyncio.sleep(ROOM_S)
 
-    async def _follow(self, spec: JobSpec, claim: Claim | None) -> AsyncGenerator[OutputChunk | JobResult]:
+    async def _follow(self, spec: JobSpec, claim: Claim | None, leave: bool) -> AsyncGenerator[OutputChunk | JobResult]:
         if (ending := self._doomed.get(spec.id)) is not None:
             await asyncio.wait([ending])
         tails: dict[Stream, Tail] = {"stdout": Tail(), "stderr": Tail(), "notes": Tail()}
@@ -188,6 +188,9 @@ class Host(LinkedHost):
                     known = not (asked and err.kind == "not_found" and not any(tail.end for tail in tails.values()))
                     if known:
                         raise
+        except GeneratorExit:
+            runs = runs and not leave
+            raise
         finally:
             if claim is not None:
                 claim.waits("")

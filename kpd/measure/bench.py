@@ -1,6 +1,6 @@
 """Defines the interface by which the engine measures candidates on a host, for every language."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -34,6 +34,9 @@ class BuiltObject:
     log: str
     hashes: Mapping[str, str] = field(default_factory=dict)
     made: bool = False
+
+
+FindObject = Callable[[], Awaitable[BuiltObject]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,12 @@ class Bench(Protocol):
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         """Build the staged `tree` with the editable `files`. Raises BuildError when the candidate is at fault."""
 
-    async def check(self, built: str, job: str, say: Say) -> CheckPassed:
-        """Compare the outputs with the oracle on fresh secret seeds. `built` is a build job. Raises CheckFailed."""
+    async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
+        """Compare the outputs with the oracle on fresh secret seeds. `built` is a build job. Raises CheckFailed.
+
+        Where `incumbent` is given, the contest against it may begin in the same job, and go on after the check has
+        passed; `time` reads that.
+        """
 
     def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say

@@ -101,8 +101,10 @@ class DeviceWatch:
         return line
 
 
-async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGenerator[ReportLine | JobResult]:
-    """Yield the job's lines, and at last its result. Closing the generator early ends the job.
+async def reports(
+    host: Host, spec: JobSpec, say: Say | None = None, leave: bool = False
+) -> AsyncGenerator[ReportLine | JobResult]:
+    """Yield the job's lines, and at last its result. Closing the generator early ends the job, but with `leave`.
 
     Raises CodecError when the job writes something that is not a report, and HostError: `busy` for a lost lease, as
     soon as that is known. Lines that wait for a look at that moment are not yielded. Closing the generator raises
@@ -114,7 +116,7 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
     held: deque[ReportLine] = deque()
     end: JobResult | None = None
     try:
-        async with contextlib.aclosing(host.follow(spec)) as pieces:
+        async with contextlib.aclosing(host.follow(spec, leave)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, JobResult):
                     # Processes in the notes have tainted their lines already; a lost lease counts in any case.
@@ -133,7 +135,7 @@ async def reports(host: Host, spec: JobSpec, say: Say | None = None) -> AsyncGen
                 while held and held[0].end <= watch.known:
                     yield watch.judge(held.popleft())
     except GeneratorExit:
-        if end is None:
+        if end is None and not leave:
             await host.end(spec.id)
         raise
     assert end is not None, "a job ends with its result or raises"

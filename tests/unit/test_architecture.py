@@ -124,7 +124,7 @@ def test_nobody_else_imports_the_inside_of_the_helper() -> None:
     far = {f"kpd.production.far.{name}" for name in ("disk", "main", "restore", "switch")}
     assert users == {
         "kpd.measure.command.runner",
-        *(f"{host}.{name}" for name in ("ahead", "calls", "main", "spare", "worker")),
+        *(f"{host}.{name}" for name in ("ahead", "calls", "main", "spare", "turns", "worker")),
         *far,
     }
 

@@ -8,7 +8,16 @@ from statistics import median
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, LeaseRequest
 from kpd.measure import jobs
-from kpd.measure.bench import BuiltObject, CheckFailed, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
+from kpd.measure.bench import (
+    BuiltObject,
+    CheckFailed,
+    CheckPassed,
+    CompilerListing,
+    Counted,
+    FindObject,
+    LaunchFilter,
+    Say,
+)
 from kpd.measure.build_cache import BuildCache
 from kpd.measure.command.build import build
 from kpd.measure.command.result import Result
@@ -127,7 +136,7 @@ class CommandBench:
             tree, files, lambda: build(self.host, tree, tuple(files), words, limit_s, say, self._building)
         )
 
-    async def check(self, built: str, job: str, say: Say) -> CheckPassed:
+    async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
         spec, own = self.task.check, self.task.check.command
         command = self._bench if own is None else self._command(own, spec.limit_s)
         (run,) = await self._runs(command, "b", {"b": built}, job, self._checking, say)

@@ -1,6 +1,7 @@
 """Measures for the audits of a gain: each call on fresh inputs, and each kernel in processes without the other."""
 
 import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,9 @@ from kpd.measure import jobs
 from kpd.measure.audits import AuditSamples, FreshCase
 from kpd.measure.bench import Say
 from kpd.measure.driver.check import Report, report_of
-from kpd.measure.driver.harness import Harness
-from kpd.measure.driver.timing import CASE_LIMIT_MS, PlaceObject, copied, drawn, time_pair
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.joined import first_report, joined
+from kpd.measure.driver.timing import CASE_LIMIT_MS, PlaceObject, copied, drawn, lines, samples_of, time_pair, times
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
 from kpd.measure.seeds import Draws
@@ -56,6 +58,8 @@ async def audit(what: Audited, fresh_job: str, alone_job: str, say: Say | None =
 
     Raises CheckFailed when an output is wrong, or the measuring process is not what it was; and HostError.
     """
+    if what.harness.forks:
+        return await _forked(what, fresh_job, say)
     begun = time.monotonic()
     cases = await fresh(what, fresh_job, say)
     between = time.monotonic()
@@ -82,14 +86,35 @@ async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, Fr
     return (await report_of(what.host, what.harness, result, _Report, "audit", what.bench.limit_s)).cases
 
 
+async def _forked(what: Audited, job: str, say: Say | None) -> AuditSamples:
+    """Take both audits in one job, whose processes are forked from one that has imported what takes long."""
+    draws, bench = Draws("fresh"), replace(what.bench, quads=min(what.bench.quads, ALONE_QUADS))
+    objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
+    first = ("fresh", *objects, "ab"[draws.below(2)], str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS))
+    seed = f"{draws.seed()}\n".encode()
+    spec = joined(
+        what.where, job, what.harness.command(what.tolerance, what.reference), first, bench.limit_s,
+        times(objects, bench, ALONE), ALONE * bench.limit_s, seed + lines(0, ALONE, alone=True), *objects,
+    )  # fmt: skip
+    begun = time.monotonic()
+    report = await first_report(what.host, what.harness, spec, _Report, "audit", bench.limit_s, say)
+    between = time.monotonic()
+    samples = await _enough(samples_of(what.host, what.harness, spec, 0, ALONE, say, skipped=1))
+    return AuditSamples(report.cases, samples, between - begun, time.monotonic() - between)
+
+
 async def alone(what: Audited, job: str, say: Say | None = None) -> tuple[ProcessSample, ...]:
     """Time either kernel in processes that load no other, as many of either. Raises CheckFailed and HostError."""
-    begun = time.monotonic()
     bench = replace(what.bench, quads=min(what.bench.quads, ALONE_QUADS))
     taken = time_pair(
         what.host, what.harness, what.incumbent, what.candidate, job, 0, ALONE, bench, what.tolerance,
         what.where, say, what.place, what.reference, alone=True,
     )  # fmt: skip
+    return await _enough(taken)
+
+
+async def _enough(taken: AsyncGenerator[ProcessSample]) -> tuple[ProcessSample, ...]:
+    begun = time.monotonic()
     samples: list[ProcessSample] = []
     async with aclosing(taken):
         async for sample in taken:

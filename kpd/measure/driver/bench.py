@@ -8,12 +8,12 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult
+from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs
 from kpd.measure.audits import AuditSamples
-from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, LaunchFilter, Say
+from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, FindObject, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache
-from kpd.measure.driver import audits, check, timing, tolerance
+from kpd.measure.driver import audits, check, joined, timing, tolerance
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
 from kpd.measure.driver.repeat import repeat
 from kpd.measure.driver.sanitize import sanitize
@@ -97,6 +97,8 @@ class DriverBench:
         self._folder = PurePosixPath(harness.program).parent
         self._made = BuildCache(host)
         self._bounds: Seals = {}
+        self._begun: dict[tuple[str, str], JobSpec] = {}  # by incumbent and candidate: a check whose job goes on
+        self._part_of: dict[str, str] = {}  # by the job of a contest: that of the check which began it
         self._kept: dict[str, tuple[str, str]] = {}  # by build: its check, and the sha256 of what that keeps
 
     def _use(self, roofline: Roofline) -> None:
@@ -126,18 +128,42 @@ class DriverBench:
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
-    async def check(self, built: str, job: str, say: Say) -> CheckPassed:
+    async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
         reference, seals = await self._reference(say)
         baseline, own = await self._baseline(say) if self.task.check.sizes == "any" else ("", {})
         self._made.may_be_touched()
-        where = self._sealed(self._checking, {**seals, **own}, built)
-        async with self._made.again_if_gone(built, seals=where.seals):
-            passed = await check.check(
-                self.host, self.harness, built, job, self.task.check, where, say, reference, baseline
+        if incumbent is not None and self.harness.forks:
+            passed = await self._check_and_begin(
+                (await incumbent()).job, built, job, say, reference, baseline, {**seals, **own}
             )
+        else:
+            where = self._sealed(self._checking, {**seals, **own}, built)
+            async with self._made.again_if_gone(built, seals=where.seals):
+                passed = await check.check(
+                    self.host, self.harness, built, job, self.task.check, where, say, reference, baseline
+                )
         if passed.kept:
             self._kept[built] = job, passed.kept
         return passed
+
+    async def _check_and_begin(
+        self, incumbent: str, built: str, job: str, say: Say, reference: str, baseline: str, own: Seals
+    ) -> CheckPassed:
+        """Check a candidate in a job that goes on with its contest, which `time` then reads."""
+        spec, bench = self.task.check, self.task.bench
+        where = self._sealed(self._measuring, own, incumbent, built)
+        objects = [jobs.out(self.host, one, OBJECT) for one in (incumbent, built)]
+        both = joined.joined(
+            where, job, self.harness.command(spec, reference, baseline), check.words(objects[1], spec), spec.limit_s,
+            timing.times(objects, bench, joined.AHEAD), joined.AHEAD * bench.limit_s,
+            check.seed("check") + timing.lines(0, joined.AHEAD), *objects, reference, baseline,
+        )  # fmt: skip
+        async with self._made.again_if_gone(incumbent, built, seals=where.seals):
+            report = await joined.first_report(
+                self.host, self.harness, both, check.PassedReport, "check", spec.limit_s, say
+            )
+        self._begun[incumbent, built] = both
+        return report.passed(spec)
 
     async def _own(self, say: Say) -> BuiltObject:
         """Build the task's own kernel."""
@@ -178,6 +204,14 @@ class DriverBench:
     async def time(
         self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
     ) -> AsyncGenerator[ProcessSample]:
+        begun = self._begun.pop((incumbent, candidate), None)
+        if begun is not None and first == 0:
+            self._part_of[job] = begun.id
+            samples = timing.samples_of(self.host, self.harness, begun, 0, joined.AHEAD, say, skipped=1)
+            async with aclosing(samples):
+                async for sample in samples:
+                    yield weighted(sample, self.task.weights)
+            return
         reference, own = await self._reference(say)
         self._made.may_be_touched()
         where = self._sealed(self._measuring, own, incumbent, candidate)
@@ -233,6 +267,7 @@ class DriverBench:
         """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""
 
     async def forget(self, job: str) -> None:
+        job = self._part_of.pop(job, job)
         self._kept = {built: kept for built, kept in self._kept.items() if kept[0] != job}
         await jobs.forget(self.host, job)
 

@@ -78,7 +78,9 @@ Some = TypeVar("Some", bound=Report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Passed(Report):
+class PassedReport(Report):
+    """The report of a check, with its worst element."""
+
     comparisons: int
     worst: float
     case: str
@@ -89,6 +91,14 @@ class _Passed(Report):
     unchecked: int = 0
     spent: dict[str, float] = field(default_factory=dict)
     kept: str = ""
+
+    def passed(self, spec: CheckSpec) -> CheckPassed:
+        """Return what is told of a check without a problem."""
+        worst_at = f"{self.case}, {self.distribution}: {self.output}[{self.index}]"
+        return CheckPassed(
+            self.comparisons, self.worst, worst_at, spec.truth, drawn=self.drawn, unchecked=self.unchecked,
+            spent=self.spent, kept=self.kept,
+        )  # fmt: skip
 
 
 def call_limit_ms(spec: CheckSpec) -> int:
@@ -105,15 +115,15 @@ async def check(
     `reference` and `baseline` are as in Harness.command. Raises CheckFailed, and HostError for the host's own trouble.
     """
     path = jobs.out(host, built, OBJECT)
-    command = (*harness.command(spec, reference, baseline), "check", path, str(spec.seeds), str(call_limit_ms(spec)))
+    command = (*harness.command(spec, reference, baseline), *words(path, spec))
     script = seeded(command, path, reference, baseline)
     result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, seed("check")), say)
-    report = await report_of(host, harness, result, _Passed, "check", spec.limit_s)
-    worst_at = f"{report.case}, {report.distribution}: {report.output}[{report.index}]"
-    return CheckPassed(
-        report.comparisons, report.worst, worst_at, spec.truth, drawn=report.drawn, unchecked=report.unchecked,
-        spent=report.spent, kept=report.kept,
-    )  # fmt: skip
+    return (await report_of(host, harness, result, PassedReport, "check", spec.limit_s)).passed(spec)
+
+
+def words(path: str, spec: CheckSpec) -> tuple[str, ...]:
+    """Return the driver's command that checks the kernel at this path."""
+    return ("check", path, str(spec.seeds), str(call_limit_ms(spec)))
 
 
 def seeded(command: Iterable[str], *needed: str) -> str:

@@ -1,11 +1,11 @@
 """Times candidate against incumbent, A B B A, in fresh processes of one job."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult
+from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs, samples
 from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.driver.check import (
@@ -149,34 +149,51 @@ async def time_pair(
     )
     if harness.forks:
         objects = [jobs.out(host, built, OBJECT) for built in (incumbent, candidate)]
-        command = (*harness.command(tolerance, reference), "times", *objects, *map(str, (*arguments, processes)))
-        script = seeded(command, *objects)
-    numbers = range(first, first + processes)
-    sides = ["ab"[number % 2] for number in numbers]
+        script = seeded((*harness.command(tolerance, reference), *times(objects, bench, processes)), *objects)
+    spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, lines(first, processes, alone))
+    async with contextlib.aclosing(samples_of(host, harness, spec, first, processes, say)) as found:
+        async for sample in found:
+            yield sample
+
+
+def times(objects: Iterable[str], bench: BenchSpec, processes: int) -> tuple[str, ...]:
+    """Return the command of a driver that forks the processes of a contest between the objects at these paths."""
+    return ("times", *objects, *map(str, (bench.quads, CASE_LIMIT_MS, processes)))
+
+
+def lines(first: int, processes: int, alone: bool = False) -> bytes:
+    """Return what the processes read: each a line with its seed, its order and what it times."""
+    sides = ["ab"[number % 2] for number in range(first, first + processes)]
     draws = Draws(f"time {first} {alone}")
-    lines = (f"{draws.seed()} {side} {side if alone else '-'} {drawn(draws)}\n" for side in sides)
-    spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, "".join(lines).encode())
+    return "".join(f"{draws.seed()} {side} {side if alone else '-'} {drawn(draws)}\n" for side in sides).encode()
+
+
+async def samples_of(
+    host: Host, harness: Harness, spec: JobSpec, first: int, processes: int, say: Say | None, skipped: int = 0
+) -> AsyncGenerator[ProcessSample]:
+    """Yield what the processes of a job report, of which others have read the first reports; see `time_pair`."""
+    numbers = range(first, first + processes)
     problem: CheckFailure | None = None
     taken = 0
     try:
         async with contextlib.aclosing(reports(host, spec, say)) as said:
             async for line in said:
-                if isinstance(line, JobResult):
+                if skipped and not isinstance(line, JobResult):
+                    skipped -= 1
+                elif isinstance(line, JobResult):
                     await _refuse_end(host, harness, line, problem, spec.limit_s, processes - taken)
                     return
-                if problem is not None:
-                    continue  # the driver is about to end, and its stderr may explain the problem
-                report = decode(line.text, _Report)
-                if report.problem is not None:
+                elif problem is None:  # else the driver is about to end, and its stderr may explain the problem
+                    report = decode(line.text, _Report)
                     problem = report.problem
-                    continue
-                if taken == processes:
-                    raise CodecError(f"more than {processes} processes reported")
-                _refuse_threads(report)
-                yield _sample(numbers[taken], report, line.taint)
-                taken += 1
+                    if taken == processes:
+                        raise CodecError(f"more than {processes} processes reported")
+                    if problem is None:
+                        _refuse_threads(report)
+                        yield _sample(numbers[taken], report, line.taint)
+                        taken += 1
     except CodecError as err:
-        raise HostError("host", f"{host.name}: job {job} did not report: {err}") from err
+        raise HostError("host", f"{host.name}: job {spec.id} did not report: {err}") from err
 
 
 def drawn(draws: Draws) -> str:

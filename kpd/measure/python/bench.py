@@ -49,6 +49,9 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
         checking = RunContext(lease=LeaseRequest(device.id), env=env)
     else:  # libraries that start as many threads as there are CPUs would disturb each other on one
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    heavy = ("numpy", "torch", "triton")  # those that the harness imports, and all on a GPU: a kernel may use any
+    needed = libraries({HARNESS: read_files(task.folder, task.protected).get(HARNESS, b"")})
+    env["KPD_IMPORTS"] = " ".join(name for name in heavy if gpu or name in needed)
     runner = replace(await _runner(host, task, python, building, say), forks=gpu)
     measure = _roofline(host, device, facts, measuring, runner)
     roofline = await measure(again=False)

@@ -18,7 +18,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import device_claim, job_seconds
 from kpd.hosts.link import Transport
-from kpd.measure.bench import Bench, BuiltObject, CheckFailed, CheckPassed, Say
+from kpd.measure.bench import Bench, BuiltObject, CheckFailed, CheckPassed, FindObject, Say
 from kpd.measure.compiling import BuildError
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
@@ -97,7 +97,7 @@ class TrialBench(Canned):
             await asyncio.sleep(self.process_s)
             yield sample
 
-    async def check(self, built: str, job: str, say: Say) -> CheckPassed:
+    async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
         if built == "0":
             raise CheckFailed(WrongResult(Crashed(11)))
         if built == "3":

@@ -31,6 +31,12 @@ def unpack() -> None:
             archive.extractall(COMPILED)
 
 
+def give() -> None:
+    """Have the processes that are forked from now on take what a command of this job has kept."""
+    if Path(KEPT).exists():
+        os.environ[GIVEN] = ":".join(filter(None, (os.environ.get(GIVEN, ""), str(Path(KEPT).absolute()))))
+
+
 def pack(kernel: str) -> str:
     """Keep what has been compiled for a kernel; return the archive's sha256.
 
@@ -44,6 +50,7 @@ def pack(kernel: str) -> str:
             for name, content in sorted(found.items()):
                 archive.writestr(zipfile.ZipInfo(name), content)
     except (OSError, ValueError, RecursionError):
+        Path(KEPT).unlink(missing_ok=True)
         return ""
     return hashlib.sha256(Path(KEPT).read_bytes()).hexdigest()
 

@@ -6,10 +6,13 @@
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
     bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
     bench … times A B QUADS LIMIT_MS PROCESSES   bench run KERNEL CALLS
-    bench roofline
+    bench roofline                               bench limit_s=SECONDS … COMMAND … then times …
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
+What comes before `then` may take `limit_s`, and has to go well.
+
+Whatever runs kernels is forked from this process, which imports what takes long, and nothing of a task.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +39,10 @@ from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import NotStarted
 from kpd.measure.python.host.session import RunnerCommand, line, on_gpu
 from kpd.measure.python.host.spare import DUMPABLE, Spare, fork
-from kpd.measure.python.host.turns import STARTED, ContestTurn, contest
+from kpd.measure.python.host.turns import STARTED, ContestTurn, adopt, contest, in_child
 
+IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
+THEN = "then"
 WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others
 
 
@@ -52,9 +58,9 @@ def main(arguments: list[str]) -> int:
         settings[name] = value
     verb, *rest = arguments
     marks = Marks()
-    if on_gpu() and verb != "describe":
+    if verb != "describe":
         with marks.of("import"):
-            for name in ("numpy", "torch", "triton"):
+            for name in os.environ.get(IMPORTS, "").split():
                 with contextlib.suppress(ImportError):  # told when harness.py or a kernel imports it
                     __import__(name)
             gc.collect()
@@ -63,8 +69,20 @@ def main(arguments: list[str]) -> int:
         say(roofline.measured())
         return 0
     prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth will be in it
+    if THEN in rest:
+        at = rest.index(THEN)
+        adopt()
+        if status := in_child(partial(single, settings, marks, verb, rest[:at]), float(settings["limit_s"])):
+            return status
+        kept.give()
+        verb, marks, rest = rest[at + 1], Marks(), rest[at + 2 :]
     if verb == "times":
         return times(settings, marks, *rest)
+    return single(settings, marks, verb, rest)
+
+
+def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str]) -> int:
+    """Do one command in this process. Return the exit status."""
     kept.unpack()
     workers = WORKERS.get(verb, 1) + (verb == "check" and "baseline" in settings)
     return command(settings, marks, [fork() for _ in range(workers)], verb, rest)
@@ -87,16 +105,17 @@ def command(
             say(session.harness.described())
             return 0
         try:
-            say(VERBS[verb](session, *rest))
+            report = VERBS[verb](session, *rest)
+            say(report)
         finally:
             session.end()
     except (HarnessError, NotStarted) as err:
         sys.stderr.write(f"{err}\n")
         return 2
     except KernelProblem as err:
-        say({**EMPTY[verb], "problem": err.report})
-        return 1
-    return 0
+        report = {**EMPTY[verb], "problem": err.report}
+        say(report)
+    return int(report.get("problem") is not None)
 
 
 def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, limit_ms: str, processes: str) -> int:

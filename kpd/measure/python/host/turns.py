@@ -5,11 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
+import time
+import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import NamedTuple
 
+from kpd.hosts.helper.children import ADOPT_ORPHANS, STUCK, prctl
+from kpd.hosts.helper.processes import kill, own_children
+
+LATE = 124  # the exit status of a job whose first command took too long
+LOOK_S = 0.01  # between two looks at whether it has ended
 READY_AHEAD = 2  # processes that get ready while one measures: that takes longer than a turn
 STARTED, MEASURED = b"s", b"m"
 
@@ -56,6 +64,48 @@ class Forked(NamedTuple):
         return code if code >= 0 else 128 - code
 
 
+def adopt() -> None:
+    """Become the parent of what children leave, so that `end_strays` finds it."""
+    prctl(ADOPT_ORPHANS, 1)
+
+
+def end_strays(known: Container[int] = ()) -> None:
+    """Kill what children that have ended have left: nothing of it may disturb what comes after."""
+    deadline = time.monotonic() + STUCK
+    while (left := [pid for pid in own_children() if pid not in known]) and time.monotonic() < deadline:
+        for pid in left:
+            kill(pid)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.001)
+
+
+def in_child(work: Callable[[], int], limit_s: float) -> int:
+    """Call `work` in a process of its own, and end what it leaves. Return its exit status; LATE after the limit."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            status = work()
+            sys.stdout.flush()
+        except BaseException:  # noqa: BLE001 - nothing of it may go on here
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + limit_s
+    while not (ended := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < deadline:
+        time.sleep(LOOK_S)
+    if not ended[0]:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    end_strays()
+    if not ended[0]:
+        return LATE
+    code = os.waitstatus_to_exitcode(ended[1])
+    return code if code >= 0 else 128 - code
+
+
 def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
     """Call `one` in so many processes, of which one measures at a time. Return the first exit status that is not 0.
 
@@ -64,6 +114,7 @@ def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
     """
     waiting: deque[Forked] = deque()
     open_ones: list[Forked] = []
+    adopt()
     try:
         for number in range(processes):
             if not waiting:
@@ -73,8 +124,11 @@ def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
             while len(waiting) < min(READY_AHEAD, processes - number - 1):
                 waiting.append(_forked(partial(one, number + len(waiting) + 1), [*open_ones, *waiting]))
             open_ones[-1].hear()
-            if len(open_ones) > 1 and (status := open_ones.pop(0).end()):
-                return status
+            if len(open_ones) > 1:
+                status = open_ones.pop(0).end()
+                end_strays([one.pid for one in (*open_ones, *waiting)])
+                if status:
+                    return status
             open_ones[-1].let()
         return open_ones.pop().end() if open_ones else 0
     finally:

@@ -1,0 +1,139 @@
+"""How long do a check, a contest and the audits of a callable in torch take, by how often torch is imported? On a CPU.
+
+    python benchmarks/python_imports.py --python PATH [--rounds 3] [--ways apart joined] [--processes 5]
+
+`apart`: each step is a job of its own, and each process of a contest imports torch. `joined`: the check and the contest
+are one job, and so are both audits; their processes are forked from one that has imported torch, as on a GPU. PATH is a
+Python with torch. The ways take turns; prints one JSON object with the seconds of each step, medians over the rounds.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from statistics import median
+
+from kpd.hosts.host import Host
+from kpd.hosts.local import Local
+from kpd.hosts.preflight.cards import devices
+from kpd.measure.bench import BuiltObject
+from kpd.measure.catalogue import prepare
+from kpd.measure.driver.bench import DriverBench
+from kpd.workspace.config import HostConfig
+from kpd.workspace.task import load_task
+
+FILES = {
+    "task.toml": """\
+[task]
+name = "scaled"
+language = "python"
+editable = ["kernel.py"]
+
+[build]
+python = "{python}"
+
+[check]
+seeds = 1
+rtol = 1e-5
+atol = 1e-6
+limit_s = 300
+
+[bench]
+quads = 8
+limit_s = 120
+""",
+    "harness.py": """\
+import torch
+
+OUTPUTS = ("y",)
+CASES = {"rows": {"rows": 64, "cols": 512}, "long": {"rows": 8, "cols": 4096}}
+
+
+def inputs(dims, draw):
+    return {"x": torch.from_numpy(draw.values(dims["rows"], dims["cols"]))}
+
+
+def truth(x):
+    x = x.double()
+    return x / x.pow(2).mean(1, keepdim=True).add(1e-6).sqrt()
+""",
+}
+KERNEL = "def kernel(x):\n    return x * x.pow(2).mean(1, keepdim=True).add(1e-6).rsqrt()\n"
+
+
+def written(folder: Path, python: str) -> Path:
+    """Write the task."""
+    folder.mkdir()
+    for name, text in {**FILES, "kernel.py": KERNEL}.items():
+        (folder / name).write_text(text.replace("{python}", python))
+    return folder
+
+
+async def built(bench: DriverBench, note: str) -> BuiltObject:
+    files = {"kernel.py": f"{KERNEL}# {note}\n".encode()}
+    return await bench.build(await bench.stage(files), files, silent)
+
+
+def silent(text: str) -> None:
+    pass
+
+
+async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict[str, float]:
+    """Take the steps of a candidate that is accepted; return their seconds."""
+    incumbent, candidate = await built(bench, "incumbent"), await built(bench, note)
+
+    async def own() -> BuiltObject:
+        return incumbent
+
+    marks = [time.monotonic()]
+    if way == "joined":
+        await bench.check(candidate.job, f"check-{note}", silent, own)
+    else:
+        await bench.check(candidate.job, f"check-{note}", silent)
+    marks.append(time.monotonic())
+    async with aclosing(bench.time(incumbent.job, candidate.job, f"time-{note}", 0, 24, silent)) as samples:
+        async for sample in samples:
+            if sample.process == processes - 1:
+                break
+    marks.append(time.monotonic())
+    await bench.audit(incumbent.job, candidate.job, lambda what: f"{what}-{note}", silent)
+    marks.append(time.monotonic())
+    names = ("check_s", "contest_s", "audits_s")
+    found = {name: round(after - before, 2) for name, before, after in zip(names, marks, marks[1:], strict=False)}
+    return {**found, "all_s": round(marks[-1] - marks[0], 2)}
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--ways", nargs="+", default=["apart", "joined"], choices=["apart", "joined"])
+    parser.add_argument("--processes", type=int, default=5)
+    args = parser.parse_args()
+    taken: dict[str, list[dict[str, float]]] = {way: [] for way in args.ways}
+    with tempfile.TemporaryDirectory(prefix="kpd-python-") as folder:
+        place = written(Path(folder, "scaled"), args.python)
+        host = Host("local", PurePosixPath(folder, "host"), Local(), leases=f"{folder}/leases")
+        await host.connect()
+        try:
+            device = next(one for one in devices(await host.probe(), HostConfig()) if one.kind == "cpu")
+            bench = await prepare(host, load_task(place), device, silent)
+            assert isinstance(bench, DriverBench)
+            for number in range(args.rounds):
+                for way in args.ways:
+                    bench.harness = replace(bench.harness, forks=way == "joined")
+                    taken[way].append(await steps(bench, way, f"{way}{number}", args.processes))
+                    print(way, taken[way][-1], file=sys.stderr, flush=True)
+        finally:
+            await host.close()
+    medians = {way: {name: median(one[name] for one in rows) for name in rows[0]} for way, rows in taken.items()}
+    print(json.dumps({"processes": args.processes, "rounds": args.rounds, "medians": medians}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,65 @@
+"""Takes a check or an audit and the contest after it in one job: a driver that forks has imported all once for both."""
+
+import contextlib
+from collections.abc import Iterable
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult, JobSpec
+from kpd.measure import jobs
+from kpd.measure.bench import CheckFailed, Say
+from kpd.measure.driver.check import Some, report_of, seeded
+from kpd.measure.driver.harness import Harness
+from kpd.measure.reports import reports
+from kpd.measure.run_context import RunContext
+from kpd.model.codec import CodecError, decode
+from kpd.model.faults import TookTooLong, WrongResult
+
+AHEAD = 9
+"""The processes that follow a check in its job: the fewest that can show a gain, which has to hold at two looks."""
+LATE = 124
+"""The exit status of a job whose first command took too long."""
+
+
+def joined(
+    where: RunContext, job: str, command: tuple[str, ...], first: Iterable[str], limit_s: float, then: Iterable[str],
+    then_limit_s: float, stdin: bytes, *needed: str,
+) -> JobSpec:  # fmt: skip
+    """Return a job of two commands of a driver: `first`, for at most `limit_s`, and if that goes well, `then`."""
+    program, *settings = command
+    script = seeded((program, *settings, f"limit_s={limit_s}", *first, "then", *then), *needed)
+    return where.spec(job, script, limit_s + then_limit_s, stdin)
+
+
+async def first_report(
+    host: Host, harness: Harness, spec: JobSpec, kind: type[Some], what: str, limit_s: float, say: Say | None = None
+) -> Some:
+    """Begin the job, return its first report, and leave the job running.
+
+    Raises CheckFailed where that tells of a problem or does not come in time, and HostError.
+    """
+    while True:
+        try:
+            found = await _first(host, spec, kind, say)
+        except CodecError as err:
+            raise HostError("host", f"{host.name}: job {spec.id} did not report: {err}") from err
+        if not isinstance(found, JobResult):
+            return found
+        if jobs.cut_short(found) and (found.cached or found.reason == "lost"):
+            await host.forget(spec.id)
+            continue
+        await jobs.refuse_unfinished(host, found)
+        if found.rc == LATE:
+            raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
+        return await report_of(host, harness, found, kind, what, limit_s)
+
+
+async def _first(host: Host, spec: JobSpec, kind: type[Some], say: Say | None) -> Some | JobResult:
+    """Return the first report; the job's result where the report tells of a problem, or there is none."""
+    async with contextlib.aclosing(reports(host, spec, say, leave=True)) as said:
+        async for line in said:
+            if isinstance(line, JobResult):
+                return line
+            report = decode(line.text, kind)
+            if report.problem is None:
+                return report
+    raise AssertionError("a job ends with its result or raises")

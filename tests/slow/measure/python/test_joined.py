@@ -1,0 +1,100 @@
+"""A check and the contest after it, and both audits, in one job each: what takes long is imported once for both."""
+
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+
+from kpd.measure.bench import BuiltObject, CheckFailed
+from kpd.measure.driver.bench import DriverBench
+from kpd.measure.driver.joined import AHEAD
+from kpd.measure.driver.timing import lines
+from kpd.measure.python.host.turns import LATE
+from kpd.workspace.run_files import read_files
+from tests.support.measure.measured import local_host
+from tests.support.measure.python_tasks import TOML, built, ready, small_task
+
+SUM = "def kernel(a, b):\n    return a + a + b\n"
+LEAVES = """
+import os, sys, time
+from kpd.measure.python.host.turns import adopt, in_child
+def work():
+    if sys.argv[1] == "late":
+        time.sleep(600)
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(600)
+        os._exit(0)
+    return 3
+adopt()
+print(in_child(work, 2.0))
+try:
+    os.waitpid(-1, os.WNOHANG)
+except ChildProcessError:
+    print("none")
+"""
+
+
+async def own(bench: DriverBench) -> BuiltObject:
+    files = read_files(bench.task.folder, bench.task.editable)
+    return await bench.build(await bench.stage(files), files, print)
+
+
+@pytest.mark.asyncio
+async def test_the_contest_goes_on_in_the_job_of_the_check(tmp_path) -> None:
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
+        incumbent = partial(own, bench)
+        passed = await bench.check(other, "check", print, incumbent)
+        assert passed.worst <= 1 and passed.spent["import"] > 0
+        samples = []
+        async for sample in bench.time(mine, other, "time0", 0, 30, print):
+            samples.append(sample)
+            if len(samples) == 3:
+                break
+        assert [one.process for one in samples] == [0, 1, 2]
+        assert all("import" not in one.spent for one in samples)  # that is the check's alone
+        jobs = {path.name for path in (tmp_path / "host" / "jobs").iterdir()}
+        assert "check" in jobs and "time0" not in jobs
+        await bench.forget("time0")
+        assert "check" not in {path.name for path in (tmp_path / "host" / "jobs").iterdir()}
+        assert await anext(bench.time(mine, other, "time0", 0, 1, print))  # a retry measures anew
+        found = await bench.audit(mine, other, lambda what: f"audit-{what}", print)
+        assert found.fresh["small"].compared and len(found.alone) >= 4
+        assert not (tmp_path / "host" / "jobs" / "audit-alone").exists()
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_timed_of_a_candidate_that_does_not_pass(tmp_path) -> None:
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        wrong = await built(bench, {"kernel.py": "def kernel(a, b):\n    return a + b"})
+        with pytest.raises(CheckFailed, match=r"out.* should be"):
+            await bench.check(wrong, "wrong", print, partial(own, bench))
+        assert (tmp_path / "host" / "jobs" / "wrong" / "stdout").read_text().count("\n") == 1
+
+
+@pytest.mark.asyncio
+async def test_a_check_that_takes_too_long_ends_with_its_limit(tmp_path) -> None:
+    async with local_host(tmp_path / "host") as host:
+        toml = TOML.replace("seeds = 1", "seeds = 1\nlimit_s = 3")
+        bench = await ready(host, small_task(tmp_path, toml=toml))
+        object.__setattr__(bench.harness, "forks", True)
+        slow = await built(bench, {"kernel.py": f"import time\ntime.sleep(100)\n{SUM}"})
+        with pytest.raises(CheckFailed, match="3 s"):
+            await bench.check(slow, "slow", print, partial(own, bench))
+
+
+@pytest.mark.parametrize(("how", "status"), [("leaves", 3), ("late", LATE)])
+def test_nothing_is_left_of_a_process_that_has_ended(how: str, status: int) -> None:
+    said = subprocess.run([sys.executable, "-c", LEAVES, how], capture_output=True, text=True, timeout=60, check=True)
+    assert said.stdout.split() == [str(status), "none"]
+
+
+def test_a_job_has_a_line_for_each_process() -> None:
+    assert [line.split()[1:3] for line in lines(0, 3).decode().splitlines()] == [["a", "-"], ["b", "-"], ["a", "-"]]
+    assert lines(0, AHEAD).count(b"\n") == AHEAD
