@@ -7,13 +7,14 @@ state. So a candidate is refused only beyond doubt, and what that state costs th
 Calls that differ from those on new inputs in nothing but the contents need no such allowance.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 from statistics import fmean, median
 
 from msgspec import structs
 
+from kpd.measure.clocks import lengthening
 from kpd.measure.interval import t_quantile
 from kpd.measure.judge import percent
 from kpd.measure.samples import ProcessSample
@@ -37,6 +38,8 @@ MOST_AUDITS = 3
 """How often the audits are taken while their samples do not decide, as on a busy machine, …"""
 LAST_CONFIDENCE = 0.95
 """… and how sure they must be after the last one: doubt that remains does not make up for a gain that is not seen."""
+STEADY = 2.0
+"""The most that the candidate's spread counts then, in the incumbent's: it can make its own times differ."""
 _SIGMA = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 _MEDIAN = 1.2533
@@ -78,10 +81,11 @@ class AuditSamples:
 def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSummary:
     """Return what is told of the audits: gains, coverage and seconds."""
     cases = audit.fresh.values()
-    sure = CONFIDENCE if audit.times < MOST_AUDITS else LAST_CONFIDENCE
+    last = audit.times >= MOST_AUDITS
+    clocked = all(case.clock and case.clock.spent_ns for sample in audit.alone for case in sample.cases.values())
     return AuditSummary(
-        fresh_gain(audit.fresh, contest, audit.times, sure),
-        alone_gain(audit.alone, contest, sure),
+        fresh_gain(audit.fresh, contest, audit.times, last),
+        alone_gain(audit.alone, contest, last),
         sum(case.reps * len(case.a_ns) for case in cases),
         sum(case.compared for case in cases),
         audit.fresh_s + audit.alone_s,
@@ -89,6 +93,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         sum(sample.compared is not None for sample in (*contest, *audit.alone)),
         kept_gain(audit.fresh, _weights(contest)),
         cold_share(audit.fresh, contest),
+        alone_gain(audit.alone, contest, last, _driven) if clocked else None,
     )
 
 
@@ -100,6 +105,8 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     if not _holds(found.alone, claimed, ALONE_SHARE):
         return GainNotHeld("alone", claimed.low, found.alone.pct, found.alone.high)
+    if found.driver is not None and not _holds(found.driver, claimed, ALONE_SHARE):
+        return GainNotHeld("driver", claimed.low, found.driver.pct, found.driver.high)
     return None
 
 
@@ -109,7 +116,8 @@ def undecided(found: AuditSummary, claimed: Gain) -> bool:
     On a busy machine an audit has few calls, and no interval from few calls is narrow: more of them tell.
     """
     kept = None if found.kept is None else _sure(found.kept)
-    sure = structs.replace(found, fresh=_sure(found.fresh), alone=_sure(found.alone), kept=kept)
+    driver = None if found.driver is None else _sure(found.driver)
+    sure = structs.replace(found, fresh=_sure(found.fresh), alone=_sure(found.alone), kept=kept, driver=driver)
     return refuse_gain(found, claimed) is None and refuse_gain(sure, claimed) is not None
 
 
@@ -153,16 +161,18 @@ def _ratio(pct: float) -> float:
 
 
 def fresh_gain(
-    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], processes: int = 1, sure: float = CONFIDENCE
+    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], processes: int = 1, last: bool = False
 ) -> AuditedGain:
     """Compute the gain on fresh inputs: the weighted mean over the cases of the median over the pairs.
 
     They are of so few `processes` that its error has the spread of the gain between the processes of the contest.
     """
     ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
-    middle, variance = _over_cases(ratios, _weights(contest))
-    spread = _deviation([_level(sample, "a_ns") - _level(sample, "b_ns") for sample in _clean(contest)])
-    return _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), sure)
+    incumbent = {name: [log(ns) for ns in one.a_ns] for name, one in cases.items()}
+    middle, variance = _over_cases(ratios, _weights(contest), incumbent if last else None)
+    a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
+    spread = _spread([one - other for one, other in zip(a, b, strict=True)], a if last else None)
+    return _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), last)
 
 
 def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
@@ -202,43 +212,59 @@ def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> A
     swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
     (middle, variance), (less, more) = _over_cases(swapped, weights), _over_cases(fresh, weights)
     fewest = min(len(some) - 1 for some in (*fresh.values(), *swapped.values()))  # where calls take long there are few
-    return _gain(middle - less, sqrt(variance + more), fewest, CONFIDENCE)
+    return _gain(middle - less, sqrt(variance + more), fewest)
 
 
 def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
     return [log(a / b) for a, b in zip(a_ns, b_ns, strict=True)]
 
 
-def _over_cases(ratios: Mapping[str, Sequence[float]], weights: Mapping[str, float]) -> tuple[float, float]:
-    """Return the weighted mean of the cases' medians, and its variance."""
+def _over_cases(
+    ratios: Mapping[str, Sequence[float]],
+    weights: Mapping[str, float],
+    steady: Mapping[str, Sequence[float]] | None = None,
+) -> tuple[float, float]:
+    """Return the weighted mean of the cases' medians, and its variance: not far above that of the times `steady`."""
     whole = sum(weights[name] for name in ratios)
     shares = {name: weights[name] / whole for name in ratios}
-    variances = ((shares[name] * _MEDIAN * _deviation(some)) ** 2 / len(some) for name, some in ratios.items())
+    spreads = {name: _spread(some, steady[name] if steady else None) for name, some in ratios.items()}
+    variances = ((shares[name] * _MEDIAN * spreads[name]) ** 2 / len(some) for name, some in ratios.items())
     return sum(shares[name] * median(some) for name, some in ratios.items()), sum(variances)
-
-
-def alone_gain(
-    alone: Sequence[ProcessSample], contest: Sequence[ProcessSample], sure: float = CONFIDENCE
-) -> AuditedGain:
-    """Compute the gain between processes that timed A only and processes that timed B only.
-
-    Its error follows from the spread of either kernel's times between the processes of the contest and these.
-    """
-    incumbent = [_level(sample, "a_ns") for sample in alone if sample.process % 2 == 0]
-    candidate = [_level(sample, "b_ns") for sample in alone if sample.process % 2 == 1]
-    beside = _clean(contest)
-    spread = [
-        max(_deviation([_level(sample, side) for sample in beside]), _deviation(times))
-        for side, times in (("a_ns", incumbent), ("b_ns", candidate))
-    ]
-    error = sqrt(spread[0] ** 2 / len(incumbent) + spread[1] ** 2 / len(candidate))
-    return _gain(median(incumbent) - median(candidate), _MEDIAN * error, len(alone) - 2, sure)
 
 
 def _level(sample: ProcessSample, side: str) -> float:
     """Return the weighted mean logarithm of the time of a call."""
     times = [median(getattr(case, side)) / case.reps for case in sample.cases.values()]
     return fmean(map(log, times), [case.weight for case in sample.cases.values()])
+
+
+def alone_gain(
+    alone: Sequence[ProcessSample],
+    contest: Sequence[ProcessSample],
+    last: bool = False,
+    level: Callable[[ProcessSample, str], float] = _level,
+) -> AuditedGain:
+    """Compute the gain between processes that timed A only and processes that timed B only.
+
+    Its error follows from the spread of either kernel's times between the processes of the contest and these.
+    """
+    incumbent = [level(sample, "a_ns") for sample in alone if sample.process % 2 == 0]
+    candidate = [level(sample, "b_ns") for sample in alone if sample.process % 2 == 1]
+    beside = _clean(contest)
+    spread = [
+        max(_deviation([_level(sample, side) for sample in beside]), _deviation(times))
+        for side, times in (("a_ns", incumbent), ("b_ns", candidate))
+    ]
+    if last:
+        spread[1] = min(spread[1], STEADY * spread[0])
+    error = sqrt(spread[0] ** 2 / len(incumbent) + spread[1] ** 2 / len(candidate))
+    return _gain(median(incumbent) - median(candidate), _MEDIAN * error, len(alone) - 2, last)
+
+
+def _driven(sample: ProcessSample, side: str) -> float:
+    """Return it by the driver's clock: nothing that a kernel does to its own process changes that."""
+    cases = sample.cases.values()
+    return _level(sample, side) + fmean([log(lengthening(case)) for case in cases], [case.weight for case in cases])
 
 
 def _weights(contest: Sequence[ProcessSample]) -> dict[str, float]:
@@ -251,6 +277,12 @@ def _deviation(values: Sequence[float]) -> float:
     return _SIGMA * median(abs(value - middle) for value in values)
 
 
-def _gain(middle: float, error: float, dof: int, sure: float) -> AuditedGain:
-    half = t_quantile(sure, max(dof, 3)) * error
+def _spread(values: Sequence[float], steady: Sequence[float] | None) -> float:
+    """Return their deviation: at most `STEADY` times that of the incumbent's times, where those are given."""
+    found = _deviation(values)
+    return found if steady is None else min(found, STEADY * _deviation(steady))
+
+
+def _gain(middle: float, error: float, dof: int, last: bool = False) -> AuditedGain:
+    half = t_quantile(LAST_CONFIDENCE if last else CONFIDENCE, max(dof, 3)) * error
     return AuditedGain(percent(middle), percent(middle - half), percent(middle + half))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.faults import ClockForged
 
 CLOCK_SHARE = 0.05
@@ -49,6 +49,17 @@ def has_clock(sample: ProcessSample) -> bool:
     return bool(sample.cases) and all(case.clock is not None for case in sample.cases.values())
 
 
+def lengthening(case: CaseSample) -> float:
+    """Return how many times as long the timing of a case took by the driver's clock as its batches say, at least 1."""
+    clock = case.clock
+    return max(1.0, _timed(clock) / clock.spent_ns) if clock is not None and clock.spent_ns else 1.0
+
+
+def _timed(clock: DriverClock) -> int:
+    """Return how long the process was awake, by the driver's clock."""
+    return max(clock.wall_ns - clock.late_ns, min(clock.busy_ns, clock.wall_ns))
+
+
 def _longest(sample: ProcessSample) -> _Clocks:
     """Compare the clocks of the case whose batches are the longest for its timing."""
     pairs = [(_summed(case), case.clock.wall_ns) for case in sample.cases.values() if case.clock is not None]
@@ -63,7 +74,7 @@ def _shorter(sample: ProcessSample) -> _Clocks:
         if clock is None or not clock.spent_ns:
             continue
         batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, clock.spent_ns / _summed(case))
-        timed = max(clock.wall_ns - clock.late_ns, min(clock.busy_ns, clock.wall_ns))
+        timed = _timed(clock)
         beyond += (1 - CLOCK_SHARE) * timed - clock.spent_ns - BETWEEN_NS * batches
         spent, wall, waited = spent + clock.spent_ns, wall + timed, waited + clock.waited_ns
     return _Clocks(beyond - min(waited, MOST_WAITED_NS), spent, wall)

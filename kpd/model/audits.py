@@ -18,7 +18,8 @@ class AuditSummary(msgspec.Struct, frozen=True):
     `compared` were compared with the truth. In `unread` of `processes` the code in memory could not be read, so it was
     not compared with what was loaded. `kept` is the part of the gain that is there only while inputs hardly change from
     call to call; None where that was not measured. `cold` is the share of its gain in the contest that a candidate has
-    on fresh inputs if cold caches cost it as much time as they cost the incumbent.
+    on fresh inputs if cold caches cost it as much time as they cost the incumbent. `driver` is the gain alone by the
+    driver's own clock; None where that does not time processes, and in older audits.
     """
 
     fresh: AuditedGain
@@ -30,3 +31,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     processes: int = 0
     kept: AuditedGain | None = None
     cold: float = 1.0
+    driver: AuditedGain | None = None

@@ -7,7 +7,9 @@ def summary(found: AuditSummary) -> str:
     """Say on one line what the gain was in each audit, on how many calls, and what that took."""
     calls = f"{found.calls} calls of each kernel on fresh inputs, {found.compared} compared"
     kept = "" if found.kept is None else f" ({_gain(found.kept)} more while inputs hardly change)"
-    told = f"{_gain(found.fresh)} over {calls}{kept}; {_gain(found.alone)} one kernel at a time; {found.seconds:.1f} s"
+    clock = "" if found.driver is None else f" ({_gain(found.driver)} by the driver's clock)"
+    alone = f"{_gain(found.alone)} one kernel at a time{clock}"
+    told = f"{_gain(found.fresh)} over {calls}{kept}; {alone}; {found.seconds:.1f} s"
     if not found.unread:
         return told
     return f"{told}; code in memory not compared in {found.unread} of {found.processes} processes: it could not be read"

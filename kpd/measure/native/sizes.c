@@ -1,4 +1,4 @@
-/* Sizes that no case names: drawn from the secret seed, near those of a case, small, 1 or prime. */
+/* Sizes that no case names: drawn from the secret seed, near those of a case, smaller, 1 or prime. */
 #include "report.h"
 
 #include <math.h>
@@ -38,10 +38,11 @@ long size_allowed(long size, const kpd_limit *limit) {
 
 static long one_size(kpd_rng *rng, long named, const kpd_limit *limit) {
     long multiple = limit->multiple > 0 ? limit->multiple : 1;
-    switch (below(rng, 4)) {
+    switch (below(rng, 5)) {
     case 0: return named;
     case 1: return size_allowed(named + ((long)below(rng, 2 * NEAR + 1) - NEAR) * multiple, limit);
     case 2: return size_allowed(1, limit);
+    case 3: return size_allowed(1 + (long)below(rng, (uint64_t)named), limit);
     default: return size_allowed(prime(rng, named), limit);
     }
 }

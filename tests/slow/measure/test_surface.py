@@ -39,9 +39,13 @@ async def test_sizes_near_a_case_and_one_and_primes_are_drawn(lab: Lab, size: in
         await checked(lab, wrong_if(f"n == {size}"), replace(ANY, seeds=256))
 
 
-@pytest.mark.parametrize("condition", ["n > 1003", "n % 2 == 0 && n < 997 && n > 2"])
-async def test_no_other_size_is_drawn(lab: Lab, condition: str) -> None:
-    assert (await checked(lab, wrong_if(condition), replace(ANY, seeds=256))).worst < 1
+async def test_other_sizes_below_that_of_a_case_are_drawn(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match=r"n=\d+"):
+        await checked(lab, wrong_if("n % 2 == 0 && n < 997 && n > 2"), replace(ANY, seeds=64))
+
+
+async def test_no_size_far_above_that_of_a_case_is_drawn(lab: Lab) -> None:
+    assert (await checked(lab, wrong_if("n > 1003"), replace(ANY, seeds=256))).worst < 1
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from kpd.measure.audits import (
     undecided,
 )
 from kpd.measure.interval import half_width
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain
@@ -263,6 +263,38 @@ def audited_as_in_an_iteration(
                 audit = joined(audit, taken())
         done.append((summary(audit, contest), claimed))
     return done
+
+
+def test_a_gain_by_times_that_the_driver_does_not_see_is_none() -> None:
+    """The candidate's processes say 8 % less than their calls take: less than the clocks of a process may differ by."""
+    contest = [ProcessSample(n, {"case": CaseSample(1, (1000 + n,), (920 + n,))}) for n in range(9)]
+
+    def alone(seen_b: int) -> AuditSamples:
+        clocks = (DriverClock(102_000, 100_000), DriverClock(seen_b, 92_000))
+        cases = (
+            CaseSample(1, (ns,) * 2, (ns,) * 2, clock=clock) for ns, clock in zip((1000, 920), clocks, strict=True)
+        )
+        a, b = cases
+        processes = tuple(ProcessSample(n, {"case": b if n % 2 else a}) for n in range(6))
+        return AuditSamples({"case": FreshCase(1, 1, True, (1000,) * 20, (920,) * 20)}, processes, 0.5, 1.0)
+
+    claimed = Gain(8.0, 7.5, 8.5)
+    assert refuse_gain(summary(alone(93_840), contest), claimed) is None
+    refused = refuse_gain(summary(alone(102_000), contest), claimed)
+    assert isinstance(refused, GainNotHeld)
+    assert refused.audit == "driver"
+    assert "by the driver's own clock" in fault(refused)
+
+
+@pytest.mark.parametrize(("times", "sure"), [(1, False), (MOST_AUDITS - 1, False), (MOST_AUDITS, True)])
+def test_a_candidate_that_makes_its_own_times_differ_is_no_doubt_after_the_last_audit(times: int, sure: bool) -> None:
+    """Nothing is gained on fresh inputs, and another share of the time in each process of the contest."""
+    contest = [ProcessSample(n, {"case": CaseSample(1, (1000 + n % 3,), (900 - 60 * n,))}) for n in range(9)]
+    calls = tuple(1000 + n % 3 for n in range(40))
+    alone = tuple(ProcessSample(n, {"case": CaseSample(1, *((1000 - n % 2 * 300,),) * 2)}) for n in range(6))
+    audit = AuditSamples({"case": FreshCase(1, 1, True, calls, calls)}, alone, 0.5, 1.0, times)
+    refused = refuse_gain(summary(audit, contest), Gain(36.0, 10.0, 55.0))
+    assert (refused is not None) == sure
 
 
 def test_each_kernel_alone_is_compared_across_processes() -> None:

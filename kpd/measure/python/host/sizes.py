@@ -28,7 +28,7 @@ class DrawnSize(NamedTuple):
 def drawn(
     cases: Mapping[str, dict[str, int]], limits: Mapping[str, Limit], rng: random.Random, count: int
 ) -> list[DrawnSize]:
-    """Draw so many sizes, or fewer where not so many are allowed: each dim that of a case, near it, 1 or a prime."""
+    """Draw so many sizes, or fewer where not so many are allowed: dims of a case, near it, smaller, 1 or prime."""
     found: dict[str, DrawnSize] = {}
     for _ in range(TRIES * count):
         near = rng.choice(list(cases))
@@ -81,13 +81,15 @@ def _widen(bounds: dict[str, Errors], result: CallResult, session: RunnerCommand
 def _size(rng: random.Random, named: int, limit: Limit) -> int:
     if named <= 0:
         return named
-    match rng.randrange(4):
+    match rng.randrange(5):
         case 0:
             return named
         case 1:
             return limit.nearest(named + rng.randint(-NEAR, NEAR) * limit.multiple)
         case 2:
             return limit.nearest(1)
+        case 3:
+            return limit.nearest(rng.randint(1, named))
     return limit.nearest(_prime(rng, named))
 
 
