@@ -1,7 +1,11 @@
-"""kpd cost: prints the cost of models in tokens and dollars, of all runs, or of one by iteration, purpose and model."""
+"""kpd cost: prints the cost of models in tokens and dollars, of all runs, or of one by iteration, purpose and model.
 
+Before that it prints the GPU hours of allocations of clusters.
+"""
+
+import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +16,8 @@ from kpd.claude.purse import CallBeside, calls_beside
 from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import INFRA, OK, CliError
 from kpd.cli.parser import add_json
-from kpd.cli.terminal_text import columns, narrate, out, out_json, table
+from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
+from kpd.hosts.slurm.hours import DAY_S, GpuHours, Lent, hours_file, total
 from kpd.model.spending import NOTHING, Spend, day_of, dollars
 from kpd.text import money, numbers
 from kpd.text.foreign import visible
@@ -35,13 +40,18 @@ def execute(args: Namespace) -> int:
         beside = [] if args.run else calls_beside(ws.root)
     except Unavailable as err:
         raise CliError(visible(err.message), err.remedy, INFRA) from err
+    lent = [] if args.run else GpuHours(hours_file(ws)).read()
     if args.json:
-        out_json({**answer, "beside": [asdict(one) for one in beside]})
+        out_json({**answer, "beside": [asdict(one) for one in beside], "allocations": [asdict(one) for one in lent]})
         return OK
     if args.run:
         _run(answer["runs"][0])
         return OK
+    if lent:
+        _gpu_hours(lent, time.time())
     if not answer["runs"] and not beside:
+        if lent:
+            return OK
         narrate("nothing yet; kpd run TASK --agent claude spends some")
         return OK
     _table(("RUN", "TASK"), (((run["run"], run["task"]), run["spend"]) for run in answer["runs"]))
@@ -57,6 +67,20 @@ def execute(args: Namespace) -> int:
     limits = load_config(ws).claude
     narrate(f"limits: {_limit(limits.max_usd_per_run)} a run, {_limit(limits.max_usd_per_day)} a day")
     return OK
+
+
+def _gpu_hours(lent: Sequence[Lent], now: float) -> None:
+    """Print the GPU hours that schedulers have lent, by host, account and user: today's (UTC), and all."""
+    by: dict[tuple[str, str, str], list[Lent]] = {}
+    for one in lent:
+        by.setdefault((one.host, one.account or "-", one.user), []).append(one)
+    rows = [
+        (*of, str(len(each)), f"{total(each, now, now - now % DAY_S):.2f}", f"{total(each, now):.2f}")
+        for of, each in sorted(by.items())
+    ]
+    names = ("HOST", "ACCOUNT", "USER", "ALLOCATIONS", "GPU HOURS TODAY", "GPU HOURS")
+    out(*table(names, clean(rows), columns(), right="ALLOCATIONS GPU_HOURS_TODAY GPU_HOURS"))
+    out("")
 
 
 def _sums(calls: Iterable[CallBeside], by: Callable[[CallBeside], tuple[str, ...]]) -> dict[tuple[str, ...], Spend]:

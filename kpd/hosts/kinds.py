@@ -35,6 +35,7 @@ def _controlmaster(name: str, host: "HostConfig", workspace: Workspace) -> "Tran
 
 
 def _slurm(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
+    from kpd.hosts.slurm.hours import GpuHours, hours_file
     from kpd.hosts.slurm.transport import Slurm
     from kpd.hosts.transports import host_of, transport_of
     from kpd.workspace.config import HostConfig, load_config
@@ -47,7 +48,7 @@ def _slurm(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
         return transport_of(name, replace(login, python=host.python, enter=(*login.enter, *words)), workspace)
 
     here = host_of(f"{name} ({keys.via or 'local'})", login, workspace)
-    return Slurm(name, job_name, keys, here, attach, host.python, host.enter)
+    return Slurm(name, job_name, keys, here, attach, host.python, host.enter, GpuHours(hours_file(workspace)))
 
 
 def _check_slurm(host: "HostConfig") -> None:

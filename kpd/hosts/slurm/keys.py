@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from math import inf
 
+from kpd.hosts.slurm.hours import gpus_of
 from kpd.workspace.durations import duration
-from kpd.workspace.strict import Count, Text
+from kpd.workspace.strict import Count, NotNegative, Text
 from kpd.workspace.transports import BadKey
 
 TIME = re.compile(r"[0-9]{1,6}|(?:[0-9]{1,4}-)?[0-9]{1,3}(?::[0-9]{1,2}){0,2}")
@@ -28,6 +30,7 @@ class SlurmKeys:
     `bin` is the folder of Slurm's commands there, where they are not on the PATH. `partition`, `account`, `qos`,
     `gres`, `constraint` and `time` are those of sbatch; `extra` are further options of it. An allocation that no run
     needs is given back after `idle_release`; it ends itself when no daemon has been connected for `abandon_after`.
+    `max_gpu_hours_per_day` is the limit of all its allocations on a day (UTC); 0 is none.
     """
 
     time: Text
@@ -42,6 +45,7 @@ class SlurmKeys:
     extra: tuple[Text, ...] = ()
     idle_release: Text = "10m"
     abandon_after: Text = "15m"
+    max_gpu_hours_per_day: NotNegative = 0.0
 
     def __post_init__(self) -> None:
         if not TIME.fullmatch(self.time):
@@ -73,14 +77,28 @@ class SlurmKeys:
         """Return one of Slurm's commands as it is called."""
         return f"{self.bin.rstrip('/')}/{name}" if self.bin else name
 
-    def options(self, name: str) -> tuple[str, ...]:
-        """Return the options of sbatch for a job of this name: one task on one node."""
+    @property
+    def time_s(self) -> float:
+        """Return the time of an allocation in seconds, as sbatch reads it: minutes first, hours after a day."""
+        days, dash, rest = self.time.rpartition("-")
+        parts = [int(part) for part in rest.split(":")]
+        units = (3600, 60, 1) if dash or len(parts) == 3 else (60, 1)
+        return 86_400 * int(days or 0) + sum(unit * part for unit, part in zip(units, parts, strict=False))
+
+    @property
+    def gpus(self) -> int:
+        """Return how many GPUs an allocation has."""
+        return gpus_of(self.gres)
+
+    def options(self, name: str, most_s: float = inf) -> tuple[str, ...]:
+        """Return the options of sbatch for a job of this name: one task on one node, for at most `most_s`."""
+        time = self.time if self.time_s <= most_s else str(int(most_s / 60))
         asked = {
             "partition": self.partition, "account": self.account, "qos": self.qos, "gres": self.gres,
             "constraint": self.constraint,
         }  # fmt: skip
         return (
             "--parsable", f"--job-name={name}", "--nodes=1", "--ntasks=1", f"--cpus-per-task={self.cpus}",
-            f"--time={self.time}", "--no-requeue", "--output=/dev/null", SINGLE,
+            f"--time={time}", "--no-requeue", "--output=/dev/null", SINGLE,
             *(f"--{key}={value}" for key, value in asked.items() if value), *self.extra,
         )  # fmt: skip

@@ -3,6 +3,7 @@
 import re
 import shlex
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -10,7 +11,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.slurm.keys import SlurmKeys
 
 STATES = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
-FIELDS = "%i|%T|%r|%S|%e|%l|%N|%P|%b"
+FIELDS = "%i|%T|%r|%S|%e|%l|%N|%P|%b|%a|%u"
 NO_COMMAND, NO_QUEUE, NO_SUBMISSION = 96, 95, 94
 LOCK_S = 5  # to wait for a script that submits a job
 FIRST_VAIN_S, MOST_VAIN_S = 60.0, 3600.0
@@ -68,16 +69,18 @@ class Allocation:
     node: str = ""
     partition: str = ""
     gres: str = ""
+    account: str = ""
+    user: str = ""
 
 
-def asking(keys: SlurmKeys, name: str, python: str, patience_s: float, folder: PurePath) -> str:
+def asking(keys: SlurmKeys, name: str, python: str, patience_s: float, folder: PurePath, most_s: float = inf) -> str:
     """Return a script that lists the job of this name, after having submitted one where there was none.
 
-    The id of one that it has submitted comes first. It may be repeated: a lock in `folder`, where nobody else may
-    write, keeps two copies of it from submitting both.
+    The id of one that it has submitted comes first; it lasts for at most `most_s`. It may be repeated: a lock in
+    `folder`, where nobody else may write, keeps two copies of it from submitting both.
     """
     squeue = listing(keys, name)
-    options = " ".join(map(shlex.quote, keys.options(name)))
+    options = " ".join(map(shlex.quote, keys.options(name, most_s)))
     return f"""
 command -v {keys.program("sbatch")} >/dev/null && command -v {keys.program("squeue")} >/dev/null || exit {NO_COMMAND}
 {_lock(name, folder)} || exit {NO_QUEUE}
@@ -132,8 +135,12 @@ def cancelling_only(keys: SlurmKeys, jobs: list[str]) -> str:
 
 
 def ending(keys: SlurmKeys, job: str) -> str:
-    """Return the command that shows how a job has ended, for as long as Slurm remembers it."""
-    return f"{keys.program('scontrol')} -o show job {job}"
+    """Return the command that shows how a job has ended, for as long as Slurm remembers it: longest in its accounts."""
+    show, known = keys.program("scontrol"), keys.program("sacct")
+    return (
+        f"export SLURM_TIME_FORMAT=%s; {show} -o show job {job} || {known} -nXP -j {job} --format=State,End"
+        " | sed 's/^\\([A-Z_]*\\)[^|]*|/JobState=\\1 EndTime=/'"
+    )
 
 
 def how_it_ended(said: str) -> str:
@@ -145,6 +152,12 @@ def how_it_ended(said: str) -> str:
     if state is None:
         return ""
     return f"{state[1]} {status[1]}" if status is not None and status[1] != "0:0" else state[1]
+
+
+def when_it_ended(said: str) -> float | None:
+    """Read the Unix time of the end of a job; None where Slurm does not know it."""
+    found = re.search(r"\bEndTime=([0-9]{1,12})\b", said)
+    return float(found[1]) if found is not None else None
 
 
 def shell(*words: str) -> str:
@@ -196,14 +209,18 @@ def _job(line: str) -> Allocation:
     parts = line.strip().split("|")
     if len(parts) != FIELDS.count("|") + 1 or not JOB.fullmatch(parts[0]):
         raise ValueError(f"squeue printed a strange line: {line[:SHOWN]!r}")
-    job, state, reason, begins, ends, limit, node, partition, gres = parts
+    job, state, reason, begins, ends, limit, node, partition, gres, account, user = parts
     running = state == "RUNNING"
     if running and not NODE.fullmatch(node):
         raise ValueError(f"squeue printed a strange node: {node[:SHOWN]!r}")
     return Allocation(
         job, "running" if running else "pending", reason[:80], _time(begins), _time(ends), _seconds(limit), node,
-        partition[:80], "" if gres in ("N/A", "(null)") else gres[:80],
+        partition[:80], _known(gres), _known(account), _known(user),
     )  # fmt: skip
+
+
+def _known(text: str) -> str:
+    return "" if text in ("N/A", "(null)") else text[:80]
 
 
 def _time(text: str) -> float | None:

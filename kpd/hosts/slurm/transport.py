@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from kpd.hosts.job import CommandResult
 from kpd.hosts.link import Channel, Reader, RunOnNode, Transport, Writer
 from kpd.hosts.slurm import queue, trial
 from kpd.hosts.slurm.holder import PREFIX
+from kpd.hosts.slurm.hours import GpuHours, Lent
 from kpd.hosts.slurm.keys import SlurmKeys
 from kpd.hosts.slurm.queue import Allocation
 from kpd.model.hosts import Check
@@ -25,6 +27,7 @@ SOON_S, LOOK_S = 6.0, 0.5  # how long a job that has just been submitted is look
 INSIDE_S = 10.0  # for the holder to listen, once its job runs
 CANCEL_S = 8.0
 BROKE = ("FAILED", "COMPLETED", "OUT_OF_MEMORY", "BOOT_FAIL")  # how a job ends that its node could not keep
+LEAST_S, OVER_S = 300.0, 600.0  # the shortest allocation worth asking for, and when hours used up are looked at again
 LASTED_S = 60.0  # one that was used for so long has been of use
 log = logging.getLogger(__name__)
 
@@ -81,6 +84,7 @@ class Slurm:
         attach: Attach,
         python: str,
         enter: tuple[str, ...],
+        hours: GpuHours,
     ) -> None:
         self.name = name
         self.idle_s = keys.idle_s
@@ -92,6 +96,7 @@ class Slurm:
         self._enter = enter
         self._held: Allocation | None = None  # the last one seen
         self._asking = False  # whether there may be a job, also one that nobody has seen
+        self._hours = hours
         self._entered: dict[str, float] = {}  # the jobs that were entered, and when, by the monotonic clock
         self._in_vain = 0  # jobs in a row that ended before they were of use
         self._ended = ""  # how the last one ended
@@ -113,7 +118,9 @@ class Slurm:
             (*words, self._python, "-I", "-S", f"{PREFIX}{found.job}/holder.py", "enter", found.job, *self._enter)
         )
         channel = StepChannel(await inner.open(), inner)
-        self._entered.setdefault(found.job, time.monotonic())
+        if found.job not in self._entered:
+            self._entered[found.job] = time.monotonic()
+            self._note_begin(found)
         log.info("%s: entered job %s on %s", self.name, found.job, found.node)
         return channel
 
@@ -127,7 +134,7 @@ class Slurm:
         """Return for how many seconds the allocation lasts; None where that is not known."""
         if self._held is None or self._held.ends is None:
             return None
-        return self._held.ends - (time.time() + self._login.skew_s)
+        return self._held.ends - self._now()
 
     def whole_s(self) -> float:
         """Return for how many seconds the allocation was asked for; 0 where that is not known."""
@@ -156,6 +163,8 @@ class Slurm:
             if said.rc != 0:
                 raise queue.refusal(self.name, said.rc, said.stderr.decode(errors="replace"))
             log.info("%s: gave its job back", self.name)
+            if self._held is not None:
+                self._hours.end(self.name, self._held.job, self._now())
             self._held, self._asking = None, False
 
     async def close(self) -> None:
@@ -166,6 +175,31 @@ class Slurm:
         except (HostError, TimeoutError) as err:
             log.warning("%s: its job was not cancelled, and ends itself after a while: %s", self.name, err)
         await self._login.close()
+
+    def _now(self) -> float:
+        """Return the Unix time by the cluster's clock."""
+        return time.time() + self._login.skew_s
+
+    def _note_begin(self, found: Allocation) -> None:
+        begun = found.begins or self._now()
+        ends = found.ends or begun + (found.limit_s or 0.0)
+        self._hours.note(Lent(self.name, found.job, found.user, found.account, self._keys.gpus, begun, ends))
+
+    def _most_s(self) -> float:
+        """Return for how long an allocation may be asked for today. Raises HostError where that is too short."""
+        most = self._keys.max_gpu_hours_per_day
+        if not most or not self._keys.gpus:
+            return inf
+        used = self._hours.today(self.name, self._now())
+        left_s = 3600 * (most - used) / self._keys.gpus
+        if left_s < LEAST_S:
+            message = f"{self.name}: {used:.2f} of the {most:g} GPU hours for today (UTC) are used"
+            error = HostError(
+                "released", message, "kpd asks again after midnight, or once max_gpu_hours_per_day is higher"
+            )
+            error.again_s = OVER_S
+            raise error
+        return left_s
 
     async def _reach(self) -> None:
         """Connect to the machine of Slurm's commands. Raises HostError."""
@@ -184,17 +218,22 @@ class Slurm:
         while found.state == "pending" and time.monotonic() - asked < SOON_S:
             await self._check_reason(found)
             await asyncio.sleep(LOOK_S)
-            listed = self._read(await self._said(queue.listing(self._keys, self._job_name)))
+            listed = await self._listed()
             found = listed[0] if listed else await self._asked()
         if found.state == "pending":
             await self._check_reason(found)
         self._held = found
+        for job in self._hours.open(self.name):
+            if job != found.job:
+                await self._how_it_ended(job)
         return found
 
     async def _asked(self) -> Allocation:
         known = self._held
         patience = duration(self._keys.abandon_after)
-        script = queue.asking(self._keys, self._job_name, self._python, patience, self._login.root)
+        there = self._keys.max_gpu_hours_per_day and await self._listed()
+        most_s = inf if there else self._most_s()
+        script = queue.asking(self._keys, self._job_name, self._python, patience, self._login.root, most_s)
         self._asking = True
         said = await self._said(script)
         listed = self._read(said)
@@ -210,6 +249,9 @@ class Slurm:
         self._held = found
         return found
 
+    async def _listed(self) -> list[Allocation]:
+        return self._read(await self._said(queue.listing(self._keys, self._job_name)))
+
     def _read(self, said: str) -> list[Allocation]:
         """Read squeue's answer. Raises HostError."""
         try:
@@ -219,14 +261,21 @@ class Slurm:
 
     async def _was_in_vain(self, job: str) -> bool:
         """Note how an allocation ended, and return whether its node could not keep it for as long as it is of use."""
-        said = await self._login.run(queue.ending(self._keys, job), ASK_S)
-        self._ended = queue.how_it_ended(said.stdout.decode(errors="replace"))
+        self._ended = await self._how_it_ended(job)
         log.info("%s: job %s ended: %s", self.name, job, self._ended or "Slurm does not know how")
         lasted = time.monotonic() - self._entered.pop(job, time.monotonic())
         if lasted < LASTED_S and self._ended.startswith(BROKE):
             return True
         self._in_vain = 0
         return False
+
+    async def _how_it_ended(self, job: str) -> str:
+        """Return Slurm's word for the end of a job, and note when that was, if Slurm knows it."""
+        said = await self._login.run(queue.ending(self._keys, job), ASK_S)
+        words = said.stdout.decode(errors="replace")
+        if (at := queue.when_it_ended(words)) is not None:
+            self._hours.end(self.name, job, at)
+        return queue.how_it_ended(words)
 
     async def _unused(self, job: str) -> HostError:
         """Give back what may have been asked for since, and return the error for a job that ended too soon."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kpd.hosts.errors import HostError
+from kpd.hosts.slurm.hours import GpuHours, hours_file
 from kpd.hosts.transports import host_of
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
@@ -107,6 +108,9 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     nothing_twice(daemon)
     until_none_is_left(daemon, slurm)
     daemon.until(lambda: card(daemon, "cluster")["trouble"] == "released", "the card to say so")
+    lent = GpuHours(hours_file(workspace)).read()
+    assert {one.job for one in lent} >= {mine, again, third} and {(one.user, one.gpus) for one in lent} == {("root", 2)}
+    assert not [one for one in lent if one.ended is None]
 
 
 def test_an_allocation_ends_itself_when_its_daemon_was_killed(

@@ -1,11 +1,13 @@
 """What is asked of Slurm, and given back: real scripts on this machine, which find a stand-in for Slurm's commands."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
 from kpd.hosts.errors import HostError
+from kpd.hosts.slurm.hours import GpuHours, Lent, hours_file
 from kpd.hosts.transports import host_of
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
@@ -64,9 +66,37 @@ async def test_a_job_that_nobody_has_seen_yet_is_given_back_too(slurm: Path) -> 
 async def test_of_jobs_that_were_submitted_twice_all_but_the_oldest_are_cancelled(slurm: Path) -> None:
     workspace = Workspace(slurm.parent)
     host = host_of("c", load_config(workspace).hosts["c"], workspace)
-    waits = "|PENDING|Priority|N/A|N/A|10:00||gpu|N/A"
+    waits = "|PENDING|Priority|N/A|N/A|10:00||gpu|N/A|a|me"
     (slurm / "queue").write_text(f"9{waits}\n8{waits}\n")
     with pytest.raises(HostError, match="job 8 waits"):
         await host.transport.open()
     assert (slurm / "cancelled").read_text() == "9\n"
+    await host.transport.close()
+
+
+async def test_no_allocation_is_asked_for_once_the_gpu_hours_of_the_day_are_used(slurm: Path) -> None:
+    workspace = Workspace(slurm.parent)
+    with workspace.config.open("a") as config:
+        config.write('gres = "gpu:2"\nmax_gpu_hours_per_day = 0.01\n')  # 18 s of two GPUs
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    with pytest.raises(HostError, match=r"0\.00 of the 0\.01 GPU hours for today \(UTC\) are used") as caught:
+        await host.transport.open()
+    assert caught.value.kind == "released" and caught.value.again_s == 600
+    assert not (slurm / "batch").exists()
+    await host.transport.close()
+
+
+async def test_an_end_that_no_daemon_saw_is_asked_of_slurms_accounts(slurm: Path) -> None:
+    workspace = Workspace(slurm.parent)
+    now = time.time()
+    hours = GpuHours(hours_file(workspace))
+    hours.note(Lent("c", "5", "me", "a", 2, now - 6000, now + 6000))
+    (slurm / "scontrol").write_text("#!/bin/sh\nexit 1\n")
+    (slurm / "sacct").write_text(f"#!/bin/sh\necho 'CANCELLED by 0|{now - 4200:.0f}'\n")
+    (slurm / "sacct").chmod(0o755)
+    (slurm / "queue").write_text("8|PENDING|Priority|N/A|N/A|10:00||gpu|N/A|a|me\n")
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    with pytest.raises(HostError, match="job 8 waits"):
+        await host.transport.open()
+    assert [round(one.hours(now)) for one in hours.read()] == [1]
     await host.transport.close()

@@ -9,13 +9,13 @@ from kpd.hosts.slurm import queue
 from kpd.hosts.slurm.keys import SlurmKeys
 from kpd.hosts.slurm.queue import Allocation, allocations, how_it_ended, next_try_s, refusal
 
-RUNNING = "12|RUNNING|None|1000|4600|1:00:00|n1|gpu|gres:gpu:h100:1"
-PENDING = "13|PENDING|Priority|2000|5600|2-01:00:00||gpu|N/A"
+RUNNING = "12|RUNNING|None|1000|4600|1:00:00|n1|gpu|gres:gpu:h100:1|kernels|me"
+PENDING = "13|PENDING|Priority|2000|5600|2-01:00:00||gpu|N/A|(null)|me"
 
 
 def test_a_job_is_read_as_squeue_prints_it() -> None:
-    runs = Allocation("12", "running", "None", 1000.0, 4600.0, 3600.0, "n1", "gpu", "gres:gpu:h100:1")
-    waits = Allocation("13", "pending", "Priority", 2000.0, 5600.0, 176_400.0, "", "gpu", "")
+    runs = Allocation("12", "running", "None", 1000.0, 4600.0, 3600.0, "n1", "gpu", "gres:gpu:h100:1", "kernels", "me")
+    waits = Allocation("13", "pending", "Priority", 2000.0, 5600.0, 176_400.0, "", "gpu", "", "", "me")
     assert allocations(RUNNING + "\n") == [runs] and allocations(PENDING) == [waits]
     assert allocations("\n") == []
 
@@ -26,12 +26,12 @@ def test_a_submitted_job_comes_before_the_list() -> None:
 
 
 def test_a_time_that_slurm_does_not_know_is_none() -> None:
-    (found,) = allocations("13|PENDING|Resources|N/A|N/A|UNLIMITED||gpu|N/A")
+    (found,) = allocations("13|PENDING|Resources|N/A|N/A|UNLIMITED||gpu|N/A|a|me")
     assert (found.begins, found.ends, found.limit_s) == (None, None, None)
 
 
 def test_of_two_jobs_of_the_name_the_older_one_comes_first() -> None:
-    found = allocations(RUNNING + "\n9|PENDING|Priority|N/A|N/A|1:00||gpu|")
+    found = allocations(RUNNING + "\n9|PENDING|Priority|N/A|N/A|1:00||gpu||a|me")
     assert [one.job for one in found] == ["9", "12"]
 
 
@@ -71,6 +71,8 @@ def test_what_slurm_refuses_is_told_with_a_remedy(rc: int | None, words: str, ki
 def test_the_end_of_a_job_is_slurms_word() -> None:
     assert how_it_ended("JobId=3 JobState=TIMEOUT Reason=TimeLimit ExitCode=0:0") == "TIMEOUT"
     assert how_it_ended("JobId=3 JobState=FAILED ExitCode=127:0") == "FAILED 127:0"
+    assert queue.when_it_ended("StartTime=1764204000 EndTime=1764205000 Deadline=N/A") == 1764205000
+    assert queue.when_it_ended("EndTime=Unknown") is None
     assert how_it_ended("slurm_load_jobs error: Invalid job id specified") == ""
 
 

@@ -1,0 +1,89 @@
+"""Keeps the GPU hours of allocations: a line in a file when one is entered, and another when it has ended."""
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from kpd.workspace.paths import Workspace
+
+DAY_S = 86_400.0
+
+
+def hours_file(workspace: Workspace) -> Path:
+    return workspace.private / "allocations.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """An allocation that kpd has entered. Times are Unix times by the cluster's clock; `user`, `account` are Slurm's.
+
+    `ends` is its time limit. Without `ended` nobody has seen its end: it counts until `ends`, as it may have lasted.
+    """
+
+    host: str
+    job: str
+    user: str
+    account: str
+    gpus: int
+    begun: float
+    ends: float
+    ended: float | None = None
+
+    def hours(self, now: float, since: float = 0.0) -> float:
+        """Return its GPU hours from `since` until `now`."""
+        until = min(now, self.ends if self.ended is None else self.ended)
+        return self.gpus * max(until - max(self.begun, since), 0.0) / 3600
+
+
+class GpuHours:
+    """The allocations of a workspace, in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> list[Lent]:
+        """Return all allocations, in the order of their beginning. Raises OSError."""
+        found: dict[tuple[str, str, float], Lent] = {}
+        with suppress(FileNotFoundError):
+            for line in self._path.read_text().splitlines():
+                with suppress(ValueError, TypeError):  # a line that a crash has cut off
+                    lent = Lent(**json.loads(line))
+                    found[lent.host, lent.job, lent.begun] = lent
+        return list(found.values())
+
+    def note(self, lent: Lent) -> None:
+        """Add a line for an allocation; a later one replaces an earlier one. Raises OSError."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.open("a") as file:
+            file.write(json.dumps(asdict(lent)) + "\n")
+
+    def end(self, host: str, job: str, at: float) -> None:
+        """Note the end of an allocation that was entered. Raises OSError."""
+        for lent in self.read():
+            if (lent.host, lent.job, lent.ended) == (host, job, None):
+                self.note(replace(lent, ended=max(min(at, lent.ends), lent.begun)))
+
+    def open(self, host: str) -> list[str]:
+        """Return the jobs of a host whose end nobody has seen. Raises OSError."""
+        return [lent.job for lent in self.read() if lent.host == host and lent.ended is None]
+
+    def today(self, host: str, now: float) -> float:
+        """Return the GPU hours of a host's allocations since midnight (UTC). Raises OSError."""
+        return total((lent for lent in self.read() if lent.host == host), now, now - now % DAY_S)
+
+
+def total(lent: Iterable[Lent], now: float, since: float = 0.0) -> float:
+    """Return the GPU hours of these allocations from `since` until `now`."""
+    return sum(one.hours(now, since) for one in lent)
+
+
+def gpus_of(gres: str) -> int:
+    """Return how many GPUs a request for generic resources asks for: `gpu`, `gpu:2`, `gpu:h100:4`, `gpu:1,nic:2`."""
+    count = 0
+    for one in gres.split(","):
+        kind, *rest = one.partition("(")[0].split(":")
+        if kind == "gpu":
+            count += int(rest[-1]) if rest and rest[-1].isdecimal() else 1
+    return count
