@@ -30,7 +30,7 @@ from tui.model.feed import FIRST_WAIT_S, Connect, Feed, LinkState, follow
 from tui.model.outline import newest
 from tui.model.view import TABS, StatusMessage, View
 from tui.model.view_model import ViewModel
-from tui.screens.dialog import BaseScreen
+from tui.screens.modal import BaseScreen
 from tui.widgets.board import Board
 from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree

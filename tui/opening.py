@@ -7,8 +7,8 @@ at once, and is filled in.
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.screens.dialog import Modal
 from tui.screens.message import MessageScreen
+from tui.screens.modal import Modal
 
 if TYPE_CHECKING:
     from tui.app import KpdApp

@@ -11,7 +11,7 @@ from textual.widgets import Input, Label
 
 from tui.format.text import clean, clip
 from tui.model.filtering import NO_SAVED, names, parsed
-from tui.screens.dialog import Modal, TextEntry
+from tui.screens.modal import Modal, TextEntry
 
 
 class FindScreen(Modal[None]):

@@ -10,7 +10,8 @@ from textual.widgets import Label
 
 from tui.actions.forms import BadEntry, Form, changed
 from tui.format.text import BLANK, clean, line, wrapped
-from tui.screens.dialog import Dialog, TextEntry
+from tui.screens.dialog import Dialog
+from tui.screens.modal import TextEntry
 
 
 class FormScreen(Dialog[dict[str, Any]]):

@@ -12,7 +12,8 @@ from tui.actions.action import Action, reason
 from tui.actions.keys import written
 from tui.actions.table import ACTIONS
 from tui.format.text import clip, fit, line
-from tui.screens.dialog import Dialog, TextEntry
+from tui.screens.dialog import Dialog
+from tui.screens.modal import TextEntry
 
 
 class PaletteScreen(Dialog[str]):

@@ -11,7 +11,8 @@ from tui.format.text import BLANK, wrapped
 from tui.model.answers import Diff, Problem
 from tui.panes.hunks import laid_out
 from tui.panes.parts import heading, problem
-from tui.screens.dialog import Dialog, TextEntry
+from tui.screens.dialog import Dialog
+from tui.screens.modal import TextEntry
 
 MOST_ROWS = 2_000
 """Rows of a diff that are shown before an act; the Diff tab has the rest."""

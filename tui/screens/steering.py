@@ -10,7 +10,8 @@ from textual.content import Content
 
 from kpd.model.run import Steering
 from tui.format.text import BLANK, Part, clean, fit, line, wrapped
-from tui.screens.dialog import Dialog, TextEntry
+from tui.screens.dialog import Dialog
+from tui.screens.modal import TextEntry
 
 Send = Callable[[str, int | None], Awaitable[str]]
 """Sends a note's text, with its number when there is one; an empty text withdraws it. Tells why it was not taken."""

@@ -30,3 +30,8 @@ for (const input of document.querySelectorAll("input[data-filters]")) {
     }
   });
 }
+
+// On paper nothing can be opened: the changes are printed as they are.
+addEventListener("beforeprint", () => {
+  for (const closed of document.querySelectorAll("details")) closed.open = true;
+});

@@ -46,6 +46,13 @@ def test_a_heading_sorts_by_its_numbers_and_the_other_way_again(browser: webdriv
         assert texts[len(known) :] == [""] * 3, "what was not judged comes last"
 
 
+def test_what_is_printed_has_every_change_open(browser: webdriver.Chrome) -> None:
+    changes = browser.find_elements(By.TAG_NAME, "details")
+    assert changes and not any(one.get_attribute("open") for one in changes)
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert all(one.get_attribute("open") for one in changes)
+
+
 def test_the_filter_keeps_what_has_all_its_words(browser: webdriver.Chrome) -> None:
     field = browser.find_element(By.CSS_SELECTOR, "input[data-filters]")
     everything = len(rows(browser))

@@ -11,8 +11,9 @@ from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.typing_keys import REFUSED, at_once, typed, words
 from tui.app import KpdApp
-from tui.screens.dialog import MOST_TYPED, Dialog, TextEntry
+from tui.screens.dialog import Dialog
 from tui.screens.form import FormScreen
+from tui.screens.modal import MOST_TYPED, TextEntry
 from tui.screens.question import QuestionScreen
 from tui.widgets.lines import Lines
 

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from kpd.subscription import DaemonError
 from tests.support.tui.views import plain
 from tui.app import KpdApp
-from tui.screens.dialog import TextEntry
+from tui.screens.modal import TextEntry
 from tui.widgets.lines import Lines
 
 REFUSED = DaemonError("refused", "r1 is about to end", "wait for the next run")
