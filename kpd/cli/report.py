@@ -9,6 +9,7 @@ import msgspec
 from kpd.cli import labels
 from kpd.cli.report_cases import table_of_cases
 from kpd.cli.terminal_text import line, paint, table, wrapped
+from kpd.model.events import SmithEnded
 from kpd.model.hosts import Confinement
 from kpd.model.metrics import describe, parted
 from kpd.model.missing import missing_by_reason
@@ -19,6 +20,7 @@ from kpd.text import money, numbers
 from kpd.text.confinement import lacks, means
 from kpd.text.endings import TURN_ENDS
 from kpd.text.gains import brief
+from kpd.text.tools import smith_end
 from kpd.text.verdicts import BASELINE_IS_TRUTH, UNCHECKED
 
 Answer = dict[str, Any]
@@ -91,6 +93,8 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
         yield from _field("cost", _cost(it["spend"]), limit)
     if it["session"]:
         yield from _field("session", _session(it), limit)
+    if detail["smith"]:
+        yield from _field("tool", smith_end(msgspec.convert(detail["smith"], SmithEnded)), limit)
     if detail["trials"]:
         yield from _field("trials", _trials(detail["trials"]), limit)
     if detail["checked"] and (sizes := detail["checked"].get("sizes")):

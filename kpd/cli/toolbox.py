@@ -141,6 +141,8 @@ def bring_in(ws: Workspace, args: Namespace) -> int:
     if len(args.names) != 1 or not args.task:
         raise CliError("which folder, and for which task?", "kpd tools import DIR --task TASK", USAGE)
     folder = Path(args.names[0]).resolve()
+    if not folder.is_dir():
+        raise CliError(f"{folder} is no folder", "name a tool's, one of tools', or a .harnessgym", USAGE)
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not folders and (bundle := bundle_of(folder)) is not None:
         return _bring_in_bundle(ws, args, bundle)

@@ -9,6 +9,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import OK, USAGE, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
+from kpd.cli.terms import RUN
 from kpd.workspace.paths import Workspace
 
 VERBS: dict[str, Callable[[Workspace, Namespace], int]] = {
@@ -36,6 +37,8 @@ def execute(args: Namespace) -> int:
     if args.what in VERBS:
         return VERBS[args.what](ws, args)
     toolbox.refuse_names(args)
+    if args.what is not None and not RUN.fullmatch(args.what):
+        raise CliError(f"{args.what!r} is neither a run nor one of {', '.join(VERBS)}", "kpd tools --help", USAGE)
     answer = query(ws, "tool_calls", run=args.what)
     if args.json:
         out_json(answer)

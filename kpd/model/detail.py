@@ -13,7 +13,7 @@ class Detail:
     """The latest fact of each step; None for a step that has not finished, or that was begun again.
 
     `broken` are the troubles of this attempt that its candidate is suspected of. `trials` are those that have ended, of
-    all attempts.
+    all attempts; `smith` is what came of its session's work on a tool.
     """
 
     proposed: e.Proposed | None = None
@@ -32,6 +32,7 @@ class Detail:
     accepted: e.Accepted | None = None
     sanitized: e.Sanitized | None = None
     ended: e.IterationEnded | None = None
+    smith: e.SmithEnded | None = None
 
     def has(self, step: StepName) -> bool:
         """Return whether the step has finished."""
@@ -55,6 +56,8 @@ class Detail:
             return replace(self, accepted=fact)
         if isinstance(fact, e.Sanitized):
             return replace(self, sanitized=fact)
+        if isinstance(fact, e.SmithEnded):
+            return replace(self, smith=fact)
         return replace(self, ended=fact) if isinstance(fact, e.IterationEnded) else self
 
 

@@ -1,8 +1,9 @@
-"""Renders what the checks of built tools found."""
+"""Renders what came of the work on tools, and what the checks of built ones found."""
 
 from collections.abc import Iterable
 
-from kpd.model.toolbox import ToolCheck, ToolCheckName
+from kpd.model.events import SmithEnded
+from kpd.model.toolbox import SHOWN_DIGITS, ToolCheck, ToolCheckName
 
 _OF: dict[ToolCheckName, str] = {
     "files": "its files",
@@ -30,3 +31,16 @@ def trouble(found: ToolCheck) -> str:
 def troubles(checks: Iterable[ToolCheck]) -> str:
     """List what failed, a line each."""
     return "\n".join(f"- {trouble(one)}" for one in checks if not one.ok)
+
+
+def smith_end(found: SmithEnded) -> str:
+    """Say what came of a session's work on a tool."""
+    name, _, version = found.tool.partition("@")
+    tool = f"{name}@{version[:SHOWN_DIGITS]}"
+    end = {
+        "nothing": "no tool was built", "unusable": "what was built is no tool",
+        "broken_off": "the work on a tool ended",
+        "qualified": f"{tool} is qualified: later sessions get it",
+        "quarantined": f"{tool} did not pass its checks: it is quarantined",
+    }[found.end]  # fmt: skip
+    return f"{end}: {found.why}" if found.why else end

@@ -3,7 +3,7 @@
 from kpd.model import events as e
 from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
-from kpd.text import trials
+from kpd.text import tools, trials
 from kpd.text.checks import sizes
 from kpd.text.endings import TURN_ENDS, iteration_ended, override
 from kpd.text.faults import fault
@@ -96,7 +96,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             said = f": {clean(fact.said)}" if fact.task == "reflect" and fact.said else ""
             return _NOTE, f"{fact.task}  {TURN_ENDS[fact.end]} ({seconds(fact.seconds)}){said}"
         case e.SmithEnded():
-            return _smith(fact)
+            return _DONE if fact.end == "qualified" else _NOTE, clean(tools.smith_end(fact))
         case e.ToolCalled():
             return _DONE if fact.ok else _BAD, f"{clean(fact.server)}: {clean(fact.tool)}  ({seconds(fact.ms / 1000)})"
         case e.TrialStarted():
@@ -119,17 +119,6 @@ def _turned(fact: e.SessionTurned) -> tuple[Mark, str]:
     foreign = f", and has changed {clean(', '.join(fact.foreign))}, which is not taken" if fact.foreign else ""
     told = f"turn {fact.turn} ends: {TURN_ENDS[fact.end]} ({seconds(fact.seconds)}){claim}{foreign}"
     return _DONE if fact.end == "done" and not fact.foreign else _BAD, told
-
-
-def _smith(fact: e.SmithEnded) -> tuple[Mark, str]:
-    """Say what came of a session's work on a tool."""
-    end = {
-        "nothing": "no tool was built", "unusable": "what was built is no tool",
-        "broken_off": "the work on a tool ended",
-        "qualified": f"{clean(fact.tool)} is qualified: later sessions get it",
-        "quarantined": f"{clean(fact.tool)} did not pass its checks: it is quarantined",
-    }[fact.end]  # fmt: skip
-    return _DONE if fact.end == "qualified" else _NOTE, end + (f": {clean(fact.why)}" if fact.why else "")
 
 
 def _found(fact: e.StepFact) -> str:

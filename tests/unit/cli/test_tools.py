@@ -39,7 +39,10 @@ def test_calls_are_summed_by_tool_and_trials_by_iteration(tmp_path: Path, capsys
     assert main([*own, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["calls"][0]["arguments"] == {"processes": 3}
-    assert main([*own, "r7"]) == 64
+    assert main([*own, "r7"]) == 64 == main([*own, "qualifi"])
+    assert "'qualifi' is neither a run nor one of list, show, qualify," in capsys.readouterr().err
+    assert main([*own, "import", str(tmp_path / "nowhere"), "--task", "scale"]) == 64
+    assert "nowhere is no folder" in capsys.readouterr().err
     place.store.close()
 
 
