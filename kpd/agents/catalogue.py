@@ -59,11 +59,10 @@ def preset(name: str, config: Config) -> AgentConfig:
     return found.preset if (found := _known(_whole(name, config))) is not None else AgentConfig()
 
 
-def choices() -> str:
+def choices(config: Config) -> str:
     """Return the names of the agents that a run may have, for people: `claude, script:FOLDER`."""
-    return ", ".join(
-        f"{name}:{kind.argument}" if (kind := _known(name)) and kind.argument else name for name in AGENTS.names()
-    )
+    names = sorted({*AGENTS.names(), *config.agents} - {SESSION})
+    return ", ".join(f"{name}:{kind.argument}" if (kind := _known(name)) and kind.argument else name for name in names)
 
 
 def refusal(names: str, workspace: Workspace, config: Config) -> tuple[str, str]:
@@ -79,7 +78,7 @@ def refusal(names: str, workspace: Workspace, config: Config) -> tuple[str, str]
         except PlugInError as err:
             return err.message, err.remedy
         if found is None or bool(found.argument) != bool(colon) or (colon and not of):
-            return f"no agent {name!r}", f"agents: {choices()}; several take turns, as in claude,sweep"
+            return f"no agent {name!r}", f"agents: {choices(config)}; several take turns, as in claude,sweep"
         if len(given) > 1 and found.alone:
             return f"{name!r} takes no turns with other agents", "name it alone"
         if why := found.refuse(workspace, of):

@@ -150,6 +150,7 @@ def _report(found: dict[str, Any], limit: int | None) -> list[str]:
         f"{found['id']}: {found['task']} by {found['agent']}, with {', '.join(found['shown'])} or without",
         f"  {found['trials']} on each side, runs with {attempts}{usd}; {begun}, seed {found['seed']}",
         *wrapped(found["text"], limit, "  "),
+        *(f"  kpd tools retire {one}" for one in found["shown"] if found["conclusion"] == "plain"),
         "",
     ]
     sides = ("SIDE", "ENDED", "VALID", "LOWEST", "MEDIAN", "HIGHEST")

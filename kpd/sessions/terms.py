@@ -111,8 +111,8 @@ def why_not(name: str, config: Config) -> str:
     if not program:
         return f"there is no agent {name}: [agents.{name}] of config.toml needs command = [...] or exec = [...]"
     if shutil.which(program) is None:
-        get = f"; {PRESETS[name].get}" if name in PRESETS else ""
-        return f"{name} is not installed: no program {program} on the PATH of the daemon{get}"
+        get = PRESETS[name].get if name in PRESETS else f"correct [agents.{name}] of config.toml"
+        return f"{name} is not installed: no program {program} on the PATH of the daemon; {get}"
     if settings.command and importlib.util.find_spec("acp") is None:
         return f"{name} needs kpd's part for coding agents: {install('agents')}"
     if settings.confined and not can_confine():

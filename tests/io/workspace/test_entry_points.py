@@ -14,6 +14,7 @@ from kpd.measure.catalogue import flags_of, prepare
 from kpd.model.agents import AgentTraits
 from kpd.profile.catalogue import RULE_LISTS, of_plug_ins, rule_lists, rules
 from kpd.workspace import entry_points, languages
+from kpd.workspace.coding_agents import AgentConfig
 from kpd.workspace.config import Config, HostConfig, load_config
 from kpd.workspace.entry_points import EntryPointGroup, PlugInError, plug_in_at_fault
 from kpd.workspace.languages import LANGUAGES, Syntax, syntax_of
@@ -116,7 +117,8 @@ def test_a_plug_in_is_known_by_its_name(plugged: Plugged, tmp_path: Path) -> Non
     assert "mine_agent" not in sys.modules, "nobody has used it"
     assert refusal("mine,sweep", Workspace(tmp_path), Config()) == ("", "")
     assert traits("mine,sweep,gone", Config()) == {"mine": AgentTraits(), "sweep": AgentTraits(explores=True)}
-    assert "mine" in choices()
+    assert "mine" in choices(Config()) and "session" not in choices(Config())
+    assert "own" in choices(Config(agents={"own": AgentConfig(exec=("own",))}))
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,17 @@ def shown(ratio: float, over: bool = True, trials: int = 4) -> str:
 
 
 @pytest.mark.parametrize(
-    ("trials", "says"), [(4, "no difference shown (p = "), (8, "runs with the tools ended faster")]
+    ("ratio", "trials", "says"),
+    [
+        (2.0, 4, "no difference shown (p = "),
+        (2.0, 8, "runs with the tools ended faster"),
+        (0.5, 8, f"runs with the tools ended slower (p = 0.00016)\n  kpd tools retire {TOOLS[0]}"),
+    ],
 )
-def test_a_report_says_what_is_shown_by_whom_it_was_used_and_what_is_invalid(trials: int, says: str) -> None:
-    told = shown(2.0, trials=trials)
+def test_a_report_says_what_is_shown_by_whom_it_was_used_and_what_is_invalid(
+    ratio: float, trials: int, says: str
+) -> None:
+    told = shown(ratio, trials=trials)
     assert says in told and "rank test         p = " in told and "of valid runs alone" in told
     assert f"tools were used before the accepted candidate in {trials - 1} of {trials} runs with them" in told
     assert told.count(" yes ") == trials - 1 and "invalid: no tool was active in its session" in told
