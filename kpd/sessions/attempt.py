@@ -139,7 +139,7 @@ class SessionAttempt(WorkingSession):
             told = brief.resumed_prompt(self._sent(before))
         elif self.answers == 0:
             starts_servers = bool(self.settings.command)
-            tools = "" if starts_servers else brief.own_tools()
+            tools = brief.kpd_tools(self.settings.trials) if starts_servers else brief.own_tools()
             tools += brief.built_tools(before.tools, self.context.tools(), folder.tools, starts_servers)
             words = brief.Words(
                 task.told, _minutes(before.limit_s), str(folder.brief), str(folder.root / "skills"),

@@ -16,6 +16,7 @@ from kpd.model.toolbox import ToolVersion
 from kpd.model.tools import still_active
 from kpd.sessions.given import OWN_SERVER
 from kpd.text.foreign import plain
+from kpd.text.numbers import counted
 from kpd.tools.manifest import SKILL
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,6})?)\s?(ns|us|µs|μs|ms|s)\b"
@@ -72,6 +73,12 @@ def built_tools(given: Iterable[str], tools: Mapping[str, ToolVersion], folder: 
     return "".join(lines)
 
 
+def kpd_tools(trials: int) -> str:
+    """Say what kpd's own tools are for, of which an agent that starts servers has the descriptions."""
+    tries = f" `try` measures your tree as it stands, {counted(trials, 'time')} at most." if trials else ""
+    return f"- kpd's tools tell what is known (`inspect`, `findings`, `history` and others).{tries}\n"
+
+
 def own_tools() -> str:
     """Say how a program that is given no servers reaches kpd's tools; empty where their library is missing."""
     if importlib.util.find_spec("mcp") is None:
@@ -90,7 +97,7 @@ def first_prompt(context: Context, words: Words) -> str:
         editable=words.editable, limit=words.limit, brief=words.brief, skills=words.skills, scratch=words.scratch,
         tools=words.tools, start=STARTS[words.state],
     )  # fmt: skip
-    return compose(fresh, replace(known, format=form)).markdown()
+    return compose(fresh, replace(known, format=form, works=True)).markdown()
 
 
 def repair_prompt(context: Context) -> str:

@@ -13,7 +13,8 @@ class Background:
     """What a prompt tells beside the run. `format` says what a reply looks like.
 
     `past` are earlier runs from memory, `avoid` and `wanted` the notes that people wrote there. `patterns` are those
-    that match the findings, `hints` are about the incumbent's code. `efficacy` is by rule.
+    that match the findings, `hints` are about the incumbent's code. `efficacy` is by rule. An agent that `works` in a
+    session runs programs.
     """
 
     format: str
@@ -24,6 +25,7 @@ class Background:
     patterns: str = ""
     efficacy: Mapping[str, Efficacy] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
+    works: bool = False
 
 
 def is_shown(run: Run, rule: str) -> bool:

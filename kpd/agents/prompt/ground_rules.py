@@ -18,7 +18,7 @@ RECKON = {
 
 WORK = """\
 ## How to work
-- You are asked once and can run nothing. Reckon first: {reckon}.
+- {once}Reckon first: {reckon}.
 - One idea, carried through, for the bottleneck and the first findings: it is measured alone, and remembered. A rewrite
   is one idea where they ask for another structure.
 - Do not try again what failed in this run or in memory, unless MEMO says what differs.
@@ -45,8 +45,10 @@ def role(task: Task, run: Run, kind: Kind) -> str:
     )
 
 
-def work(kind: Kind) -> str:
-    return WORK.format(reckon=RECKON[kind])
+def work(kind: Kind, works: bool) -> str:
+    """Return how to work; an agent that `works` in a session runs programs, and measures."""
+    once = "" if works else "You are asked once and can run nothing. "
+    return WORK.format(once=once, reckon=RECKON[kind])
 
 
 def limits(task: Task, kind: Kind) -> str:

@@ -57,7 +57,7 @@ def of_run(context: Context, known: Background) -> Iterator[PromptBlock]:
     """Yield the blocks that are the same in every question of a run, until a person edits a skill or a note."""
     kind = machine.kind_of(context.arch)
     yield PromptBlock("role", ground_rules.role(context.task, context.run, kind))
-    yield PromptBlock("work", ground_rules.work(kind))
+    yield PromptBlock("work", ground_rules.work(kind, known.works))
     yield PromptBlock("limits", ground_rules.limits(context.task, kind))
     yield PromptBlock("format", f"## The form of the reply\n{known.format.strip()}")
     yield PromptBlock(

@@ -20,5 +20,6 @@ def test_each_session_begins_anew_and_reads_the_operators_words(daemon: RealDaem
         assert "begins with 8" in (folder / "session.md").read_text(), "the task's own file, not the incumbent's"
         told = (folder / "session" / "TASK.md").read_text()
         assert f"> {words}" in told and "with its own files: begin anew" in told
+        assert "`try` measures your tree as it stands, 20 times at most" in told and "can run nothing" not in told
     assert daemon.query("status")["runs"]["r1"]["best"]["number"] == 1
     assert daemon.query("status")["runs"]["r1"]["task_text"] == words
