@@ -98,8 +98,9 @@ def refuse_mismatch(task: Task, harness: Harness) -> None:
         message = 'sizes = "any" in [check], but the harness has no dims, or a case has a grid or a block of its own'
         raise TaskError(task.folder / TASK_FILE, 0, message, 'write sizes = "listed"')
     if task.check.compare == "scaled" and not harness.scaled:
-        message = 'compare = "scaled" in [check], but the harness has no scaled_oracle'
-        raise TaskError(task.folder / TASK_FILE, 0, message, "write one (kpd_task.h), or compare by another rule")
+        message = 'compare = "scaled" in [check], but the harness gives no scale'
+        remedy = "write scaled_oracle (kpd_task.h), in Python a function scale, or compare by another rule"
+        raise TaskError(task.folder / TASK_FILE, 0, message, remedy)
 
 
 def native(name: str) -> bytes:

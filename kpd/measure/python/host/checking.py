@@ -83,13 +83,14 @@ def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dic
             raise work.told(err) from err
         for result in results:
             want = session.harness.truth(result.inputs.values())
+            scales = session.harness.scales(result.inputs.values())
             for name, output in result.outputs.items():
                 got = output.read()
                 if len(got) != len(want[name]):
                     message = f"{name} has {len(got)} elements, but truth gives {len(want[name])}"
                     raise work.told(KernelProblem("raised", "b", message))
-                seen = errors(output.layout, got, want[name])
-                found[name] = widest(found.get(name, (0.0, 0.0, 0.0)), seen)
+                seen = errors(output.layout, got, want[name], scales.get(name))
+                found[name] = widest(found.get(name, (0.0, 0.0, 0.0, 0.0)), seen)
     Path(file).write_text(json.dumps(table))
     return {"problem": None}
 
@@ -132,6 +133,7 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     calls.prepare(COMPILE_MS)
     calls.learn("b", work.limit_ms, work.rng)
     want = work.session.harness.truth(work.drawn.sets[0].values())
+    scales = work.session.harness.scales(work.drawn.sets[0].values())
     first: list[bytes] | None = None
     deadline, made = time.monotonic() + share_s, 0
     while made < 2 or time.monotonic() < deadline:
@@ -140,7 +142,7 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
         result = calls.result("b", answer, 0)
         bits = [one.data for one in result.outputs.values()]
         if first is None or bits != first:
-            output, verdict = compared(work.session.rule, result, want)
+            output, verdict = compared(work.session.rule, result, want, scales)
             if not verdict.worst <= 1.0:
                 raise wrong("b", output, verdict)
             if first is not None and same:

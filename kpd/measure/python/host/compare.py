@@ -15,14 +15,14 @@ CAP = 16.0  # times its share of a norm that one element may be off
 SPREAD, WORST, VANISHED = 4.0, 1e-3, 2.0**-100  # as in native/bounds.c
 
 
-Errors = tuple[float, float, float]
-"""How far a kernel is off: relative, absolute, and of the norm."""
+Errors = tuple[float, float, float, float]
+"""How far a kernel is off: relative, absolute, of the norm, and of the harness's scale (0: it gives none)."""
 
 
 class CompareRule(NamedTuple):
-    """The rule of comparison: `kind` is elementwise, norm, exact or ulp. `bounds` are errors of the task's own kernel.
+    """The rule of comparison: `kind` is elementwise, scaled, norm, exact or ulp.
 
-    They are by case, kind of inputs and output.
+    `bounds` are errors of the task's own kernel, by case, kind of inputs and output.
     """
 
     kind: str
@@ -45,12 +45,15 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
-) -> Comparison:
-    """Compare an output; `at` is the case, the kind of inputs and the output's name."""
-    multiples: Any = (
-        _vector(rule, layout, got, want, at) if "numpy" in sys.modules else _listed(rule, layout, got, want, at)
-    )
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str],
+    scale: Sequence[float] | None = None,
+) -> Comparison:  # fmt: skip
+    """Compare an output; `at` is the case, the kind of inputs and the output's name.
+
+    `scale` says for each element what an error is a share of; else it is the element itself.
+    """
+    ways = _vector if "numpy" in sys.modules else _listed
+    multiples: Any = ways(rule, layout, got, want, at, want if scale is None else scale)
     if not len(multiples):
         return Comparison(0.0, 0, 0.0, 0.0, 0, 0)
     if "numpy" in sys.modules:
@@ -68,20 +71,23 @@ def _tolerances(rule: CompareRule, layout: Layout, at: tuple[str, str, str]) -> 
         return 0.0, 0.0, False
     if rule.bounds:
         case, kind, output = at
-        relative, absolute, norm = rule.bounds[case][kind][output]
+        relative, absolute, norm, scaled = rule.bounds[case][kind][output]
+        if rule.kind == "scaled":
+            return NATIVE * scaled, 0.0, True
         return (NATIVE * norm, 0.0, True) if rule.kind == "norm" else (NATIVE * relative, NATIVE * absolute, True)
     return rule.rtol, rule.atol, False
 
 
-def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[str, str, str]) -> Any:
+def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[str, str, str], of: Any) -> Any:
     numpy = sys.modules["numpy"]
     share, least, _ = _tolerances(rule, layout, at)
     with numpy.errstate(all="ignore"):
-        if rule.kind == "elementwise" and abs(want).max(initial=0.0) <= GREATEST.get(layout.dtype, math.inf):
-            usual = abs(got - want) / (least + share * abs(want))
+        greatest = GREATEST.get(layout.dtype, math.inf)
+        if rule.kind in ("elementwise", "scaled") and abs(want).max(initial=0.0) <= greatest:
+            usual = abs(got - want) / (least + share * abs(of))
             if numpy.isfinite(usual).all() and usual.max(initial=0.0) <= HOPELESS:  # no NaN, and no tolerance is 0
                 return usual
-        known = numpy.isfinite(want) & (abs(want) <= GREATEST.get(layout.dtype, math.inf))
+        known = numpy.isfinite(want) & (abs(want) <= greatest)
         error = abs(got - want)
         if rule.kind == "norm" and share:
             norm = math.sqrt(float((want[known] ** 2).mean())) if known.any() else 0.0
@@ -91,7 +97,7 @@ def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[st
         elif rule.kind == "ulp":
             off = error / (rule.steps * numpy.maximum(abs(want), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
         else:
-            tolerance = least + share * abs(want)
+            tolerance = least + share * abs(of)
             off = numpy.where(
                 error == 0.0, 0.0, numpy.where(tolerance > 0.0, error / numpy.maximum(tolerance, 1e-320), HOPELESS)
             )
@@ -101,8 +107,9 @@ def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[st
 
 
 def _listed(
-    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str]
-) -> list[float]:
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str],
+    of: Sequence[float],
+) -> list[float]:  # fmt: skip
     share, least, _ = _tolerances(rule, layout, at)
     greatest = GREATEST.get(layout.dtype, math.inf)
 
@@ -112,7 +119,7 @@ def _listed(
     norm = _root([b for b in want if known(b)])
     whole = _root([a - b for a, b in zip(got, want, strict=False) if known(b) and math.isfinite(a)])
 
-    def off(a: float, b: float) -> float:
+    def off(a: float, b: float, share_of: float) -> float:
         if not known(b):
             return 0.0 if a == b or (a != a and b != b) or not rule.propagates else HOPELESS
         if not math.isfinite(a):
@@ -124,13 +131,13 @@ def _listed(
             return capped(max(error / (CAP * share * (abs(b) + norm) + 1e-300), whole / (share * norm + 1e-300)))
         if rule.kind == "ulp":
             return capped(error / (rule.steps * max(abs(b), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5)))
-        tolerance = least + share * abs(b)
+        tolerance = least + share * abs(share_of)
         return capped(error / tolerance) if tolerance > 0.0 else HOPELESS
 
     def capped(multiple: float) -> float:
         return multiple if multiple <= HOPELESS else HOPELESS
 
-    return [off(a, b) for a, b in zip(got, want, strict=False)]
+    return [off(a, b, share_of) for a, b, share_of in zip(got, want, of, strict=False)]
 
 
 def _root(numbers: Sequence[float]) -> float:
@@ -138,28 +145,33 @@ def _root(numbers: Sequence[float]) -> float:
     return math.hypot(*numbers) / math.sqrt(len(numbers)) if numbers else 0.0
 
 
-def errors(layout: Layout, got: Any, want: Any) -> Errors:
-    """Return how far the task's own kernel is off: relative, absolute and of the norm; for `CompareRule.bounds`."""
+def errors(layout: Layout, got: Any, want: Any, scale: Any = None) -> Errors:
+    """Return how far the task's own kernel is off, for `CompareRule.bounds`."""
     least = PRECISION.get(layout.dtype, 2.0**-24)
     if "numpy" in sys.modules:
         numpy = sys.modules["numpy"]
         with numpy.errstate(all="ignore"):
             known = numpy.isfinite(got) & numpy.isfinite(want)
             off, of = abs(got - want)[known], abs(want)[known]
+            shares = [] if scale is None else (off / abs(scale)[known])[abs(scale)[known] > 0.0]
             squares, truths, count = float((off**2).sum()), float((of**2).sum()), len(of)
             norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
             relative = min(max(SPREAD * norm, least), WORST)
             beyond = float((off - relative * of).max(initial=0.0))
     else:
         pairs = [(abs(a - b), abs(b)) for a, b in zip(got, want, strict=False) if math.isfinite(a) and math.isfinite(b)]
+        scales = [] if scale is None else zip(got, want, scale, strict=False)
+        shares = [abs(a - b) / abs(s) for a, b, s in scales if s and math.isfinite(a) and math.isfinite(b)]
         squares, truths, count = sum(e * e for e, _ in pairs), sum(b * b for _, b in pairs), len(pairs)
         norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
         relative = min(max(SPREAD * norm, least), WORST)
         beyond = max([0.0, *(e - relative * b for e, b in pairs)])
     level = math.sqrt(truths / count) if count else 0.0
     beyond = max(beyond, VANISHED * math.sqrt(truths))
-    return relative, min(beyond, WORST * level) if level > 0.0 else beyond, min(max(norm, least), WORST)
+    absolute = min(beyond, WORST * level) if level > 0.0 else beyond
+    scaled = min(max(least, *shares), WORST) if len(shares) else 0.0
+    return relative, absolute, min(max(norm, least), WORST), float(scaled)
 
 
 def widest(one: Errors, other: Errors) -> Errors:
-    return max(one[0], other[0]), max(one[1], other[1]), max(one[2], other[2])
+    return max(one[0], other[0]), max(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])

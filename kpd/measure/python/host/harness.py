@@ -60,7 +60,7 @@ class CaseInputs(NamedTuple):
 
 
 class PythonHarness:
-    """The task's own module, whose names are ENTRY, CASES, LIMITS, OUTPUTS, inputs and truth."""
+    """The task's own module, whose names are ENTRY, CASES, LIMITS, OUTPUTS, inputs, truth and scale."""
 
     def __init__(self) -> None:
         try:
@@ -85,6 +85,7 @@ class PythonHarness:
         self.limits = {name: self._limit(name, said) for name, said in self._has("LIMITS", dict, {}).items()}
         self.counts: dict[str, dict[str, int]] = {}
         self.oracle = callable(getattr(self.module, "truth", None))
+        self.scaled = callable(getattr(self.module, "scale", None))
 
     def _has(self, name: str, kind: Any, default: Any = None) -> Any:
         found = getattr(self.module, name, default)
@@ -128,13 +129,23 @@ class PythonHarness:
 
     def truth(self, values: dict[str, Any]) -> dict[str, Sequence[float]]:
         """Compute the outputs by name, as numbers of double precision. It may change `values`. Raises HarnessError."""
+        return self._outputs("truth", values)
+
+    def scales(self, values: dict[str, Any]) -> dict[str, Sequence[float]]:
+        """Compute for each element of the outputs what its error is a share of; of none without a function scale.
+
+        It may change `values`. Raises HarnessError.
+        """
+        return self._outputs("scale", values) if self.scaled else {}
+
+    def _outputs(self, function: str, values: dict[str, Any]) -> dict[str, Sequence[float]]:
         try:
-            found = self.module.truth(**values)
+            found = getattr(self.module, function)(**values)
             if not isinstance(found, dict):
                 found = dict(zip(self.outputs, found if isinstance(found, tuple) else (found,), strict=False))
             return {name: arrays.flat(found[name]) for name in self.outputs}
         except Exception as err:
-            raise HarnessError(f"harness.py: truth raised {type(err).__name__}: {err}") from err
+            raise HarnessError(f"harness.py: {function} raised {type(err).__name__}: {err}") from err
 
     def drawn(self, case: str, seeds: list[int], kind: str) -> CaseInputs:
         """Make the inputs of as many calls as there are seeds. Raises HarnessError."""
@@ -159,7 +170,10 @@ class PythonHarness:
                 if arrays.leaves(layout)
             }
             cases.append({"name": name, "dims": dims, "bytes": sizes})
-        return {"symbol": self.entry, "cases": cases, "oracle": self.oracle, "varies": any(self.cases.values())}
+        return {
+            "symbol": self.entry, "cases": cases, "oracle": self.oracle, "scaled": self.scaled,
+            "varies": any(self.cases.values()),
+        }  # fmt: skip
 
 
 def changed(inputs: Inputs, fixed: frozenset[str]) -> list[Layout]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult, KernelProblem
 from kpd.measure.python.host.compare import HOPELESS, CompareRule, Comparison, compare
-from kpd.measure.python.host.harness import PythonHarness
+from kpd.measure.python.host.harness import HarnessError, PythonHarness
 
 MOST_HELD = 1 << 30  # bytes of results that wait
 
@@ -47,14 +47,17 @@ class Judging:
 def judged(harness: PythonHarness, rule: CompareRule, result: CallResult) -> CallVerdict:
     """Compare a result with the truth. Raises HarnessError."""
     try:
-        output, worst = compared(rule, result, harness.truth(result.inputs.values()))
+        want = harness.truth(result.inputs.values())
+        output, worst = compared(rule, result, want, harness.scales(result.inputs.values()))
         problem = None if worst.worst <= 1.0 else wrong(result.side, output, worst)
     except KernelProblem as err:
         output, worst, problem = "", Comparison(0.0, 0, 0.0, 0.0, 0, 0), err
     return CallVerdict(result.case, result.kind, output, worst, problem)
 
 
-def compared(rule: CompareRule, result: CallResult, want: dict[str, Sequence[float]]) -> tuple[str, Comparison]:
+def compared(
+    rule: CompareRule, result: CallResult, want: dict[str, Sequence[float]], scales: dict[str, Sequence[float]]
+) -> tuple[str, Comparison]:
     """Compare a result with the truth; return the output with the worst element, and that. Raises KernelProblem."""
     worst = ("", Comparison(0.0, 0, 0.0, 0.0, 0, 0))
     for name, output in result.outputs.items():
@@ -65,7 +68,10 @@ def compared(rule: CompareRule, result: CallResult, want: dict[str, Sequence[flo
         if len(got) != len(want[name]):
             message = f"{name} has {len(got)} elements {list(output.layout.shape)}, but should have {len(want[name])}"
             raise KernelProblem("raised", result.side, message)
-        verdict = compare(rule, output.layout, got, want[name], (result.case, result.kind, name))
+        scale = scales.get(name) if rule.kind == "scaled" else None
+        if scale is not None and len(scale) != len(got):
+            raise HarnessError(f"harness.py: scale gives {len(scale)} elements of {name}, truth {len(want[name])}")
+        verdict = compare(rule, output.layout, got, want[name], (result.case, result.kind, name), scale)
         if not worst[0] or verdict.worst > worst[1].worst:
             worst = (name, verdict)
     return worst

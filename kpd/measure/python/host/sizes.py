@@ -73,8 +73,9 @@ def right(session: RunnerCommand, sizes: list[DrawnSize], rng: random.Random, li
 
 def _widen(bounds: dict[str, Errors], result: CallResult, session: RunnerCommand) -> None:
     want = session.harness.truth(result.inputs.values())
+    scales = session.harness.scales(result.inputs.values())
     for name, output in result.outputs.items():
-        seen = errors(output.layout, output.read(), want[name])
+        seen = errors(output.layout, output.read(), want[name], scales.get(name))
         bounds[name] = widest(bounds[name], seen)
 
 

@@ -8,7 +8,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure.bench import CheckFailed
 from kpd.measure.compiling import BuildError
-from kpd.workspace.task import load_task
+from kpd.workspace.task import TaskError, load_task
 from tests.support.measure.measured import local_host
 from tests.support.measure.python_tasks import HARNESS, RIGHT, TOML, built, ready, small_task
 
@@ -149,3 +149,29 @@ async def test_a_harness_makes_a_task_in_python_kpds_own_and_a_command_the_tasks
     commanded = TOML.replace("[bench]", '[bench]\ncommand = "python3 harness.py"')
     (folder / "task.toml").write_text(commanded.replace("python = ", "# python = "))
     assert load_task(folder).bench.command == "python3 harness.py"
+
+
+SUM = """\
+import numpy as np
+OUTPUTS = ("out",)
+CASES = {"small": {"n": 4096}}
+def inputs(dims, draw):
+    return {"a": draw.values(dims["n"]), "b": draw.values(dims["n"])}
+def truth(a, b):
+    return np.array([np.dot(a.astype(np.float64), b.astype(np.float64))])
+"""
+
+
+@pytest.mark.asyncio
+async def test_a_sum_that_cancels_is_compared_by_its_scale(host: Host, tmp_path) -> None:
+    toml = TOML.replace("rtol = 1e-5\natol = 1e-6", 'compare = "scaled"').replace(', "large"]', "]")
+    kernel = "import numpy as np\ndef kernel(a, b):\n    return np.array([np.dot(a, b)])\n"
+    with pytest.raises(TaskError, match="gives no scale"):
+        await ready(host, small_task(tmp_path / "without", kernel, SUM, toml))
+    scale = "def scale(a, b):\n    return np.array([np.dot(abs(a.astype(np.float64)), abs(b))])\n"
+    bench = await ready(host, small_task(tmp_path, kernel, SUM + scale, toml))
+    turned = await built(bench, {"kernel.py": kernel.replace("(a, b)])", "(a[::-1].copy(), b[::-1].copy())])")})
+    assert (await bench.check(turned, f"check{next(numbers)}", print)).worst <= 1
+    half = await built(bench, {"kernel.py": kernel.replace("np.dot(a, b)", "np.dot(a.astype('e'), b.astype('e'))")})
+    with pytest.raises(CheckFailed, match="times the tolerance"):
+        await bench.check(half, f"check{next(numbers)}", print)

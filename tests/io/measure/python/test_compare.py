@@ -9,7 +9,7 @@ from kpd.measure.python.host.arrays import Layout, described
 from kpd.measure.python.host.compare import HOPELESS, NATIVE, VANISHED, CompareRule, compare, errors
 
 AT = ("case", "normal", "out")
-BOUNDS = {"case": {"normal": {"out": (1e-6, 1e-6, 1e-6)}}}
+BOUNDS = {"case": {"normal": {"out": (1e-6, 1e-6, 1e-6, 0.0)}}}
 WANT = [1.0, 2.0, 3.0, 4.0]
 
 
@@ -36,6 +36,20 @@ def test_what_is_not_finite_but_should_be_is_as_wrong_as_can_be(kind: str, bad: 
 def test_numbers_that_are_not_floating_point_are_compared_exactly() -> None:
     assert worst("elementwise", [1, 2, 3, 4], WANT, "int32") == (0.0, 0)
     assert worst("elementwise", [1, 2, 3, 5], [1, 2, 3, 4.999999], "int32") == (HOPELESS, 1)
+
+
+@pytest.mark.parametrize(("share", "wrong"), [(0.99, 0), (1.01, 1)])
+@pytest.mark.parametrize("own", [True, False], ids=["by the own kernel", "by rtol"])
+def test_an_error_is_a_share_of_the_scale_where_results_cancel(share: float, wrong: int, own: bool) -> None:
+    make, layout = numpy.array if "numpy" in sys.modules else list, Layout("numpy", "float32", (2,), (1,), 4)
+    want, scale = make([0.0, 1.0]), make([100.0, 1.0])
+    seen = errors(layout, make([1e-3, 1.0]), want, scale)
+    assert seen[3] == pytest.approx(1e-5)
+    bounds = {"case": {"normal": {"out": seen}}} if own else {}
+    rule = CompareRule("scaled", 1e-5, 0.0, 0, False, bounds)
+    got = make([share * 100.0 * (NATIVE * 1e-5 if own else 1e-5), 1.0])
+    assert compare(rule, layout, got, want, AT, scale).wrong == wrong
+    assert compare(rule, layout, got, want, AT).wrong == 1  # of the element itself, which is 0
 
 
 @pytest.mark.parametrize(("share", "wrong"), [(0.99, 0), (1.01, 1)])
