@@ -122,9 +122,11 @@ async def test_each_audit_says_what_it_covered(lab: Lab) -> None:
         assert len(case.a_ns) == len(case.b_ns) >= 4
         assert case.compared >= 1
         assert case.anew
-    assert [sample.process % 2 for sample in audit.alone] == [0, 1] * 3
+    assert [sample.process % 2 for sample in audit.alone] in ([0, 1] * 3, [0, 1] * 2), "fewer where they take long"
     told = audits.summary(audit, contest)
     assert (told.unread, told.processes) == (0, len(contest) + len(audit.alone))
+    assert told.driver is not None
+    assert told.driver.pct > 0
     assert told.seconds == audit.fresh_s + audit.alone_s
     assert told.calls == sum(len(case.a_ns) for case in audit.fresh.values())
 
