@@ -48,7 +48,8 @@ def _trouble(view: View, card: HostCard, width: int) -> list[Content]:
         retry = key(view, "retry_link")
         again = f"then {retry} tries again" if hosts.needs_person(card) else f"{retry} tries at once"
         found = _marked(marks.of_trouble(card), reason or "not connected yet", width)
-        return [*found, *_remedy(remedy or "kpd keeps trying", width), *_remedy(again, width)]
+        found += _remedy(remedy or "kpd keeps trying", width)
+        return found if card.standing == "released" else [*found, *_remedy(again, width)]
     if reason and not card.checks:
         return _marked(marks.FAILED, reason, width)
     return []

@@ -1,8 +1,10 @@
 """kpd cost: what models cost in runs and beside them."""
 
 import json
+import time
 
 from kpd.claude.purse import FILE, Purse
+from kpd.hosts.slurm.hours import GpuHours, Lent, hours_file
 from kpd.model import events as e
 from kpd.model.spending import Usage
 from kpd.workspace.config import ClaudeConfig
@@ -35,3 +37,13 @@ async def test_calls_beside_runs_have_a_table_and_are_in_the_sum_of_their_day(se
     (served.ws.root / FILE).mkdir()
     code, _, err = await served.kpd("cost")
     assert (code, "what models have cost beside runs is not known" in err) == (3, True)
+
+
+async def test_the_gpu_hours_of_a_cluster_are_told_by_account_and_user(served: Served) -> None:
+    hours, now = GpuHours(hours_file(served.ws)), time.time()
+    hours.note(Lent("c", "7", "me", "kernels", 2, begun=now - 90_000, ends=now - 86_400, ended=now - 88_200))
+    hours.note(Lent("c", "8", "me", "kernels", 4, begun=now - 90_000, ends=now - 86_400))
+    _, out, _ = await served.kpd("cost")
+    assert "c kernels me 2 0.00 5.00" in " ".join(out.split())
+    _, out, _ = await served.kpd("cost", "--json")
+    assert [one["job"] for one in json.loads(out)["allocations"]] == ["7", "8"]

@@ -63,8 +63,9 @@ def test_a_daemon_killed_in_mid_job_goes_on_with_that_job(daemon: RealDaemon, re
     daemon.command("run", task="scale", host="box", iterations=1)
     daemon.until_event("step_started", iteration=1, step="time")
 
-    def timed() -> list[Path]:  # a job's folder is there a little before its process
-        return [path for path in jobs_on(remote) if path.name.startswith("r1.1.1-time") and (path / "pgid").exists()]
+    def timed() -> list[Path]:  # a job's folder is there a little before its process, and that before its lease
+        mine = [path / "pgid" for path in jobs_on(remote) if path.name.startswith("r1.1.1-time")]
+        return [pgid.parent for pgid in mine if pgid.exists() and not pgid.read_text().startswith("0 ")]
 
     job = daemon.until(timed, "the job")[0]
     daemon.kill()

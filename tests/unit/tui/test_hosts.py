@@ -238,3 +238,4 @@ def test_a_host_that_a_scheduler_lends_is_not_told_as_down() -> None:
     assert hosts.brief([lent]).startswith("b is not allocated: ")
     text = drawn(replace(view_of(logs.empty()), state=state))
     assert "◌ b  not allocated" in text and "◌ c  asked for" in text and "down" not in text and "✗" not in text
+    assert text.count("tries at once") == 1, "who is asked for already"
