@@ -252,7 +252,8 @@ class AcpTalk:
 
 
 def not_logged_in(program: str, why: str) -> Unavailable:
-    remedy = "set its key in the daemon's environment, with its variable in keys = [...] of its table; kpd resume"
+    where = "the daemon's environment (kpd shutdown, then kpd start)"
+    remedy = f"set its key in {where}, with its variable in keys = [...] of its table; kpd resume"
     return Unavailable(f"{program} is not logged in: {why}", remedy)
 
 
