@@ -162,7 +162,6 @@ def truth(a, b):
 """
 
 
-@pytest.mark.asyncio
 async def test_a_sum_that_cancels_is_compared_by_its_scale(host: Host, tmp_path) -> None:
     toml = TOML.replace("rtol = 1e-5\natol = 1e-6", 'compare = "scaled"').replace(', "large"]', "]")
     kernel = "import numpy as np\ndef kernel(a, b):\n    return np.array([np.dot(a, b)])\n"
