@@ -222,7 +222,7 @@ REPORT = f'{{"cases":{{"4096":{{{CASE}}}}},"problem":null}}'
 
 DRIVERS = {
     "says nothing": ("exit 0", "did not report: 3 processes did not"),
-    "says one thing less": ("[ $n = 3 ] || echo '@'", "did not report: 1 processes did not"),
+    "says one thing less": ("[ $n = 3 ] || echo '@'", "did not report: 1 process did not"),
     "says one thing more": ("echo '@'; [ $n = 1 ] && echo '@'; exit 0", "more than 3 processes reported"),
     "says no JSON": ("echo '@ @'; sleep 60", "did not report: JSON is malformed"),
     "says other JSON": ("echo '{}'; sleep 60", "did not report: .*cases"),
