@@ -188,7 +188,7 @@ def test_a_standalone_folder_of_kernel_pilot(root: Path, tmp_path: Path, capsys:
     assert code == 0, said
     task = load_task(root / "tasks" / "h200_scale")
     assert (task.areas, task.bench.limit_s, task.summary) == (("solution/",), 60.0, "scale")
-    assert any("1 cases (a)" in note for note in told["notes"])
+    assert any("1 case (a)" in note for note in told["notes"])
     assert any("a broken kernel fails" in note for note in told["notes"]), told["notes"]
     code, told, said = imported(root, capsys, str(folder), "--as", "on_gpu")
     assert code == 0, said

@@ -128,7 +128,7 @@ def test_a_claim_is_a_line_of_its_own_and_the_last_one_counts() -> None:
 def test_an_edit_is_shown_in_a_few_lines() -> None:
     assert edited("/t/k.c", "", "one\n") == ("k.c +1 -0", "+one")
     many = edited("k.c", "", "x\n" * (MOST_LINES + 1))
-    assert (len(many), many[-1]) == (MOST_LINES + 2, "… 1 more lines")
+    assert (len(many), many[-1]) == (MOST_LINES + 2, "… 1 more line")
     assert len(edited("k.c", "", "x\n" * MOST_LINES)) == MOST_LINES + 1
     large = ("k.c: too large to compare",)
     assert edited("k.c", "", "x" * (MOST_TEXT + 1)) == edited("k.c", "y\n", "x\n" * MOST_COMPARED) == large
