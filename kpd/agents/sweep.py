@@ -41,7 +41,7 @@ class Sweep:
             at = space.read_point(replace(context.task, tune=base.tune), base.files)
         except space.SpaceError as err:
             raise Exhausted(str(err)) from err
-        tried = history(context.run, base.number)
+        tried = history(context.run, base.number, context.number)
         pinned = steered(context.run, base.tune)
         point = await self._suggest(context, {**base.tune, **pinned}, tried) if pinned else None
         if point is None:
@@ -114,7 +114,7 @@ def steered(run: Run, tune: Tune) -> Tune:
     return {name: (value,) for name, value in pairs if value in tune.get(name, ())}
 
 
-def history(run: Run, since: int = 0) -> list[tuple[space.Point, float | None]]:
+def history(run: Run, since: int = 0, own: int | None = None) -> list[tuple[space.Point, float | None]]:
     """List every point from iteration `since` on with its log time relative to the baseline, None if not measured.
 
     The times follow from the paired speed-ups along the parents: those of separate iterations are never compared.
@@ -123,7 +123,7 @@ def history(run: Run, since: int = 0) -> list[tuple[space.Point, float | None]]:
     return [
         (it.point, -math.log(known[it.number]) if it.number in known else None)
         for it in run.iterations
-        if it.point and it.outcome is not None and it.number >= since and not it.confirming
+        if it.point and it.number != own and it.number >= since and not it.confirming
     ]
 
 

@@ -30,9 +30,8 @@ def execute(args: Namespace) -> int:
 
 
 def _waiting(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the run's candidate that waits for a review, if there is one, and its winners that are held."""
-    current = run["current"]
-    return [*([current] if current and current["review"] == "waits" else []), *run["held"]]
+    """Return the run's candidates that wait for a review, and its winners that are held."""
+    return [*(it for it in run["open"] if it["review"] == "waits"), *run["held"]]
 
 
 def lines(run_id: str, it: dict[str, Any], limit: int | None) -> Iterator[str]:

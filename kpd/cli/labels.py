@@ -39,12 +39,11 @@ def outcome(iteration: dict[str, Any]) -> str:
 
 
 def now(run: dict[str, Any], at: float, held: bool = False) -> str:
-    """Say what the run does: its iteration's step and for how long, or why it waits.
+    """Say what the run does: the step of its iteration, or of each on several devices, for how long; or why it waits.
 
     `held` means that the whole queue is held.
     """
-    current = run["current"]
-    asks = approval(run["id"], current) if current else ""
+    asks = "; ".join(text for it in run["open"] if (text := approval(run["id"], it)))
     if run["status"] == "paused":
         return f"{run['reason']}; {asks}" if asks else str(run["reason"])
     if asks:
@@ -53,11 +52,15 @@ def now(run: dict[str, Any], at: float, held: bool = False) -> str:
         return f"waits: {run['waits']}"
     if run["status"] == "queued":
         return ""
-    if current is None:
+    if not run["open"]:
         return "between iterations" if run["count"] else "making the task ready"
-    attempt = f", attempt {current['attempt']}" if current["attempt"] > 1 else ""
-    since = f" for {numbers.duration(at - current['step_started'])}" if current["step"] and not held else ""
-    return f"iteration {current['number']}: {current['step'] or 'starting'}{since}{attempt}"
+    return "; ".join(_at(it, at, held) for it in run["open"])
+
+
+def _at(it: dict[str, Any], at: float, held: bool) -> str:
+    attempt = f", attempt {it['attempt']}" if it["attempt"] > 1 else ""
+    since = f" for {numbers.duration(at - it['step_started'])}" if it["step"] and not held else ""
+    return f"iteration {it['number']}: {it['step'] or 'starting'}{since}{attempt}"
 
 
 def approval(run_id: str, iteration: dict[str, Any]) -> str:

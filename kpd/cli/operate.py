@@ -1,11 +1,12 @@
 """Makes verbs of operations, with arguments and help from their declarations."""
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from typing import Any, get_args, get_origin
 
 from kpd.cli.ask import command, workspace
 from kpd.cli.exit_codes import OK
-from kpd.cli.parser import amount, count
+from kpd.cli.parser import amount, count, count_or
 from kpd.cli.terminal_text import narrate
 from kpd.operations.arguments import Arg
 from kpd.operations.catalogue import KEYS, OPERATIONS
@@ -39,7 +40,10 @@ def _add(parser: ArgumentParser, name: str, hint: Any, needed: bool) -> None:
         parser.add_argument(said.option, dest=name, action="store_true", default=None, help=said.help)
         return
     how: dict[str, Any] = {"help": _help(said), "metavar": said.metavar}
-    if choices := [part for part in known if isinstance(part, str)] or (["on", "off"] if bool in known else []):
+    choices = [part for part in known if isinstance(part, str)] or (["on", "off"] if bool in known else [])
+    if choices and int in known:
+        how["type"] = partial(count_or, choices)
+    elif choices:
         how |= {"choices": choices, "metavar": None}
     elif number := count if int in known else amount if float in known else None:
         how["type"] = number

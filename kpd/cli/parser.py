@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from kpd.cli.exit_codes import CliError
@@ -72,6 +73,11 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
     return value
+
+
+def count_or(words: Sequence[str], text: str) -> int | str:
+    """Parse a positive whole number, or one of the words. Raises ArgumentTypeError."""
+    return text if text in words else count(text)
 
 
 def amount(text: str) -> float:

@@ -234,12 +234,16 @@ def hold_unfinished(journal: EventJournal, ended: Ended) -> None:
     runs = state.begun or state.queue[:1]
     if state.held or not runs or ended == "rested" or (ended == "cut" and not state.begun):
         return
-    journal.emit(e.QueueHeld(Unfinished("cut" if ended == "cut" else "crashed", tuple(map(_left_at, runs)))))
+    journal.emit(
+        e.QueueHeld(
+            Unfinished("cut" if ended == "cut" else "crashed", tuple(at for run in runs for at in _left_at(run)))
+        )
+    )
 
 
-def _left_at(run: Run) -> LeftAt:
+def _left_at(run: Run) -> tuple[LeftAt, ...]:
     if isinstance(run.status, Queued):
-        return LeftAt(run.id, queued=True)
-    if run.current is not None:
-        return LeftAt(run.id, iteration=run.current.number, step=run.current.step)
-    return LeftAt(run.id, iteration=run.iterations[-1].number, behind=True) if run.iterations else LeftAt(run.id)
+        return (LeftAt(run.id, queued=True),)
+    if run.open:
+        return tuple(LeftAt(run.id, iteration=it.number, step=it.step) for it in run.open)
+    return (LeftAt(run.id, iteration=run.iterations[-1].number, behind=True) if run.iterations else LeftAt(run.id),)

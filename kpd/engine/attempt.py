@@ -105,6 +105,11 @@ class Attempt:
         return IterationFolder(self.workspace.iteration_folder(self.run.task, self.run_id, number))
 
     @property
+    def lane(self) -> int:
+        """The run's lane that is at it."""
+        return self.control.lane
+
+    @property
     def is_baseline(self) -> bool:
         return self.parent == self.number
 

@@ -109,7 +109,9 @@ async def _suspected(
     broken = e.MeasurementBroken(attempt.run_id, attempt.number, step.name, attempt.number_of_attempt, err.fact)
     if attempt.is_baseline:
         return broken
-    set_waiting(attempt.journal, attempt.run, ForIncumbent(attempt.run_id, attempt.parent, step.name, err.fact))
+    set_waiting(
+        attempt.journal, attempt.run, ForIncumbent(attempt.run_id, attempt.parent, step.name, err.fact), attempt.lane
+    )
     in_place = replace(attempt, in_place=secrets.token_hex(4))
     try:
         await with_builds(in_place, found, take)
@@ -120,7 +122,7 @@ async def _suspected(
         raise IncumbentHasIt(err, attempt.run_id, attempt.parent, said) from own
     finally:
         attempt.bench = in_place.bench  # it may have been prepared again
-        set_waiting(attempt.journal, attempt.run, None)
+        set_waiting(attempt.journal, attempt.run, None, attempt.lane)
     return broken
 
 

@@ -22,11 +22,15 @@ class Interrupted(Exception):
 
 
 class Control:
-    """An operator's control over one run. The event log keeps the pauses; this only wakes those who wait for them."""
+    """An operator's control over one lane of a run. The event log keeps the pauses; this only wakes who waits for them.
 
-    def __init__(self, journal: Journal, run: str) -> None:
+    All lanes pause together.
+    """
+
+    def __init__(self, journal: Journal, run: str, lane: int = 0) -> None:
         self._journal = journal
         self._run = run
+        self.lane = lane
         self._changed = asyncio.Event()
         self._task: asyncio.Future[Any] | None = None
         self._wanted: Interrupted | None = None
@@ -50,7 +54,7 @@ class Control:
         A step that only waits is interrupted.
         """
         self._finishing = True
-        if not self.in_step or run_of(self._journal, self._run).waiting:
+        if not self.in_step or run_of(self._journal, self._run).waits_in(self.lane):
             self.interrupt("shutdown", "")
         self.wake()
 

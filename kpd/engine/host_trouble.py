@@ -43,9 +43,9 @@ async def handle_trouble(journal: Journal, control: Control, run_id: str, host: 
         set_waiting(journal, run_of(journal, run_id), err.wait)
         return
     if isinstance(err, HostError) and passes and err.kind == "busy":
-        set_waiting(journal, run_of(journal, run_id), DeviceBusy(err.fact, BUSY_S))
+        set_waiting(journal, run_of(journal, run_id), DeviceBusy(err.fact, BUSY_S), control.lane)
         await control.rest(BUSY_S)
-        set_waiting(journal, run_of(journal, run_id), None)
+        set_waiting(journal, run_of(journal, run_id), None, control.lane)
         return
     journal.emit(e.RunPaused(run_id, _pause(err), by="kpd", infra=True))
     if isinstance(err, HostError):

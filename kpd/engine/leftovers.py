@@ -25,4 +25,4 @@ def _wanted(journal: Journal, run_id: str, number: int) -> bool:
     run = journal.state.runs.get(run_id)
     if run is None or not run.begun:
         return False
-    return number in {it.number for it in (*run.unsanitized, run.current) if it is not None}
+    return number in {it.number for it in (*run.unsanitized, *run.open)}

@@ -66,30 +66,49 @@ def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
     leaves it to others: it is paused, or its agent has thought for a while. So runs share a device that would stand
     idle otherwise, and do not begin all at once.
     """
-    bound: dict[DeviceRef, list[Run]] = {}
+    bound: dict[DeviceRef, list[tuple[Run, int]]] = {}
     for run in state.begun:
-        bound.setdefault(run.place, []).append(run)
+        for lane, place in enumerate(run.places):
+            bound.setdefault(place, []).append((run, lane))
     until = {place: _until(state, runs) for place, runs in bound.items()}
     return {place: time for place, time in until.items() if time > at}
 
 
-def _until(state: State, runs: list[Run]) -> float:
-    if sum(isinstance(run.status, Running) for run in runs) >= MOST_SHARING:
+def _until(state: State, lanes: list[tuple[Run, int]]) -> float:
+    if sum(isinstance(run.status, Running) for run, _ in lanes) >= MOST_SHARING:
         return inf
-    return max(_leaves_at(run, isinstance(plan.next_action(run, state.direction(run)), plan.Wait)) for run in runs)
+    return max(_leaves_at(run, lane, plan.next_action(run, state.direction(run), lane)) for run, lane in lanes)
 
 
-def _leaves_at(run: Run, waits: bool) -> float:
-    """Return the Unix time since when, or from when on, the run leaves its device to others.
+def _leaves_at(run: Run, lane: int, action: plan.Action) -> float:
+    """Return the Unix time since when, or from when on, the lane of the run leaves its device to others.
 
-    It is inf while the run is about to measure there. `waits`: the run has nothing to do until a person acts.
+    It is inf while the run is about to measure there. A lane that waits has nothing to do until a person acts; one that
+    waits for other lanes keeps its device: they will not be long.
     """
-    now = run.current.under_way if run.current is not None else None
+    waits = isinstance(action, plan.Wait) and action.what is not None
+    current = run.current_in(lane)
+    now = current.under_way if current is not None else None
     if run.paused:
-        return inf if run.measures else 0.0
+        return inf if run.measures_in(lane) else 0.0
     if now is not None:
         return now.since + GRACE_S if now.use == "thinks" else inf
     return (run.iterations[-1].ended or 0.0) + GRACE_S if waits and run.iterations else inf
+
+
+def further_devices(run: Run, first: Placement, card: HostCard, taken: Collection[DeviceRef]) -> list[Device]:
+    """Choose the devices beside the first that a run has, as many as it wants: of the same host, and like the first.
+
+    Those that it had before come first, then those that no other run is bound to.
+    """
+    like = [device for device in card.devices if device.id != first.device.id and _is_like(device, first.device)]
+    had = [device for number in run.more for device in like if device.id == number]
+    free = [device for device in like if device not in had and (card.name, device.id) not in taken]
+    return [*had, *free][: run.devices - 1 if run.devices else None]
+
+
+def _is_like(device: Device, first: Device) -> bool:
+    return (device.kind, device.name, device.arch) == (first.kind, first.name, first.arch)
 
 
 def fitting_devices(

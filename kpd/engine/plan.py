@@ -43,9 +43,9 @@ class Iterate:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing to do until a person acts."""
+    """Nothing to do until a person acts, or, with None, until iterations of other lanes have come further."""
 
-    what: ForEdit
+    what: ForEdit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +71,49 @@ class End:
     cause: RunCause
 
 
+Action = Iterate | Reflect | Wait | Sanitize | End
 MOST_EXPLORED = 8
 """The most points of one iteration's parameters that are tried before the next agent's turn."""
 
 
-def next_action(run: Run, direction: Direction = "lower") -> Iterate | Reflect | Wait | Sanitize | End:
-    """Decide what the run does next.
+def next_action(run: Run, direction: Direction = "lower", lane: int = 0) -> Action:
+    """Decide what the run does next in one of its lanes.
 
-    First comes an unfinished iteration, or work on a tool after it, then the baseline (unless the task has no right
+    While others are at an iteration, a lane begins only what does not need the end of theirs: nothing before there is
+    an incumbent, no more than the budget has left, no point beside one that a search has not named yet. What concerns
+    the whole run is the first lane's, and the last thing that is done.
+    """
+    if (current := run.current_in(lane)) is not None:
+        return Iterate(current.number, current.agent, resumed=True)
+    action = _next(run, direction)
+    if not run.open:
+        return action if lane == 0 or (isinstance(action, Iterate) and run.incumbent is not None) else Wait(None)
+    if not isinstance(action, Iterate) or action.confirming == "end" or run.incumbent is None:
+        return action if isinstance(action, Wait) else Wait(None)
+    if action.agent not in (EDIT, AGAIN) and (_all_taken(run) or _unnamed(run, action.agent)):
+        return Wait(None)
+    return action
+
+
+def _all_taken(run: Run) -> bool:
+    """Return whether the iterations under way use up what the budget has left, if all of them count."""
+    open_ones = sum(it.again is None and it.agent != BASELINE for it in run.open)
+    return len(run.counted) + open_ones >= run.budget.iterations
+
+
+def _unnamed(run: Run, agent: str) -> bool:
+    """Return whether the agent searches points, and has not named the one of an iteration under way."""
+    return run.trait(agent).explores and any(it.agent == agent and not it.point for it in run.open)
+
+
+def _next(run: Run, direction: Direction) -> Action:
+    """Decide what the run does next, whatever is under way.
+
+    First comes work on a tool after an unfinished iteration, then the baseline (unless the task has no right
     one), then what the operator asked for (an edit, or to measure something again), then, within the budget, the
     next agent's turn. Before the end compute-sanitizer has looked at the winners, and the incumbent is measured
     against the baseline. A run that had ended and was reopened measures what was asked for, and ends again.
     """
-    if (current := run.current) is not None:
-        return Iterate(current.number, current.agent, resumed=True)
     if (building := on_a_tool(run)) is not None:
         return Reflect(building.number, building.agent)
     number = run.iterations[-1].number + 1 if run.iterations else 0

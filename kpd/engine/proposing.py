@@ -83,7 +83,7 @@ def context_of(attempt: Attempt, failure: Failure | None) -> Context:
         say=attempt.say("agent"),
         tell=lambda channel, text: attempt.say(channel)(text),
         keep=attempt.keep,
-        waits=WaitReporter(attempt.journal, attempt.run_id),
+        waits=WaitReporter(attempt.journal, attempt.run_id, attempt.lane),
         ready=attempt.control.ready,
         ledger=RunLedger(attempt.journal, attempt.config.claude, attempt.run_id, attempt.number),
         device=attempt.bench.device.name,

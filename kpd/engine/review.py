@@ -29,12 +29,14 @@ async def review(attempt: Attempt, found: Detail) -> e.Reviewed:
 
 
 async def _decided(attempt: Attempt) -> None:
-    waits = WaitReporter(attempt.journal, attempt.run_id)
+    waits = WaitReporter(attempt.journal, attempt.run_id, attempt.lane)
     try:
         while attempt.iteration.review == "waits":
             await attempt.control.checkpoint()
             waits(ForApproval(attempt.run_id, attempt.number))
-            await attempt.control.wait_until(lambda: attempt.iteration.review != "waits" or not attempt.run.waiting)
+            await attempt.control.wait_until(
+                lambda: attempt.iteration.review != "waits" or not attempt.run.waits_in(attempt.lane)
+            )
     finally:
         waits(None)
 

@@ -6,10 +6,11 @@ import time
 from math import isfinite
 
 from kpd.engine.comparing import queue_next
+from kpd.engine.ending import break_off
 from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal, holding, run_of
-from kpd.engine.placement import Placement, devices_in_use, place, wanted_hosts
-from kpd.engine.run_loop import RunLoop, break_off
+from kpd.engine.placement import Placement, devices_in_use, further_devices, place, wanted_hosts
+from kpd.engine.run_loop import RunLoop
 from kpd.engine.turns import Turns
 from kpd.engine.waiting import set_waiting
 from kpd.measure.catalogue import device_of
@@ -59,7 +60,7 @@ class Scheduler:
         """Look at waiting runs again, because something that they wait for may have changed."""
         self._work.set()
         for loop in self.loops.values():
-            loop.control.wake()
+            loop.wake()
             loop.mind_hours()
         self.turns.look()
 
@@ -76,13 +77,7 @@ class Scheduler:
     def finish(self) -> tuple[str, ...]:
         """Begin nothing more, and interrupt what only waits; return a text for each step that still runs to its end."""
         self._closing = True
-        left = []
-        for loop in self.loops.values():
-            loop.control.finish()
-            current = loop.run.current
-            if loop.control.in_step and not loop.run.waiting and current is not None:
-                left.append(f"the step {current.step} of {loop.run_id}.{current.number}")
-        return tuple(left)
+        return tuple(step for loop in self.loops.values() for step in loop.finish())
 
     async def finished(self) -> None:
         """Wait, after `finish`, until nothing is under way any more."""
@@ -93,7 +88,7 @@ class Scheduler:
         """Cancel the steps under way and wait until their processes are gone; the runs are left as they are."""
         self._closing = True
         for loop in self.loops.values():
-            loop.control.interrupt("shutdown", "")
+            loop.interrupt("shutdown", "")
         if self._tasks:
             await asyncio.wait(tuple(self._tasks))
 
@@ -117,7 +112,7 @@ class Scheduler:
                     asked = wanted_hosts(found)
                     set_waiting(self._journal, run, self._pool.allocation(asked) or found)
                     wanted |= asked
-        wanted.update(loop.place.host for loop in self.loops.values() if not loop.run.paused)
+        wanted.update(loop.host for loop in self.loops.values() if not loop.run.paused)
         self._pool.want(wanted)
         self._wanting = bool(self._journal.state.queue)
         if self._wanting:
@@ -143,7 +138,8 @@ class Scheduler:
         kind = device_of(card.language, card.need) if card is not None else "cpu"
         hosts = {name: state.hosts[name] for name in self._pool.hosts if name in state.hosts}
         need = card.need if card else Need()
-        return place(run, kind, need, hosts, devices_in_use(state, time.time()), {other.place for other in state.begun})
+        shared = {taken for other in state.begun for taken in other.places}
+        return place(run, kind, need, hosts, devices_in_use(state, time.time()), shared)
 
     def _begin(self, run: Run, where: Placement) -> None:
         if isinstance(run.status, Queued):
@@ -155,11 +151,22 @@ class Scheduler:
             self._journal.emit(started)
         elif where.device.id != run.place[1]:
             self._journal.emit(e.RunMoved(run.id, where.device.name, where.device.id))
-        loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, where, self.turns, run.id)
+        places = (where, *self._further(run.id, where))
+        loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, places, self.turns, run.id)
         self.loops[run.id] = loop
         task = asyncio.create_task(self._conduct(loop), name=f"conducts {run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _further(self, run_id: str, where: Placement) -> list[Placement]:
+        """Take the further devices that the run wants, and that are free."""
+        run, state = run_of(self._journal, run_id), self._journal.state
+        if run.devices == 1:
+            return []
+        taken = {device for other in state.begun if other.id != run_id for device in other.places}
+        found = further_devices(run, where, self._pool.card(where.host), taken)
+        self._journal.emit(e.DevicesTaken(run_id, tuple(device.id for device in found)))
+        return [Placement(where.host, device) for device in found]
 
     async def _conduct(self, loop: RunLoop) -> None:
         try:
@@ -181,6 +188,6 @@ class Scheduler:
         finally:
             del self.loops[loop.run_id]
             if run_of(self._journal, loop.run_id).over:
-                self._pool.end_leftovers(loop.place.host)
+                self._pool.end_leftovers(loop.host)
                 self._pool.use(self.config.hosts)  # changes of the config made while the run used its host
             self.wake()

@@ -46,7 +46,7 @@ async def propose(attempt: Attempt, found: Detail) -> e.Proposed:
         with attempt.elsewhere():
             files, said = await _answer(attempt)
     finally:
-        set_waiting(attempt.journal, attempt.run, None)
+        set_waiting(attempt.journal, attempt.run, None, attempt.lane)
     hashes = attempt.folder.write_candidate(files)
     attempt.keep("memo.md", said.memo + "\n")
     attempt.keep("diff.patch", unified(start_of(attempt), files))

@@ -130,6 +130,6 @@ class DeviceClaim:
             self._say(None)
 
 
-def claim_of(turns: Turns, journal: Journal, run: str) -> DeviceClaim:
-    """Return a run's claim, which reports on the run what it waits for."""
-    return DeviceClaim(turns, run, WaitReporter(journal, run))
+def claim_of(turns: Turns, journal: Journal, run: str, lane: int = 0) -> DeviceClaim:
+    """Return the claim of a run's lane, which reports on the run what it waits for."""
+    return DeviceClaim(turns, run, WaitReporter(journal, run, lane))

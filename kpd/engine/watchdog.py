@@ -13,6 +13,7 @@ from kpd.engine.placement import fitting_devices
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.hosts import DeviceRef
+from kpd.model.iteration import Iteration
 from kpd.model.notices import HostDown, IdleReason, NotBegun, QueueIsHeld
 from kpd.model.run import Run
 from kpd.model.state import State
@@ -52,15 +53,17 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
     used = set()
     thinks: dict[DeviceRef, float] = {}  # devices where runs think: when the last of them began to
     for run in state.begun:
-        cause, keeps = _kept_by(state, run)
-        now = run.current.under_way if run.current is not None else None
-        if keeps is not None:
-            one = found.setdefault(run.place, IdleDeviceWork(run.host, run.device, run.place[1], cause, keeps))
-            one.runs.append(run.id)
-        elif now is not None and now.use == "thinks" and isinstance(run.status, Running):
-            thinks[run.place] = max(now.since, thinks.get(run.place, 0.0))
-        elif not _left(state, run):
-            used.add(run.place)
+        for lane, place in enumerate(run.places):
+            cause, keeps = _kept_by(state, run, lane)
+            it = run.current_in(lane)
+            now = it.under_way if it is not None else None
+            if keeps is not None:
+                one = found.setdefault(place, IdleDeviceWork(run.host, run.device, place[1], cause, keeps))
+                one.runs.append(run.id)
+            elif now is not None and now.use == "thinks" and isinstance(run.status, Running):
+                thinks[place] = max(now.since, thinks.get(place, 0.0))
+            elif not _left(state, run, lane):
+                used.add(place)
     for run in state.queue:
         card = state.tasks.get(run.task)
         if state.ahead_of(run) is not None or card is None or card.error:
@@ -74,15 +77,15 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
     return [one for place, one in found.items() if place not in used]
 
 
-def _left(state: State, run: Run) -> bool:
-    """Return whether a run has nothing to do on its device: it is paused, or waits for an edit."""
+def _left(state: State, run: Run, lane: int) -> bool:
+    """Return whether a run has nothing to do on a device: it is paused, or waits for an edit, or for other lanes."""
     if run.paused:
-        return not run.measures
-    return isinstance(plan.next_action(run, state.direction(run)), plan.Wait)
+        return not run.measures_in(lane)
+    return isinstance(plan.next_action(run, state.direction(run), lane), plan.Wait)
 
 
-def _kept_by(state: State, run: Run) -> tuple[str, IdleReason | None]:
-    """Return a short name and the reason for what keeps a run that has begun from going on.
+def _kept_by(state: State, run: Run, lane: int) -> tuple[str, IdleReason | None]:
+    """Return a short name and the reason for what keeps a run that has begun from going on in a lane.
 
     The reason is None when the run goes on, and when a person has paused it, as that person knows.
     """
@@ -93,7 +96,7 @@ def _kept_by(state: State, run: Run) -> tuple[str, IdleReason | None]:
             return f"{run.id} paused", None
         case Paused(cause=cause):
             return f"{run.id} paused", cause
-    return f"{run.id} waits", run.waiting
+    return f"{run.id} waits", run.waits_in(lane)
 
 
 def _held(state: State) -> QueueIsHeld | None:
@@ -105,14 +108,13 @@ def _down(state: State, host: str) -> HostDown | None:
     return HostDown(error) if error else None
 
 
-def steps_under_way(state: State) -> Iterator[tuple[Run, Key]]:
-    """Yield the runs with a step under way, each with a key that identifies the step."""
+def steps_under_way(state: State) -> Iterator[tuple[Run, Iteration, Key]]:
+    """Yield the iterations with a step under way, each with its run and a key that identifies the step."""
     for run in state.begun:
-        current = run.current
-        goes_on = isinstance(run.status, Running) and not run.waiting and not state.held
-        now = current.under_way if goes_on and current is not None else None
-        if current is not None and now is not None and now.step is not None:
-            yield run, ("step", run.id, str(current.number), str(now.attempt), now.step)
+        for it in run.open if isinstance(run.status, Running) and not state.held else ():
+            now = it.under_way
+            if now is not None and now.step is not None and not run.waits_in(run.lane_of(it)):
+                yield run, it, ("step", run.id, str(it.number), str(now.attempt), now.step)
 
 
 class Watchdog:
@@ -130,7 +132,7 @@ class Watchdog:
         `at` is a time in seconds. A device is reported after `idle_s` seconds; with 0 none is.
         """
         devices = {one.key: one for one in idle_devices(state)} if idle_s else {}
-        steps = {key: run for run, key in steps_under_way(state)}
+        steps = {key: (run, it) for run, it, key in steps_under_way(state)}
         self._note((*devices, *steps), at)
         news: list[e.DeviceIdle | e.StepStalled] = []
         for key, one in devices.items():
@@ -138,15 +140,15 @@ class Watchdog:
             if lasted >= idle_s and self._first(key):
                 runs = tuple(one.runs)
                 news.append(e.DeviceIdle(one.host, one.device, one.device_id, lasted, runs, one.keeps))
-        for key, run in steps.items():
-            current, lasted = run.current, at - self._since[key]
-            if current is None or current.step is None or lasted < LEAST_STALL_S or key in self._told:
+        for key, (run, it) in steps.items():
+            lasted = at - self._since[key]
+            if it.step is None or lasted < LEAST_STALL_S or key in self._told:
                 continue
             if key not in self._usual:  # read once: while the step is under way no other of its kind is taken
-                self._usual[key] = usual(run.id, current.step)
+                self._usual[key] = usual(run.id, it.step)
             usually = self._usual[key]
             if lasted > STALL_TIMES * (usually or 0.0) and self._first(key):
-                news.append(e.StepStalled(run.id, current.number, current.step, lasted, usually))
+                news.append(e.StepStalled(run.id, it.number, it.step, lasted, usually))
         return news
 
     def _note(self, present: tuple[Key, ...], at: float) -> None:

@@ -157,6 +157,7 @@ class RunQueued(RunFact):
     task_state: TaskState = "continue"
     task_text: str = ""
     apart: bool = False
+    devices: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,13 @@ class RunStarted(RunFact):
 
 
 @dataclass(frozen=True, slots=True)
+class DevicesTaken(RunFact):
+    """The further devices of its host, by id, on which the run works beside its first one: each is a lane."""
+
+    more: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunMoved(RunFact):
     """The run goes on with another device of the same name and driver, in another allocation of its host."""
 
@@ -183,9 +191,13 @@ class RunMoved(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class RunWaits(RunFact):
-    """What the run waits for: a device, a link, a person's approval, or the like. None: nothing any more."""
+    """What the run waits for: a device, a link, a person's approval, or the like. None: nothing any more.
+
+    With a `lane` beside the first it is what the iteration there waits for.
+    """
 
     wait: Wait | None
+    lane: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +273,7 @@ class BaselineStale(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class IterationStarted(IterationFact):
-    """The start of an iteration. `again`, `thorough` and `confirming` are as in `Iteration`."""
+    """The start of an iteration. `again`, `thorough`, `confirming` and `lane` are as in `Iteration`."""
 
     agent: str
     parent: int
@@ -269,6 +281,7 @@ class IterationStarted(IterationFact):
     again: int | None = None
     thorough: bool = False
     confirming: Confirming = ""
+    lane: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
     run = Run(
         fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits,
         evolve=fact.evolve, compared=fact.compared, task_state=fact.task_state,
-        task_text=fact.task_text, apart=fact.apart,
+        task_text=fact.task_text, apart=fact.apart, devices=fact.devices,
     )  # fmt: skip
     return replace(state, runs={**state.runs, fact.run: run})
 
@@ -135,6 +135,12 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     clock = at if run.clock is None else run.clock
     confinement = run.confinement or fact.confinement
     return on_run(state, fact.run, status=Running(), started=started, clock=clock, confinement=confinement, **place)
+
+
+@reduces(e.DevicesTaken)
+def _devices_taken(state: State, at: float, fact: e.DevicesTaken) -> State:
+    """Note the lanes. What a former daemon's lanes waited for is over."""
+    return on_run(state, fact.run, more=fact.more, lane_waits={})
 
 
 @reduces(e.RunMoved)
@@ -152,6 +158,9 @@ def _run_waits(state: State, at: float, fact: e.RunWaits) -> State:
     run = state.runs.get(fact.run)
     if run is None or isinstance(run.status, Ended):
         return state
+    if fact.lane:
+        others = {lane: wait for lane, wait in run.lane_waits.items() if lane != fact.lane}
+        return on_run(state, fact.run, lane_waits=others if fact.wait is None else {**others, fact.lane: fact.wait})
     return on_run(state, fact.run, status=structs.replace(run.status, wait=fact.wait))
 
 
@@ -170,7 +179,7 @@ def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
 @reduces(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
     """End the run. What it was still to measure is forgotten: a later wish does not bring it back."""
-    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), reopened=None, again=())
+    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), reopened=None, again=(), lane_waits={})
 
 
 def _waiting(state: State, run_id: str) -> Wait | None:

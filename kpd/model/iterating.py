@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import structs
 
 from kpd.model import events as e
-from kpd.model.causes import Noise
-from kpd.model.iteration import Iteration
+from kpd.model.causes import Noise, Superseded
+from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.reducers import on_iteration, on_run, reduces
 from kpd.model.spending import OpenCall, day_of
 from kpd.model.state import State
@@ -21,7 +21,7 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
         return state
     begun = Iteration(
         fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough,
-        confirming=fact.confirming,
+        confirming=fact.confirming, lane=fact.lane,
     )  # fmt: skip
     edit: dict[str, Any] = {"pending_edit": {}, "conflict": None} if fact.edit else {}
     again = run.again if fact.again is None or fact.confirming == "end" else run.again[1:]
@@ -96,10 +96,15 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
 
 @reduces(e.IterationEnded)
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
-    """End the iteration. One that was given up returns the operator's notes that it took: the next one reads them."""
+    """End the iteration. One that was given up returns the operator's notes that it took: the next one reads them.
+
+    Where a run has several devices, one that won against an incumbent which is none any more is measured again.
+    """
     held = {"hold": "waits"} if fact.outcome == "held" else {}
     state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted), **held)
     run = state.runs.get(fact.run)
+    if run is not None and run.devices != 1 and isinstance(fact.cause, Superseded) and run.incumbent is not None:
+        return on_run(state, fact.run, again=(*run.again, Remeasure(fact.iteration, False, "kpd")))
     if run is None or fact.outcome not in ("skipped", "interrupted"):
         return state
     lines = (replace(s, consumed_by=None) if s.consumed_by == fact.iteration else s for s in run.steering)

@@ -62,7 +62,8 @@ class Iteration:
     with all processes; `confirming` says why it does so against the baseline. `review` says whether the candidate waits
     for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
     held because of its `flags`. `session` is that of a coding agent. `provisional`: it was accepted, and
-    compute-sanitizer has not seen it pass; `sanitized` is what its tools saw.
+    compute-sanitizer has not seen it pass; `sanitized` is what its tools saw. `lane` counts the run's devices from 0:
+    the one that it is measured on.
     """
 
     number: int
@@ -93,6 +94,7 @@ class Iteration:
     session: AgentSession | None = None
     provisional: bool = False
     sanitized: tuple[ToolReport, ...] = ()
+    lane: int = 0
 
     @property
     def under_way(self) -> Stepping | None:

@@ -74,7 +74,9 @@ class Run:
     comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
     operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
     and `late` means that they are used. `pruned` are iterations whose files were removed. `apart`: it works on a copy
-    beside other runs of its task.
+    beside other runs of its task. `devices` is how many devices of one host it wants, 0 for all; `more` are the ids of
+    those that it has beside the first: each of its devices is a lane, with an iteration of its own under way.
+    `lane_waits` is what the iterations of further lanes wait for.
     """
 
     id: str
@@ -120,6 +122,9 @@ class Run:
     late: bool = False
     pruned: tuple[int, ...] = ()
     apart: bool = False
+    devices: int = 1
+    more: tuple[str, ...] = ()
+    lane_waits: dict[int, Wait] = field(default_factory=dict)
 
     @property
     def shown(self) -> bool:
@@ -155,17 +160,31 @@ class Run:
         """What it waits for, beside a pause or without one."""
         return None if isinstance(self.status, Ended) else self.status.wait
 
+    def waits_in(self, lane: int) -> Wait | None:
+        """Return what the run waits for in a lane. In the first one that is also what the whole run waits for."""
+        return self.lane_waits.get(lane) if lane else self.waiting
+
     @property
     def place(self) -> DeviceRef:
-        """The host and the device that a run which has begun is bound to."""
+        """The host and the first device that a run which has begun is bound to."""
         return self.host, self.device_id or "cpu"
+
+    @property
+    def places(self) -> tuple[DeviceRef, ...]:
+        """The host and the device of each lane."""
+        return self.place, *((self.host, device) for device in self.more)
 
     @property
     def measures(self) -> bool:
         """Whether it measures now, unless the queue is held. A run that waits for the device or its lease does not."""
-        if not self.begun or self.waiting or (isinstance(self.status, Paused) and self.status.infra):
+        return any(self.measures_in(self.lane_of(it)) for it in self.open)
+
+    def measures_in(self, lane: int) -> bool:
+        """Return whether it measures on the device of this lane now."""
+        if not self.begun or self.waits_in(lane) or (isinstance(self.status, Paused) and self.status.infra):
             return False
-        now = self.current.under_way if self.current is not None else None
+        it = self.current_in(lane)
+        now = it.under_way if it is not None else None
         return now is not None and now.use == "measures"
 
     @property
@@ -195,9 +214,22 @@ class Run:
 
     @property
     def current(self) -> Iteration | None:
-        """The iteration under way, or None between iterations."""
-        last = self.iterations[-1] if self.iterations else None
-        return last if last is not None and last.outcome is None else None
+        """The iteration under way, the oldest where there are several, or None between iterations."""
+        return next(iter(self.open), None)
+
+    @property
+    def open(self) -> tuple[Iteration, ...]:
+        """The iterations under way, at most one in each lane, the oldest first."""
+        last = self.iterations[-1:] if self.devices == 1 else self.iterations
+        return tuple(it for it in last if it.outcome is None)
+
+    def lane_of(self, it: Iteration) -> int:
+        """Return the lane of an iteration; the first goes on with those of a lane whose device is gone."""
+        return it.lane if it.lane < len(self.places) else 0
+
+    def current_in(self, lane: int) -> Iteration | None:
+        """Return the iteration under way in a lane, the oldest where one of a lane that is gone is there, too."""
+        return next((it for it in self.open if self.lane_of(it) == lane), None)
 
     @property
     def counted(self) -> tuple[Iteration, ...]:

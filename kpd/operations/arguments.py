@@ -27,6 +27,7 @@ class Arg(NamedTuple):
 
 Text = Annotated[str, Within(min_length=1)]
 Count = Annotated[int, Within(ge=1, le=1_000_000)]
+Few = Annotated[int, Within(ge=1, le=256)]
 Positive = Annotated[float, Within(gt=0)]
 NotNegative = Annotated[float, Within(ge=0)]
 Percent = Annotated[float, Within(ge=0, lt=100)]

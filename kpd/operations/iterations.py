@@ -63,7 +63,7 @@ class OnWaiting(Operation[RunIteration]):
 
     def places(self, state: State) -> list[RunIteration]:
         """Return the candidates that the operation can be applied to."""
-        return [RunIteration(run, it) for run in state.begun if (it := waiting(run)) is not None]
+        return [RunIteration(run, it) for run in state.begun for it in run.open if it.review == "waits"]
 
     def why_not(self, state: State, target: RunIteration) -> Refused | None:
         if target in self.places(state):
@@ -103,9 +103,8 @@ class DeclineCandidate(OnWaiting):
 
 
 def waiting(run: Run) -> Iteration | None:
-    """Return the run's candidate that waits for a person's review, if there is one."""
-    current = run.current
-    return current if current is not None and current.review == "waits" else None
+    """Return the run's candidate that waits for a person's review, the first where several do."""
+    return next((it for it in run.open if it.review == "waits"), None)
 
 
 # ── once it was measured ──────────────────────────────────────────────────────────────────────────────────────────

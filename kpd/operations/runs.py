@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from kpd.operations.arguments import Arg, Count, NotNegative, Percent, Positive, Text
+from kpd.operations.arguments import Arg, Count, Few, NotNegative, Percent, Positive, Text
 from kpd.operations.operation import RUN, Key, OnDaemon, OnRun, Operation, Refused, ended
 from kpd.operations.references import run_ref
 
@@ -19,6 +19,7 @@ STARTS = "coding agents begin with the incumbent (continue), or with the task's 
 ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
 PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
 APART = Arg("", "work on a copy, beside other runs of the task; kpd adopt takes a result", "--apart")
+DEVICES = Arg("N|all", "work on so many devices of one host at once, an iteration on each", "--devices")
 HOURS = Arg("H", "end so many hours after the beginning, also while it waits", "--hours")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
 
@@ -50,6 +51,7 @@ class QueueRun(OnDaemon):
     usd: Annotated[Positive | None, Arg("DOLLARS", "spend no more than this on models", "--usd")] = None
     hours: Annotated[Positive | None, HOURS] = None
     apart: Annotated[bool, APART] = False
+    devices: Annotated[Few | Literal["all"] | None, DEVICES] = None
 
 
 class PauseRun(OnRun):
@@ -91,7 +93,7 @@ class ResumeRun(Operation["Run | None"]):
             return None
         if target is None:
             return Refused("nothing is paused or held")
-        reviewed = target.current is not None and target.current.review == "waits"
+        reviewed = any(it.review == "waits" for it in target.open)
         if target.paused or (target.waiting and not reviewed):
             return None
         return ended(target) or Refused(f"{target.id} is not paused")

@@ -94,14 +94,12 @@ class CutTurn(OnRun):
 
 def asking(state: State) -> list[RunIteration]:
     """Return the iterations whose agents wait for an answer."""
-    found = ((run, run.current) for run in state.begun)
-    return [RunIteration(run, it) for run, it in found if it is not None and it.session and it.session.asks]
+    return [RunIteration(run, it) for run in state.begun for it in run.open if it.session and it.session.asks]
 
 
 def at_work(run: Run) -> Iteration | None:
-    """Return the iteration whose coding agent has a prompt and works on it."""
-    it = run.current
-    return it if it is not None and it.step == "propose" and it.session and it.session.at_work else None
+    """Return the iteration whose coding agent has a prompt and works on it, the first where several do."""
+    return next((it for it in run.open if it.step == "propose" and it.session and it.session.at_work), None)
 
 
 def building(run: Run) -> Iteration | None:

@@ -31,7 +31,7 @@ _LEFT_OUT = {"iterations", "files", "folder", "pending_edit"}
 
 
 def run(found: Run) -> Json:
-    """Return a run in brief, with its current, best and baseline iteration.
+    """Return a run in brief, with its current, best and baseline iteration, and the `open` ones, the oldest first.
 
     `count` is the number of its iterations, `counted` of those that use up its budget. `headline` is how many times as
     fast the best iteration is as the baseline. `reason` says why it ended or is paused, `waits` what it waits for,
@@ -44,6 +44,7 @@ def run(found: Run) -> Json:
     its = {name: None if it is None else iteration(it) for name, it in named.items()}
     kept |= _status(found)
     kept |= {"headline": headlined(headline(found)), "sign": codec.jsonable(signs.of_run(found))}
+    kept |= {"open": [iteration(it) for it in found.open]}
     kept |= {"name": "" if found.compared is None else comparisons.name(found.compared)}
     words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
     kept |= {"held": [iteration(it) for it in found.held]}

@@ -100,7 +100,7 @@ def of_run(run: Run, held: bool = False) -> Sign:
         return HELD
     if run.paused:
         return PAUSED
-    if run.current is not None and run.current.review == "waits":
+    if any(it.review == "waits" for it in run.open):
         return REVIEW
     return WAITING if run.waiting else RUNNING
 

@@ -58,7 +58,10 @@ class HostConfig:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """The defaults of a run, where its command and its task set nothing. `approve`: candidates wait for a person."""
+    """The defaults of a run, where its command and its task set nothing. `approve`: candidates wait for a person.
+
+    `devices` is how many of one host's devices it works on at once.
+    """
 
     agent: Text = "sweep"
     host: Text = ANY
@@ -70,6 +73,7 @@ class RunConfig:
     profile: Literal["checked", "accepted", "never"] = "checked"
     approve: bool = False
     task_state: Literal["continue", "reset"] = "continue"
+    devices: Few | Literal["all"] = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,10 @@ def stop(view: View) -> Confirmation:
     run = view.run
     assert run is not None
     lost = "Nothing of it has begun."
-    if (now := run.current) is not None:
-        lost = (
-            f"Iteration {now.number} ends as interrupted; its {now.step or 'first'} step is killed with all it started."
+    if run.open:
+        lost = " ".join(
+            f"Iteration {it.number} ends as interrupted; its {it.step or 'first'} step is killed with all it started."
+            for it in run.open
         )
     kept = f"What was accepted stays: the incumbent is {run.id}.{run.incumbent}." if run.incumbent is not None else ""
     return Confirmation(f"Stop {run.id} now?", tuple(text for text in (lost, kept) if text), "stop the run")

@@ -19,8 +19,7 @@ def _lasts(view: View, notice: Notice) -> bool:
         return any(_goes_on(view.state.runs.get(id), notice.at) for id in about.runs)
     run = view.state.runs.get(getattr(about, "run", ""))
     if isinstance(about, Stalled):
-        now = run.current if run is not None else None
-        return now is not None and (now.number, now.step) == (about.iteration, about.step)
+        return run is not None and (about.iteration, about.step) in {(it.number, it.step) for it in run.open}
     if run is None:
         return all(_goes_on(one, notice.at) for one in view.begun)
     return _goes_on(run, notice.at) or (run.over and run is view.run and not _goes_on_without(run, notice.at))

@@ -55,8 +55,9 @@ def devices(card: HostCard) -> tuple[Device, ...]:
 
 def holders(state: State, card: HostCard, device: Device) -> list[Run]:
     """Return the runs that are bound to the device; the one that measures there now comes first."""
-    bound = (run for run in state.begun if run.place == (card.name, device.id))
-    return sorted(bound, key=lambda run: not run.measures)
+    place = (card.name, device.id)
+    bound = (run for run in state.begun if place in run.places)
+    return sorted(bound, key=lambda run: not run.measures_in(run.places.index(place)))
 
 
 def look(view: View, card: HostCard) -> HostStatus | None:

@@ -95,6 +95,7 @@ def _now(view: View, width: int) -> Content:
         return line((f"{counted(waiting, 'run')} queued" if waiting else "idle", ".muted"))
     mark, it = marks.of_run(run, bool(state.held), view.out_of_touch), run.current
     at = f"{run.id}.{it.number}" if it is not None and it.step is not None else run.id
+    at += f" +{len(run.open) - 1}" if len(run.open) > 1 else ""
     head = Content.assemble(_of_all(view, mark, width // 3), f"  {at}")
     if mark is marks.WAITING:
         return Content.assemble(head, ("  " + clip(waits(run).text, max(12, width // 2 - head.cell_length)), ".muted"))

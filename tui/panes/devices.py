@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from kpd.model import clocks
-from kpd.model.hosts import Device, GpuProcess, HostCard, Telemetry
+from kpd.model.hosts import Device, DeviceRef, GpuProcess, HostCard, Telemetry
 from kpd.model.run import Run
 from kpd.text.numbers import counted
 from kpd.text.waits import wait
@@ -240,7 +240,7 @@ def _pci(device: Device) -> str:
 def _use(view: View, card: HostCard, device: Device) -> Content:
     """Draw who uses the device: runs of kpd, another lease, a foreign process, nobody. Blank if the host is down."""
     if runs := hosts.holders(view.state, card, device):
-        return held(view, runs)
+        return held(view, runs, (card.name, device.id))
     if card.link != "up":
         return BLANK
     seen = hosts.telemetry(view, card, device)
@@ -251,11 +251,11 @@ def _use(view: View, card: HostCard, device: Device) -> Content:
     return line((f"{marks.FREE.glyph} {marks.FREE.word}", marks.FREE.style))
 
 
-def held(view: View, runs: Sequence[Run]) -> Content:
-    """Return the first of the runs on a device, with its mark, and the number of the others."""
+def held(view: View, runs: Sequence[Run], place: DeviceRef) -> Content:
+    """Return the first of the runs on a device, with its mark and its iteration there, and the number of the others."""
     run = runs[0]
     mark = marks.of_run(run, bool(view.state.held), view.out_of_touch)
-    now = run.current
+    now = run.current_in(run.places.index(place))
     at = f"{run.id}.{now.number}" if now is not None else run.id
     more = f" +{len(runs) - 1}" if len(runs) > 1 else ""
     return line((f"{mark.glyph} {at}{more}", mark.style))

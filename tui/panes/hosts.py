@@ -112,7 +112,7 @@ def _folded(view: View, card: HostCard, width: int) -> list[Content]:
     tail: list[Content] = []
     for device in hosts.devices(card):
         if runs := hosts.holders(view.state, card, device):
-            tail.append(devices.held(view, runs))
+            tail.append(devices.held(view, runs, (card.name, device.id)))
     bad = ", ".join(clean(check.name) for check in card.checks if check.state == "bad")
     tail += [line((f"{marks.FAILED.glyph} {bad}", marks.FAILED.style))] if bad else []
     after = joined(tail, "  ").truncate(max(0, room - LEAST_REMEDY), ellipsis=True)

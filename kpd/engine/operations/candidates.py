@@ -14,7 +14,6 @@ from kpd.operations.iterations import (
     MeasureAgain,
     SetReview,
     WriteMemo,
-    waiting,
 )
 from kpd.operations.operation import Refused, RunIteration
 from kpd.text.endings import of_iteration
@@ -25,9 +24,10 @@ from kpd.workspace.run_files import IterationFolder
 
 def review(engine: Engine, op: SetReview, target: Run, by: str) -> dict[str, bool]:
     """Set whether the run's candidates wait for a person's approval; if not, a candidate that waits is approved."""
-    if not op.on and (waits := waiting(target)) is not None:
-        engine.journal.emit(e.Approved(target.id, waits.number, by))
-        _decided(engine, target)
+    for it in target.open if not op.on else ():
+        if it.review == "waits":
+            engine.journal.emit(e.Approved(target.id, it.number, by))
+            _decided(engine, RunIteration(target, it))
     if target.approve != op.on:
         engine.journal.emit(e.ReviewSet(target.id, op.on, by))
     return {"on": op.on}
@@ -35,19 +35,20 @@ def review(engine: Engine, op: SetReview, target: Run, by: str) -> dict[str, boo
 
 def approve(engine: Engine, op: ApproveCandidate, target: RunIteration, by: str) -> None:
     engine.journal.emit(e.Approved(target.run.id, target.it.number, by))
-    _decided(engine, target.run)
+    _decided(engine, target)
 
 
 def decline(engine: Engine, op: DeclineCandidate, target: RunIteration, by: str) -> None:
     """Reject the candidate; agents read the reason when they next propose."""
     engine.journal.emit(e.Declined(target.run.id, target.it.number, op.reason.strip(), by))
     if not target.it.held:
-        _decided(engine, target.run)
+        _decided(engine, target)
 
 
-def _decided(engine: Engine, run: Run) -> None:
+def _decided(engine: Engine, target: RunIteration) -> None:
     """Clear what the run waits for, also if a former daemon recorded it, and let the run go on."""
-    set_waiting(engine.journal, run_of(engine.journal, run.id), None)
+    run, it = target
+    set_waiting(engine.journal, run_of(engine.journal, run.id), None, run.lane_of(it))
     engine.wake()
 
 

@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 from kpd.agents import catalogue
+from kpd.engine.ending import break_off
 from kpd.engine.engine import Engine
 from kpd.engine.ids import next_id
 from kpd.engine.journal import run_of
-from kpd.engine.run_loop import break_off
 from kpd.model import acts, events as e
 from kpd.model.causes import Stopped
 from kpd.model.run import Run
@@ -44,7 +44,10 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     approve = config.run.approve if op.approve is None else op.approve
     if op.evolve and not catalogue.reflects(agent, config):
         raise Refused(f"{agent} builds no tools", "only coding agents do: --agent claude-code, or another of theirs")
-    evolve = config.toolsmith.enabled if op.evolve is None else op.evolve
+    devices = config.run.devices if op.devices is None else op.devices
+    if op.evolve and devices != 1:
+        raise Refused("coding agents build tools between iterations, on one device", "leave out --evolve or --devices")
+    evolve = config.toolsmith.enabled and devices == 1 if op.evolve is None else op.evolve
     starts = op.task_state or config.run.task_state
     if op.task_state == "reset" and not catalogue.reflects(agent, config):
         raise Refused(f"{agent} proposes changes of the incumbent", "only coding agents can begin anew: leave it out")
@@ -66,6 +69,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
             task_state=starts,
             task_text=text,
             apart=op.apart,
+            devices=0 if devices == "all" else devices,
         )
     )
     engine.wake()
@@ -136,7 +140,7 @@ def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
     loop = engine.scheduler.loops.get(target.id)
     if loop is None:
         raise Refused(f"{target.id} is not under way")
-    loop.control.interrupt("skip", by)
+    loop.interrupt("skip", by, target.current.number if target.current is not None else 0)
 
 
 async def prune(engine: Engine, op: PruneRun, target: Run, by: str) -> dict[str, Any]:
@@ -156,7 +160,7 @@ async def stop(engine: Engine, op: StopRun, target: Run, by: str) -> None:
         engine.journal.emit(e.ComparisonStopped(place.of, "operator", by))
     loop = engine.scheduler.loops.get(target.id)
     if loop is not None:
-        loop.control.interrupt("stop", by)
+        loop.interrupt("stop", by)
         await loop.over.wait()
         if not run_of(engine.journal, target.id).over:
             held = hold(engine.journal.state.held)

@@ -13,7 +13,7 @@ from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Interrupted, Interruption
-from kpd.engine.run_loop import RunLoop
+from kpd.engine.lane import Lane
 from kpd.engine.sanitize import Beside, sanitize
 from kpd.engine.turns import Turns
 from kpd.hosts.errors import HostError
@@ -184,7 +184,7 @@ async def waits(root: Path, journal: EventJournal, how: Interruption) -> tuple[b
 
     pool = cast(Any, SimpleNamespace(hosts={"local": None}))
     place = cast(Any, SimpleNamespace(host="local"))
-    loop = RunLoop(Workspace(root), cast(Any, lambda: None), journal, pool, place, Turns(journal), "r1")
+    loop = Lane(Workspace(root), cast(Any, lambda: None), journal, pool, place, Turns(journal), "r1")
     beside = Beside(look, lambda number, err: None)
     beside.begin(loop.run)
     waiting = asyncio.create_task(loop._sanitized(1, beside))

@@ -10,6 +10,7 @@ from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.engine.attempt import Attempt, CandidateFailed, Unconfirmed
 from kpd.engine.blame import HOSTS_OWN, is_suspect, tried
+from kpd.engine.control import Control
 from kpd.engine.host_trouble import IncumbentHasIt
 from kpd.engine.iteration import STEPS
 from kpd.hosts.errors import HostError, HostErrorKind, LostBuild
@@ -56,7 +57,8 @@ class Trial:
             number = 2
             journal.emit(e.IterationStarted("r1", 2, "again", 0, again=1, confirming=confirming))
         host = Host("local", PurePosixPath("/root"), Local())
-        given: list[Any] = [None, None, journal, None, host, "bench 0", None, None, Path(), "r1", number]
+        control = Control(journal, "r1")
+        given: list[Any] = [None, None, journal, control, host, "bench 0", None, None, Path(), "r1", number]
         self.attempt = Attempt(*given, prepare=cast(Any, self.prepare))
 
     async def prepare(self) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
-from kpd.engine.run_loop import break_off
+from kpd.engine.ending import break_off
 from kpd.model import events as e
 from kpd.model.causes import IterationsUsed, NotMeasurable, PlugInTrouble, RunCause, RunOver, Stopped
 from kpd.model.run import Budget

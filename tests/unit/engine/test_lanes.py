@@ -1,0 +1,225 @@
+"""Several iterations of one run at once: what each lane does next, and what the fold makes of it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from kpd.engine.placement import Placement, devices_in_use, further_devices
+from kpd.engine.plan import End, Iterate, Wait, next_action
+from kpd.model import events as e
+from kpd.model.agents import AgentTraits
+from kpd.model.causes import ByVerdict, IterationCause, Noise, Superseded
+from kpd.model.fold import fold
+from kpd.model.hosts import Device, HostCard
+from kpd.model.iteration import Iteration
+from kpd.model.run import Budget, Run
+from kpd.model.state import State
+from kpd.model.status import Outcome
+from kpd.model.verdicts import Gain, Verdict
+from kpd.model.waits import DeviceBusy, ForTurn, HostTrouble
+
+GAIN = Gain(5.0, 4.0, 6.0)
+WON = Verdict("faster", GAIN, 7, True, "confirmed", 1.0)
+LOST = replace(WON, word="slower", accepted=False)
+GPUS = tuple(Device(f"GPU-{number}", "gpu", "H100", "sm_90") for number in range(3))
+
+
+class Story:
+    """A run of several lanes whose iterations end as a test says, in any order."""
+
+    def __init__(self, lanes: int, budget: Budget, agent: str = "claude") -> None:
+        self.state, self.seq = State(), 0
+        self.lanes = lanes
+        self.emit(e.RunQueued("r1", "scale", agent, "box", budget, devices=lanes))
+        self.emit(e.RunStarted("r1", "H100", "box", "GPU-0"))
+        self.emit(e.DevicesTaken("r1", tuple(f"GPU-{number}" for number in range(1, lanes))))
+
+    @property
+    def run(self) -> Run:
+        return self.state.runs["r1"]
+
+    def emit(self, fact: e.Fact) -> None:
+        self.seq += 1
+        self.state = fold(self.state, e.Event(self.seq, float(self.seq), fact))
+
+    def begin(self, lane: int) -> Iterate | Wait | End:
+        """Do what the plan says in a lane, as its loop does, up to the beginning of an iteration."""
+        step = next_action(self.run, "lower", lane)
+        if isinstance(step, Iterate) and not step.resumed:
+            parent = step.number if self.run.incumbent is None else self.run.incumbent
+            if step.confirming and self.run.baseline is not None:
+                parent = self.run.baseline.number
+            self.emit(
+                e.IterationStarted(
+                    "r1", step.number, step.agent, parent, "", step.of, step.thorough, step.confirming, lane
+                )
+            )
+        assert isinstance(step, Iterate | Wait | End)
+        return step
+
+    def end(self, it: Iteration, won: bool) -> None:
+        """End an iteration as the step `record` does."""
+        outcome: Outcome
+        cause: IterationCause
+        if it.parent == it.number:
+            outcome, cause = "baseline", Noise(GAIN)
+        elif it.confirming:
+            outcome, cause = "measured", ByVerdict(WON)
+        elif won and it.parent != self.run.incumbent:
+            outcome, cause = "rejected", Superseded(WON, "r1", self.run.incumbent or 0)
+        else:
+            outcome, cause = ("accepted", ByVerdict(WON)) if won else ("rejected", ByVerdict(LOST))
+        self.emit(e.Judged("r1", it.number, 0.0, 0.0, WON if won else LOST))
+        if outcome in ("baseline", "accepted"):
+            self.emit(e.Accepted("r1", it.number, {}))
+        self.emit(e.IterationEnded("r1", it.number, outcome, cause))
+
+
+def played(lanes: int, budget: Budget, choose: Callable[[int], int], check: Callable[[Story], None]) -> Story:
+    """Play a run to its end: lanes go on in any order, iterations end in any order."""
+    story = Story(lanes, budget)
+    for _ in range(40 * (budget.iterations + 2)):
+        lane = choose(lanes)
+        mine = story.run.current_in(lane)
+        if mine is not None and choose(2):
+            story.end(mine, bool(choose(2)))
+        elif isinstance(story.begin(lane), End):
+            return story
+        check(story)
+    while True:  # whatever was chosen: nothing stands still for ever
+        before = story.seq
+        for lane in range(lanes):
+            if (mine := story.run.current_in(lane)) is not None:
+                story.end(mine, False)
+            if isinstance(story.begin(lane), End):
+                return story
+            check(story)
+        assert story.seq > before, "no lane can go on"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(1, 5), st.integers(1, 8), st.integers(1, 4))
+def test_lanes_keep_to_the_budget_and_the_run_ends_when_nothing_is_under_way(
+    data: st.DataObject, lanes: int, iterations: int, patience: int
+) -> None:
+    def choose(below: int) -> int:
+        return data.draw(st.integers(0, below - 1))
+
+    def check(story: Story) -> None:
+        run = story.run
+        assert len(run.open) <= lanes
+        assert len({run.lane_of(it) for it in run.open}) == len(run.open), "at most one in each lane"
+        assert [it.number for it in run.iterations] == list(range(len(run.iterations)))
+        assert len(run.open) <= 1 or run.incumbent is not None, "the baseline comes first, and alone"
+        assert sum(it.again is None for it in run.iterations) <= iterations + 1, "no more than the budget has left"
+
+    story = played(lanes, Budget(iterations, patience), choose, check)
+    run = story.run
+    assert not run.open and not run.again
+    outdated = {it.number for it in run.iterations if isinstance(it.cause, Superseded)}
+    again = [it.again for it in run.iterations if it.again is not None and not it.confirming]
+    assert sorted(again) == sorted(outdated), "each that won against an older incumbent is measured once more"
+    assert not outdated or lanes > 1
+    if run.incumbent != 0:
+        assert run.iterations[-1].confirms == run.incumbent, "the last thing is the contest against the baseline"
+
+
+def test_the_current_iteration_is_the_oldest_that_is_under_way() -> None:
+    story = Story(2, Budget(9, 9))
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    for lane in (0, 1):
+        story.begin(lane)
+    assert [it.lane for it in story.run.open] == [0, 1]
+    story.end(story.run.iterations[1], False)
+    story.begin(0)
+    assert [(it.number, it.lane) for it in story.run.open] == [(2, 1), (3, 0)]
+    assert story.run.current is story.run.iterations[2]
+
+
+def test_a_restart_takes_up_the_iteration_of_each_lane_and_the_first_those_of_a_device_that_is_gone() -> None:
+    story = Story(3, Budget(9, 9))
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    for lane in range(3):
+        story.begin(lane)
+    resumed = [next_action(story.run, "lower", lane) for lane in range(3)]
+    assert resumed == [Iterate(number, "claude", resumed=True) for number in (1, 2, 3)]
+    story.emit(e.DevicesTaken("r1", ("GPU-1",)))
+    assert next_action(story.run, "lower", 0) == Iterate(1, "claude", resumed=True)
+    story.end(story.run.iterations[1], False)
+    assert next_action(story.run, "lower", 0) == Iterate(3, "claude", resumed=True)
+    story.emit(e.DevicesTaken("r1", ()))
+    assert next_action(story.run, "lower", 0) == Iterate(2, "claude", resumed=True), "also with one device left"
+
+
+@pytest.mark.parametrize(("used", "begins"), [(1, True), (2, False)])
+def test_an_iteration_under_way_counts_as_if_it_used_the_budget(used: int, begins: bool) -> None:
+    story = Story(2, Budget(iterations=2))
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    for _ in range(used - 1):
+        story.begin(0)
+        story.end(story.run.iterations[-1], False)
+    story.begin(0)
+    assert isinstance(story.begin(1), Iterate) is begins
+
+
+def test_a_search_names_one_point_before_another_lane_asks_for_the_next() -> None:
+    story = Story(2, Budget(), "sweep")
+    story.state = replace(story.state, runs={"r1": replace(story.run, traits={"sweep": AgentTraits(explores=True)})})
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    story.begin(0)
+    assert story.begin(1) == Wait(None)
+    story.emit(e.Proposed("r1", 1, 0.0, 0.0, {}, "", None, {"TILE": "8"}))
+    assert story.begin(1) == Iterate(2, "sweep")
+
+
+def test_each_lane_waits_and_measures_for_itself() -> None:
+    story = Story(2, Budget())
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    for lane, number in ((0, 1), (1, 2)):
+        story.begin(lane)
+        story.emit(e.StepStarted("r1", number, "time", 1, "measures"))
+    story.emit(e.RunWaits("r1", ForTurn("box", "r2"), 1))
+    run = story.run
+    assert (run.measures_in(0), run.measures_in(1), run.measures, run.waiting) == (True, False, True, None)
+    story.emit(e.RunWaits("r1", ForTurn("box", "r2")))
+    assert not story.run.measures
+    story.emit(e.RunWaits("r1", None, 1))
+    assert (story.run.measures_in(1), story.run.lane_waits) == (True, {})
+    story.emit(e.RunWaits("r1", DeviceBusy(HostTrouble("busy", ""), 1.0), 1))
+    story.emit(e.DevicesTaken("r1", ("GPU-1",)))
+    assert story.run.lane_waits == {}, "what a former daemon's lane waited for is over"
+
+
+def test_every_device_of_a_run_is_in_use() -> None:
+    story = Story(2, Budget())
+    assert set(devices_in_use(story.state, 0.0)) == {("box", "GPU-0"), ("box", "GPU-1")}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "had", "taken", "found"),
+    [
+        (1, (), (), []),
+        (2, (), (), [1]),
+        (0, (), (), [1, 2]),
+        (9, (), (), [1, 2]),
+        (2, (), (1,), [2]),
+        (2, ("GPU-2",), (), [2]),
+        (2, ("GPU-2",), (2,), [2]),
+        (0, ("GPU-9",), (1, 2), []),
+    ],
+)
+def test_a_run_takes_further_free_devices_that_are_like_its_first(
+    wanted: int, had: tuple[str, ...], taken: tuple[int, ...], found: list[int]
+) -> None:
+    run = Run("r1", "scale", "claude", "box", Budget(), 0.0, devices=wanted, more=had)
+    other = Device("GPU-7", "gpu", "H200", "sm_90")
+    card = HostCard("box", "local", devices=(*GPUS, other))
+    places = {("box", f"GPU-{number}") for number in taken}
+    assert further_devices(run, Placement("box", GPUS[0]), card, places) == [GPUS[number] for number in found]
