@@ -23,6 +23,7 @@ from kpd.model.events import Accepted
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer
 from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning
+from kpd.production.deploy.remember import remember
 from kpd.production.deploy.settle import settle
 from kpd.production.deploy.winner import AcceptedKernel, NoWinner, winner
 from kpd.production.place import ProjectPlace, new_id
@@ -65,9 +66,19 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     try:
         with journal.locked():
             one = at_place(ws, project, work)
+            remembered(ws, args.name)
     except DeploymentRunning as err:
         raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
     return told(args, one)
+
+
+def remembered(ws: Workspace, name: str) -> None:
+    """Bring what was found of winners into the memories of their tasks; where that fails, the next command does it."""
+    status = query(ws, "status")
+    try:
+        remember(ws, name, journal_of(ws, name), lambda id: run_of(ws, status, id) if id in status["runs"] else None)
+    except OSError as err:
+        narrate(visible(f"it is not in the memory of its task yet: {err}"))
 
 
 def telling(approves: Callable[[str], Awaitable[bool]] = approved) -> Telling:

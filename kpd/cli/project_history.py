@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.project import at_place, known
-from kpd.cli.project_deploy import journal_of, telling, told
+from kpd.cli.project_deploy import journal_of, remembered, telling, told
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.client import operator
 from kpd.hosts.errors import HostError
@@ -32,6 +32,7 @@ def history(ws: Workspace, args: Namespace) -> int:
         except (HostError, PlaceError) as err:
             code = INFRA
             narrate(f"what became of an open deployment is not known: {visible(err.message)}")
+    remembered(ws, args.name)
     found = journal.all()
     if args.json:
         out_json([asdict(one) for one in found])
@@ -69,6 +70,7 @@ def rollback(ws: Workspace, args: Namespace) -> int:
     try:
         with journal.locked():
             one = at_place(ws, project, work)
+            remembered(ws, args.name)
     except DeploymentRunning as err:
         raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
     code = told(args, one)

@@ -14,6 +14,7 @@ from kpd.knowledge.markdown import cut
 from kpd.knowledge.memory_file import MemoryEntry, MemoryFile, read_notebook
 from kpd.knowledge.summary import read_summary
 from kpd.model.causes import IterationCause
+from kpd.model.deployments import Lesson
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import Outcome
@@ -78,6 +79,20 @@ def overruled(
             title,
             (f"- {word}{' by hand' if by_hand else ''}: {escaped(reason) or '-'}",),
         )
+
+
+def in_production(workspace: Workspace, run: Run, iteration: Iteration, word: Lesson, text: str, at: float) -> None:
+    """Record what became of an iteration in a production program at `at` (Unix time); doing it again adds nothing.
+
+    It stands below the heading that the run has in the memory already, where it has one. Raises OSError.
+    """
+    if run.compared is not None:
+        return
+    began = entries.when(iteration.started)
+    known = [one.heading for one in notebook(workspace, run.task).entries if (one.run, one.began) == (run.id, began)]
+    heading = f"## {known[0]}" if known and known[0] else entries.heading(run)
+    title = f"{entries.title(run, iteration)} · {word} {entries.when(at)}"
+    _add(workspace, run.task, heading, title, (f"- {word}: {escaped(text)}",))
 
 
 def read(workspace: Workspace, task: str, limit: int) -> str:

@@ -3,13 +3,17 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import get_args
 
 from kpd.knowledge.markdown import MarkdownLine, lines
+from kpd.model.deployments import Lesson
 from kpd.text.foreign import bare
 
 RUN = re.compile(r"## (Run (r\d+) · .*)")
 _TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
-ENTRY = re.compile(rf"### (r\d+)\.(\d+) · ({_TIME})(?: · (rolled back|chosen) ({_TIME}))?")
+DECIDED = ("rolled back", "chosen", *get_args(Lesson))
+"""What may have become of an iteration later: by a person's decision, or in production."""
+ENTRY = re.compile(rf"### (r\d+)\.(\d+) · ({_TIME})(?: · ({'|'.join(DECIDED)}) ({_TIME}))?")
 _OWN = re.compile(f"(?:{RUN.pattern})|(?:{ENTRY.pattern})")
 _OUTCOME = re.compile(r"(\w+)( by hand)?(?:: .*)?")
 _GAIN = re.compile(
@@ -26,8 +30,8 @@ class MemoryEntry:
     """What is written about one iteration, which `began` at that time: UTC, as text that sorts by time.
 
     `heading` is its run's, without the marks. `text` is everything from its title on, with people's own lines. In an
-    entry that a person's decision added, `decided` says what became of the iteration, whatever was measured. `at` is
-    when the entry came about: when that was decided, or the iteration began.
+    entry that a person's decision or a deployment added, `decided` says what became of the iteration, whatever was
+    measured; it is one of `DECIDED`. `at` is when the entry came about: when that was decided, or the iteration began.
     """
 
     run: str

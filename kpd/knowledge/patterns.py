@@ -20,8 +20,8 @@ MOST = 6
 """The most lines in a section: of accepted candidates those with the largest gains, of the others the newest."""
 MATCHING = 4
 LONGEST_MEMO, LONGEST_FILES = 160, 80
-KEPT = ("accepted", "accepted by hand")
-_WORDS = (*KEPT, "near miss", "rolled back", "no gain", "failed")
+KEPT = ("accepted", "accepted by hand", "deployed")
+_WORDS = (*KEPT, "near miss", "short circuit", "rolled back", "rolled back in production", "no gain", "failed")
 UNDECIDED = ("undecided", "inconclusive")
 """The lessons of verdicts that nothing can be learned from; the second is an older kpd's word."""
 _LINE = re.compile(r"- .* \((\S+) r\d+\.\d+\)")
@@ -104,7 +104,7 @@ def _word(entry: MemoryEntry, decided: str) -> str:
     can anything be learned from a success whose results nothing checks.
     """
     if decided:
-        return "rolled back" if decided == "rolled back" else "accepted by hand"
+        return "accepted by hand" if decided == "chosen" else decided
     word, by_hand = entry.outcome
     if by_hand:
         return "accepted by hand"

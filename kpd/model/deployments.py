@@ -40,6 +40,14 @@ class LaunchSum:
     us: float
 
 
+Lesson = Literal["deployed", "rolled back in production", "short circuit"]
+"""What memory keeps of a deployment: it stays; it was taken back; the gain alone was too small to try it."""
+
+OF_THE_CANDIDATE: tuple[DeployCause, ...] = (
+    "build", "touched", "same_binary", "wrong_result", "run_fails", "no_gain"
+)  # fmt: skip
+"""Causes that say something of the candidate, and not of its host, its program or a person."""
+
 FixKind = Literal["compile", "verify", "runtime"]
 """What is mended: the program does not build, gives another result, or fails."""
 
@@ -55,8 +63,9 @@ class Deployment:
     that it left, by path. `of` is the deployment that a rollback takes back, and `taken_back` the rollback that did.
     `about` is what the cause is about: a name, a file, the last words of a build. `rechecked` says whether the
     restored program was run again and gave its old result. `fixes` counts the mended files that were asked
-    for, by kind, and `spend` is what they cost. `launches` are those of one run of the old program and of the
-    new one, where they could be observed, and `reason` is what they say where there is no gain.
+    for, by kind, and `spend` is what they cost. `wall_us` is the median time of a run of the old program, `launches`
+    are those of one run of the old program and of the new one, where they could be observed, and `reason` is what they
+    say where there is no gain. `remembered` says that the task's memory has it, if it is of use there.
     """
 
     number: int
@@ -79,5 +88,16 @@ class Deployment:
     rechecked: bool | None = None
     fixes: dict[FixKind, int] = field(default_factory=dict)
     spend: Spend = NOTHING
+    wall_us: float | None = None
     launches: tuple[LaunchSum, LaunchSum] | None = None
     reason: NoGainReason | None = None
+    remembered: bool = False
+
+
+def lesson(one: Deployment) -> Lesson | None:
+    """Return what is learned of a candidate from a deployment, or a rollback, that has ended; None for nothing."""
+    if one.state == "deployed":
+        return "deployed" if one.of is None else "rolled back in production"
+    if one.state == "rolled_back" and one.cause in OF_THE_CANDIDATE:
+        return "rolled back in production"
+    return "short circuit" if one.state == "gated" else None

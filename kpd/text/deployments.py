@@ -111,6 +111,18 @@ def after(one: Deployment) -> str:
     return f"taken back by {one.taken_back}" if one.taken_back is not None else why(one)
 
 
+def learned(name: str, one: Deployment) -> str:
+    """Say in one line what became of a winner in a project's program, for the memory of its task."""
+    where = f"{name} #{one.number}"
+    if one.of is not None:
+        return f"{where}: somebody has taken deployment {one.of} back"
+    if one.state == "gated":
+        return f"{where}: {why(one)}" + ("" if one.alone is None else f", at least {one.alone:+.2f} %")
+    if one.state == "deployed" and one.verdict is not None:
+        return f"{where}: the program {gain(one.verdict.gain)} of its wall time"
+    return f"{where}: {why(one)}"
+
+
 def _state(one: Deployment) -> str:
     return "TAKEN BACK" if one.taken_back or (one.of and one.state == "deployed") else STATES[one.state]
 
@@ -128,7 +140,10 @@ def lines(name: str, one: Deployment) -> list[str]:
         )
     if one.launches is not None:
         old, new = one.launches
-        told.append(f"kernel: {old.us:,.1f} us in {counted(old.count, 'launch')}, then {new.us:,.1f} us in {new.count}")
+        then = f"{new.us:,.1f} us in {new.count}" + (
+            "" if one.wall_us is None else f", in a run of {one.wall_us:,.0f} us"
+        )
+        told.append(f"kernel: {old.us:,.1f} us in {counted(old.count, 'launch')}, then {then}")
     if one.fixes:
         asked = ", ".join(f"{count} for {kind}" for kind, count in one.fixes.items())
         cost = f", {money.cost(one.spend)}" if one.spend.calls else ""

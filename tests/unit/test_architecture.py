@@ -30,7 +30,7 @@ MAY: dict[str, str] = {
     "demo": "model workspace operations daemon",
     "onboarding": "model source workspace hosts measure claude agents",
     "imports": "source workspace hosts measure",
-    "production": "model text source workspace hosts measure claude agents onboarding",
+    "production": "model text source workspace hosts measure knowledge claude agents onboarding",
     "mcp": "",
     "report": "model text profile",
     "evidence": "model text workspace measure",

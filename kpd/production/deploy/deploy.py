@@ -169,11 +169,11 @@ class Deploying:
             except BadSamples as err:
                 raise TakenBack("unsteady", str(err)) from err
             self.journal.keep("timing.json", samples_to_json(samples))
-            self.journal.note(verdict=verdict)
+            wall_us = median(time for one in samples for time in one.cases[PROGRAM].a_ns) / 1000
+            self.journal.note(verdict=verdict, wall_us=wall_us)
             sums = await launch_sums(trial)
             self.journal.note(launches=sums)
             if sums is not None and not verdict.accepted:
-                wall_us = median(time for one in samples for time in one.cases[PROGRAM].a_ns) / 1000
                 self.journal.note(reason=no_gain_reason(sums, wall_us, self.place.project.min_gain_pct))
         if not verdict.accepted:
             raise TakenBack("no_gain")

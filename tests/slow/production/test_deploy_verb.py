@@ -1,6 +1,7 @@
 """kpd project deploy, history, rollback: the verbs on a log with a real run's verdicts, without a daemon."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,14 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     assert [line.split()[3:5] for line in told.splitlines()[1:5]] == [
         ["REFUSED", "r1"], ["TAKEN", "BACK"], ["FAILED", "back"], ["TAKEN", "BACK"],
     ]  # fmt: skip
+    memory = ws.memory / "transpose_cuda.md"
+    said = re.findall(r"^### r1\.13 · \S+ \S+ · (.*) \d{4}-\S+ \S+\n- \1: (.*)$", memory.read_text(), re.MULTILINE)
+    assert [word for word, _ in said] == ["deployed", "rolled back in production"]
+    assert re.fullmatch(r"p \\#2: the program \+\S+ % .* of its wall time", said[0][1])
+    assert said[1][1] == "p \\#4: somebody has taken deployment 2 back"
+    memory.unlink()  # a person makes kpd forget the task
+    assert kpd("history", "p")[0] == 0
+    assert not memory.exists()
     assert told.splitlines()[5:] == [
         "1: work: the run's files do not define the project's kernel",
         "2: taken back by 4",

@@ -1,7 +1,9 @@
-"""Deploys a kernel and says which phase it begins, to be killed in it: `deployer.py FOLDER KERNEL PHASE LEASE_S`."""
+"""Deploys a kernel and says which phase it begins, to be killed in it: `deployer.py FOLDER PHASE LEASE_S [SSH_CONFIG]`.
+
+FOLDER has `project.json` and `winner.json`, and where a mended file is to be had, that as `mended`.
+"""
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -9,33 +11,53 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from kpd.claude.question import ModelAnswer, PromptPart
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
+from kpd.hosts.ssh.transport import Ssh
 from kpd.model.deployments import Phase
-from kpd.production.deploy.deploy import Telling, approved
+from kpd.production.deploy.deploy import Deploying, Telling, approved
+from kpd.production.deploy.fixing import Fixer, fenced
+from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
-from kpd.workspace.projects import ProjectConfig
+from kpd.production.place import new_id
 from tests.support.production.provers import place_on
-from tests.support.production.sleepers import accepted, deploying
+from tests.support.production.sleepers import read
 
 
-async def main(folder: Path, won: AcceptedKernel, stops: str, lease_s: float) -> None:
+class Mended:
+    """Gives one mended file, after a while."""
+
+    name = "prepared"
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
+        await asyncio.sleep(0.5)
+        return ModelAnswer(fenced(self.file.read_text()), "end")
+
+
+async def main(folder: Path, stops: str, lease_s: float, config: str) -> None:
     def tell(phase: Phase) -> None:
         sys.stdout.write(f"{phase}\n")
         sys.stdout.flush()
         if phase == stops:
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    project = msgspec.convert(json.loads((folder / "project.json").read_text()), ProjectConfig)
-    host = Host("box", PurePosixPath(folder / "host"), Local())
+    won = msgspec.json.decode((folder / "winner.json").read_bytes(), type=AcceptedKernel)
+    transport = Ssh("box", config_files=[Path(config)]) if config else Local()
+    host = Host("box", PurePosixPath(folder / "host"), transport)
     await host.connect()
     try:
-        place = place_on(host, project, folder)
-        await deploying(place, folder / "deployments", won, Telling(approved, tell), lease_s).deploy(won)
+        opened = DeploymentJournal(folder / "deployments").begin(won.run, won.iteration, "a test", new_id())
+        fixer = Fixer(Mended(folder / "mended")) if (folder / "mended").exists() else None
+        place = place_on(host, read(folder), folder)
+        await Deploying(place, opened, Telling(approved, tell), lease_s, fixer).deploy(won)
         sys.stdout.write("end\n")
     finally:
         await host.close()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), accepted(Path(sys.argv[2]).read_text()), sys.argv[3], float(sys.argv[4])))
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else ""))

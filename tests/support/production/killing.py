@@ -8,14 +8,35 @@ import msgspec
 
 from kpd.model.deployments import Phase
 from kpd.production.deploy.journal import DeploymentJournal
+from kpd.production.deploy.winner import AcceptedKernel
+from kpd.workspace.projects import ProjectConfig
 from tests.places import ROOT
 from tests.support.patience import PATIENCE_S
-from tests.support.production.sleepers import FAST, content, made
+from tests.support.production.sleepers import FAST, accepted, content, made
 
 PHASES: tuple[Phase, ...] = (
     "gate", "integrate", "begin", "baseline", "put", "build", "verify", "time", "commit", "restore", "recheck"
 )  # fmt: skip
 LEASE_S = 120.0
+
+
+async def deployer(
+    folder: Path, project: ProjectConfig, won: AcceptedKernel, stops: str, lease_s: float, config: str = ""
+) -> asyncio.subprocess.Process:
+    """Start a process that deploys, over SSH where `config` configures it. In phase `stops` it stops itself."""
+    (folder / "project.json").write_bytes(msgspec.json.encode(project))
+    (folder / "winner.json").write_bytes(msgspec.json.encode(won))
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.support.production.deployer", str(folder), stops, str(lease_s), config,
+        stdout=asyncio.subprocess.PIPE, cwd=ROOT,
+    )  # fmt: skip
+
+
+async def begun(process: asyncio.subprocess.Process, phase: Phase) -> None:
+    """Wait until the process begins the phase."""
+    assert process.stdout is not None
+    while (await process.stdout.readline()).decode().strip() != phase:
+        assert not process.stdout.at_eof(), f"{phase} never began"
 
 
 async def killed(
@@ -28,17 +49,10 @@ async def killed(
     root = folder / "program"
     project = made(root)
     before = content(root)
-    (folder / "project.json").write_bytes(msgspec.json.encode(project))
-    taken_back = phase in ("restore", "recheck")
-    (folder / "kernel.c").write_text(FAST.replace("2 * x", "2 * fails(x)") if taken_back else FAST)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.support.production.deployer", str(folder), str(folder / "kernel.c"),
-        phase if wait_s is None else "", str(lease_s), stdout=asyncio.subprocess.PIPE, cwd=ROOT,
-    )  # fmt: skip
-    assert process.stdout is not None
+    won = accepted(FAST.replace("2 * x", "2 * fails(x)") if phase in ("restore", "recheck") else FAST)
+    process = await deployer(folder, project, won, phase if wait_s is None else "", lease_s)
     async with asyncio.timeout(PATIENCE_S):
-        while (await process.stdout.readline()).decode().strip() != phase:
-            assert not process.stdout.at_eof(), f"{phase} never began"
+        await begun(process, phase)
         await asyncio.sleep(wait_s or 0.0)
         process.kill()
         await process.communicate()

@@ -3,12 +3,14 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, strategies as st
 
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import MARK, matching, regenerate, tried
+from kpd.model.deployments import Lesson
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
 from kpd.model.run import Budget, Run
@@ -85,6 +87,27 @@ def test_by_rule_and_architecture_with_what_became_of_it(workspace: Workspace) -
     inode = (workspace.memory / "PATTERNS.md").stat().st_ino
     assert not regenerate(workspace)
     assert (workspace.memory / "PATTERNS.md").stat().st_ino == inode
+
+
+def test_what_became_of_it_in_production_counts_instead(workspace: Workspace) -> None:
+    lasting = remember(workspace, 1, "accepted", 20.0, "poor_coalescing")
+    memory.in_production(workspace, lasting, lasting.iterations[1], "deployed", "p #1: the program +9 %", NOON + 60)
+    back = remember(workspace, 2, "accepted", 31.4, "poor_coalescing")
+    for at, word in ((50, "deployed"), (70, "rolled back in production")):
+        memory.in_production(workspace, back, back.iterations[1], cast(Lesson, word), "p #2: launches", NOON + at)
+    small = remember(workspace, 3, "accepted", 2.0, "poor_coalescing")
+    memory.in_production(workspace, small, small.iterations[1], "short circuit", "p #3: too little", NOON + 80)
+    before = (workspace.memory / "transpose.md").read_text()
+    memory.in_production(workspace, small, small.iterations[1], "short circuit", "p #3: too little", NOON + 80)
+    assert (workspace.memory / "transpose.md").read_text() == before
+    assert len(re.findall("^## Run r3 .*sm", before, re.MULTILINE)) == before.count("## Run ") == 1
+    words = {one.name: one.word for one in tried(workspace, "transpose")}
+    assert words == {
+        "transpose r3.1": "deployed", "transpose r3.2": "rolled back in production", "transpose r3.3": "short circuit"
+    }  # fmt: skip
+    regenerate(workspace)
+    assert "deployed 1, short circuit 1, rolled back in production 1" in written(workspace)
+    assert "- deployed, 1.25×: idea 1 (transpose r3.1)" in matching(workspace, ["poor_coalescing"], "sm_90", 1000)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,21 @@
 """What a deployment was is read from its rows, whatever was cut off."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kpd.measure.judge import judge
+from kpd.model.deployments import lesson
+from kpd.model.iteration import Iteration
 from kpd.model.projects import ProgramRun
+from kpd.model.run import Budget, Run
 from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
+from kpd.production.deploy.remember import remember
 from kpd.production.deploy.trial import quad
 from kpd.text.deployments import lines
+from kpd.text.foreign import escaped
+from kpd.workspace.paths import Workspace
 
 
 def test_the_last_row_of_each_kind_counts(tmp_path: Path) -> None:
@@ -39,6 +46,48 @@ def test_a_row_that_was_cut_off_is_left_out_and_the_next_one_is_whole(tmp_path: 
     assert opened.now.phase is None
     opened.begins("put")
     assert OpenDeployment(tmp_path, 1).now.phase == "put"
+
+
+@pytest.mark.parametrize(
+    ("ended", "word", "said"),
+    [
+        ({"state": "deployed"}, "deployed", "p #1: "),
+        ({"state": "deployed", "of": 4}, "rolled back in production", "p #1: somebody has taken deployment 4 back"),
+        ({"state": "gated", "cause": "gate", "alone": 0.5}, "short circuit",
+         "p #1: the gain alone is not surely large enough, at least +0.50 %"),
+        ({"state": "rolled_back", "cause": "wrong_result", "about": "a\nout"}, "rolled back in production",
+         "p #1: the program's result is wrong: out"),
+        ({"state": "rolled_back", "cause": "cut"}, None, ""),
+        ({"state": "rolled_back", "cause": "unsteady"}, None, ""),
+        ({"state": "refused", "cause": "not_approved"}, None, ""),
+        ({"state": "failed", "cause": "conflict"}, None, ""),
+    ],
+)  # fmt: skip
+def test_what_says_something_of_the_candidate_is_remembered_once(
+    tmp_path: Path, ended: dict[str, Any], word: str | None, said: str
+) -> None:
+    ws, journal = Workspace(tmp_path), DeploymentJournal(tmp_path / "p")
+    run = Run("r1", "norm", "sweep", "local", Budget(), 0.0, iterations=(Iteration(3, "sweep", 0, 60.0),))
+    opened = journal.begin("r1", 3, "ada", "abcd")
+    remember(ws, "p", journal, {"r1": run}.get)
+    assert not opened.now.remembered  # it has not ended
+    one = opened.close(**ended)
+    remember(ws, "p", journal, {}.get)
+    assert opened.now.remembered == (word is None)  # nobody knows the run now: later perhaps
+    for _ in range(2):
+        remember(ws, "p", journal, {"r1": run}.get)
+    path = ws.memory / "norm.md"
+    text = path.read_text() if path.exists() else ""
+    assert (lesson(one), opened.now.remembered, text.count("### r1.3 · ")) == (word, True, int(word is not None))
+    assert word is None or f"\n- {word}: {escaped(said)}" in text
+
+
+def test_another_run_that_has_the_same_id_by_now_is_left_alone(tmp_path: Path) -> None:
+    ws, journal = Workspace(tmp_path), DeploymentJournal(tmp_path / "p")
+    journal.begin("r1", 3, "ada", "abcd").close(state="deployed")
+    later = Run("r1", "norm", "sweep", "local", Budget(), 0.0, iterations=(Iteration(3, "sweep", 0, 9e9),))
+    remember(ws, "p", journal, {"r1": later}.get)
+    assert not (ws.memory / "norm.md").exists()
 
 
 def test_one_process_deploys_at_a_time(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Why a kernel that is faster alone makes its program no faster, on either side of each bound."""
 
+from dataclasses import replace
+
 import pytest
 
 from kpd.model.deployments import Deployment, LaunchSum
@@ -28,3 +30,5 @@ def test_the_sums_say_where_a_gain_is_lost(
 def test_the_sums_are_told_beside_the_wall_time() -> None:
     one = Deployment(1, "r1", 2, 0.0, "deployed", launches=(LaunchSum(12, 1234.5), LaunchSum(12, 600.0)))
     assert "kernel: 1,234.5 us in 12 launches, then 600.0 us in 12" in lines("p", one)
+    timed = replace(one, wall_us=98765.4)
+    assert "kernel: 1,234.5 us in 12 launches, then 600.0 us in 12, in a run of 98,765 us" in lines("p", timed)
