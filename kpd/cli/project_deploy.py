@@ -17,9 +17,10 @@ from kpd.cli.log import recorded, run_of
 from kpd.cli.project import at_place, known
 from kpd.cli.purse import model_answers, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
-from kpd.client import operator
+from kpd.client import DaemonError, operator
 from kpd.model.deployments import Deployment, Phase
 from kpd.model.events import Accepted
+from kpd.model.run import Run
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer
 from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning
@@ -66,18 +67,23 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     try:
         with journal.locked():
             one = at_place(ws, project, work)
-            remembered(ws, args.name)
     except DeploymentRunning as err:
         raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
-    return told(args, one)
+    code = told(args, one)
+    remembered(ws, args.name)
+    return code
 
 
 def remembered(ws: Workspace, name: str) -> None:
     """Bring what was found of winners into the memories of their tasks; where that fails, the next command does it."""
-    status = query(ws, "status")
+
+    def known_run(id: str) -> Run | None:
+        status = query(ws, "status")
+        return run_of(ws, status, id) if id in status["runs"] else None
+
     try:
-        remember(ws, name, journal_of(ws, name), lambda id: run_of(ws, status, id) if id in status["runs"] else None)
-    except OSError as err:
+        remember(ws, name, journal_of(ws, name), known_run)
+    except (OSError, DaemonError, CliError) as err:
         narrate(visible(f"it is not in the memory of its task yet: {err}"))
 
 

@@ -70,11 +70,11 @@ def rollback(ws: Workspace, args: Namespace) -> int:
     try:
         with journal.locked():
             one = at_place(ws, project, work)
-            remembered(ws, args.name)
     except DeploymentRunning as err:
         raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
     code = told(args, one)
     if one.cause == "later" and not args.json:
         out(*(f"    {visible(path)} was changed since, and is left as it is" for path in one.about.split("\n")))
         out(f"    its change is in {visible(str(journal.folder / f'{one.of:04d}.diff'))}")
+    remembered(ws, args.name)
     return FAILED if one.cause == "later" else code
