@@ -39,7 +39,7 @@ async def test_a_models_words_and_a_mailboxs_path_reach_the_operator(daemon: Rea
             await until(pilot, lambda: "screen, once claude has proposed; 6 shows it live" in screen(app))
             await pilot.press("x", "y")
             await until(pilot, lambda: "for reply.md, the answer to prompt.md beside it" in screen(app))
-            await until(pilot, lambda: "Cost so far  $0.0" in screen(app))
+            await until(pilot, lambda: "Cost so far  ~$0.0" in screen(app))
             await pilot.press("Y")
             reply = Path(app.clipboard)
             assert reply == workspace.iteration_folder("scale", "r1", 2) / "reply.md"
