@@ -119,9 +119,12 @@ class Purse:
             now, id = time.time(), uuid4().hex
             before = spent_beside(self._root, day_of(now)) if of_day else 0.0
             self._write({"id": id, "at": now, "of": self._of, "purpose": purpose, "model": model, "most_usd": most_usd})
-            if of_day and (today := before + self._of_runs()) + cost > of_day:
+            try:
+                if of_day and (today := before + self._of_runs()) + cost > of_day:
+                    raise OverBudget(Overspent("day", of_day, today, cost))
+            except BaseException:  # the call is not made, also where nobody says what runs have spent
                 self._write({"id": id, "refused": True})
-                raise OverBudget(Overspent("day", of_day, today, cost))
+                raise
         self._open.append(id)
         return len(self._open)
 

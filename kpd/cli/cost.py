@@ -17,6 +17,7 @@ from kpd.cli.ask import query, workspace
 from kpd.cli.exit_codes import INFRA, OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
+from kpd.hosts.errors import HostError
 from kpd.hosts.slurm.hours import DAY_S, GpuHours, Lent, hours_file, total
 from kpd.model.spending import NOTHING, Spend, day_of, dollars
 from kpd.text import money, numbers
@@ -38,9 +39,9 @@ def execute(args: Namespace) -> int:
     answer = query(ws, "cost", run=args.run)
     try:
         beside = [] if args.run else calls_beside(ws.root)
-    except Unavailable as err:
+        lent = [] if args.run else GpuHours(hours_file(ws)).read()
+    except (Unavailable, HostError) as err:
         raise CliError(visible(err.message), err.remedy, INFRA) from err
-    lent = [] if args.run else GpuHours(hours_file(ws)).read()
     if args.json:
         out_json({**answer, "beside": [asdict(one) for one in beside], "allocations": [asdict(one) for one in lent]})
         return OK

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import sys
 from argparse import Namespace
 from typing import Any
@@ -12,6 +13,7 @@ from kpd.text.foreign import visible
 from kpd.workspace.config import LOCAL, Config
 from kpd.workspace.transports import TRANSPORTS
 
+NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 QUESTIONS = {
     "time": "how long one allocation lasts, as for sbatch: 4:00:00",
     "partition": "the partition with the devices, as `sinfo -s` lists them",
@@ -59,6 +61,6 @@ def _asked(key: str, question: str, required: bool) -> str:
 
 def _toml(key: str, value: str, known: dict[str, dataclasses.Field[Any]]) -> str:
     default = known[key].default
-    if isinstance(default, int):
-        return value if value.isascii() and value.isdigit() else json.dumps(value)
+    if isinstance(default, int | float) and NUMBER.fullmatch(value):
+        return value
     return json.dumps(value.split() if isinstance(default, tuple) else value, ensure_ascii=False)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
 from kpd.cli.parser import count
 from kpd.cli.terminal_text import narrate, out, out_json
-from kpd.model.spending import Spend, dollars
+from kpd.model.spending import Spend
+from kpd.text import money
 from kpd.text.foreign import visible
 from kpd.text.numbers import counted
 from kpd.workspace.config import LOCAL, load_config
@@ -212,7 +213,6 @@ async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIter
 def _spent(spend: Spend) -> str:
     usage = spend.usage
     read = usage.input + usage.cache_write + usage.cache_read
-    cost = "at a price that is not known" if spend.unpriced else dollars(spend.usd)
     calls = counted(spend.calls, "call")
     tokens = f"{read:,} tokens read ({usage.cache_read:,} from the cache), {usage.output:,} written"
-    return f"spent: {calls}, {tokens}, {cost}"
+    return f"spent: {calls}, {tokens}, {money.cost(spend)}"

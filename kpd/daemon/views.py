@@ -25,9 +25,9 @@ The environment is that of the process that answers.
     cases     {run, incumbent, dispatch, cases: [{case, weight, best, speedups: {iteration: {ratio, low, high}}}]}
                                                        run: against the baseline; the incumbent's slowest case first;
                                                        dispatch: the best of each case against the incumbent, or null
-    terms     {run, status, agent, model, stands, budget, counted, in_vain, usd, score}   run: what it goes on under,
+    terms     {run, status, agent, model, stands, budget, counted, in_vain, spend, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars
-    cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, purposes, models, iterations}],
+    cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, unseen, purposes, models, iterations}],
                today_usd, runs_usd}                    run; today_usd: what counts towards the day's limit (null: not
                                                        known), runs_usd: of that, in runs
     skills    [{id, signal}]

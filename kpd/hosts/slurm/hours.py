@@ -1,11 +1,12 @@
 """Keeps the GPU hours of allocations: a line in a file when one is entered, and another when it has ended."""
 
 import json
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from kpd.hosts.errors import HostError
 from kpd.workspace.paths import Workspace
 
 DAY_S = 86_400.0
@@ -38,15 +39,15 @@ class Lent:
 
 
 class GpuHours:
-    """The allocations of a workspace, in a file."""
+    """The allocations of a workspace, in a file. All methods raise HostError where that cannot be read or written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def read(self) -> list[Lent]:
-        """Return all allocations, in the order of their beginning. Raises OSError."""
+        """Return all allocations, in the order of their beginning."""
         found: dict[tuple[str, str, float], Lent] = {}
-        with suppress(FileNotFoundError):
+        with self._told(), suppress(FileNotFoundError):
             for line in self._path.read_text().splitlines():
                 with suppress(ValueError, TypeError):  # a line that a crash has cut off
                     lent = Lent(**json.loads(line))
@@ -54,24 +55,33 @@ class GpuHours:
         return list(found.values())
 
     def note(self, lent: Lent) -> None:
-        """Add a line for an allocation; a later one replaces an earlier one. Raises OSError."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a") as file:
-            file.write(json.dumps(asdict(lent)) + "\n")
+        """Add a line for an allocation; a later one replaces an earlier one."""
+        with self._told():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a") as file:
+                file.write(f"\n{json.dumps(asdict(lent))}\n")  # begun anew, also after a line that was cut off
 
     def end(self, host: str, job: str, at: float) -> None:
-        """Note the end of an allocation that was entered. Raises OSError."""
+        """Note the end of an allocation that was entered."""
         for lent in self.read():
             if (lent.host, lent.job, lent.ended) == (host, job, None):
                 self.note(replace(lent, ended=max(min(at, lent.ends), lent.begun)))
 
     def open(self, host: str) -> list[str]:
-        """Return the jobs of a host whose end nobody has seen. Raises OSError."""
+        """Return the jobs of a host whose end nobody has seen."""
         return [lent.job for lent in self.read() if lent.host == host and lent.ended is None]
 
     def today(self, host: str, now: float) -> float:
-        """Return the GPU hours of a host's allocations since midnight (UTC). Raises OSError."""
+        """Return the GPU hours of a host's allocations since midnight (UTC)."""
         return total((lent for lent in self.read() if lent.host == host), now, now - now % DAY_S)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as err:
+            message = f"the GPU hours of allocations cannot be kept in {self._path}: {err.strerror}"
+            raise HostError("host", message, "free the disk, or make it a file that kpd can read and write") from err
 
 
 def total(lent: Iterable[Lent], now: float, since: float = 0.0) -> float:

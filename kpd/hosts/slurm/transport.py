@@ -163,9 +163,9 @@ class Slurm:
             if said.rc != 0:
                 raise queue.refusal(self.name, said.rc, said.stderr.decode(errors="replace"))
             log.info("%s: gave its job back", self.name)
-            if self._held is not None:
-                self._hours.end(self.name, self._held.job, self._now())
-            self._held, self._asking = None, False
+            held, self._held, self._asking = self._held, None, False
+            if held is not None:
+                self._hours.end(self.name, held.job, self._now())
 
     async def close(self) -> None:
         """Give the allocation back, and leave the machine of Slurm's commands."""

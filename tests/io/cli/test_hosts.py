@@ -94,12 +94,13 @@ def test_a_cluster_is_added_with_its_keys(ws: Workspace) -> None:
     keys = ("time=4:00:00", "partition=h100", "gres=gpu:h100:1", "cpus=8", "extra=--mem=32G --exclude=n7")
     sets = [word for key in keys for word in ("--set", key)]
     assert kpd(ws, "add", "old", "--transport", "slurm", "--no-check", *sets) == 0
-    assert kpd(ws, "add", "local", "--transport", "slurm", "--name", "here", "--no-check", "--set", "time=5") == 0
+    here = ("--set", "time=5", "--set", "max_gpu_hours_per_day=7.5")
+    assert kpd(ws, "add", "local", "--transport", "slurm", "--name", "here", "--no-check", *here) == 0
     hosts = load_config(ws).hosts
     assert hosts["cluster"].options == SlurmKeys(
         "4:00:00", via="old", partition="h100", gres="gpu:h100:1", cpus=8, extra=("--mem=32G", "--exclude=n7")
     )
-    assert hosts["here"].options == SlurmKeys("5")
+    assert hosts["here"].options == SlurmKeys("5", max_gpu_hours_per_day=7.5)
 
 
 def test_a_linked_config_stays_a_link(ws: Workspace) -> None:

@@ -61,6 +61,15 @@ def test_runs_are_asked_when_the_call_is_on_the_account(tmp_path: Path) -> None:
     assert seen == [0.75]
 
 
+def test_a_call_that_is_not_made_as_nobody_says_what_runs_have_spent_costs_nothing(tmp_path: Path) -> None:
+    def of_runs() -> float:
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        Purse(tmp_path, "task t", ClaudeConfig(max_usd_per_day=1.0), of_runs).begin("harness", "m", 0.75)
+    assert calls_beside(tmp_path) == []
+
+
 def test_an_account_that_cannot_be_read_holds_calls_back(tmp_path: Path) -> None:
     (tmp_path / FILE).mkdir()
     with pytest.raises(Unavailable, match="is not known"):

@@ -11,7 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Container
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from kpd.hosts.helper.children import ADOPT_ORPHANS, STUCK, prctl
 from kpd.hosts.helper.processes import kill, own_children
@@ -85,14 +85,7 @@ def in_child(work: Callable[[], int], limit_s: float) -> int:
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
-        status = 1
-        try:
-            status = work()
-            sys.stdout.flush()
-        except BaseException:  # noqa: BLE001 - nothing of it may go on here
-            traceback.print_exc()
-        finally:
-            os._exit(status)
+        _end_as(work)
     deadline = time.monotonic() + limit_s
     while not (ended := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < deadline:
         time.sleep(LOOK_S)
@@ -140,19 +133,31 @@ def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
 def _forked(one: Callable[[ContestTurn], int], others: list[Forked]) -> Forked:
     """Fork a process, and wait until it has read its line: the next one reads from the same pipe."""
     (its_go, go), (told, its_told) = os.pipe(), os.pipe()
+
+    def work() -> int:
+        for other in others:
+            other.close()
+        os.close(go)
+        os.close(told)
+        return one(ContestTurn(its_go, its_told))
+
     pid = os.fork()
     if pid == 0:
-        status = 1
-        try:
-            for other in others:
-                other.close()
-            os.close(go)
-            os.close(told)
-            status = one(ContestTurn(its_go, its_told))
-        finally:
-            os._exit(status)
+        _end_as(work)
     os.close(its_go)
     os.close(its_told)
     found = Forked(pid, go, told)
     found.hear()
     return found
+
+
+def _end_as(work: Callable[[], int]) -> NoReturn:
+    """End this process, which was forked, with the status that `work` returns; 1 where it raises."""
+    status = 1
+    try:
+        status = work()
+        sys.stdout.flush()
+    finally:
+        if sys.exc_info()[0]:
+            traceback.print_exc()
+        os._exit(status)

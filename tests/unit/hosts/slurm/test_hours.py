@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.slurm.hours import DAY_S, GpuHours, Lent, gpus_of, total
 from kpd.hosts.slurm.keys import SlurmKeys
 
@@ -22,13 +23,21 @@ def test_a_file_keeps_them_and_a_line_that_a_crash_cut_off_is_left_out(tmp_path:
     hours = GpuHours(tmp_path / "new" / "file")
     assert hours.read() == [] and hours.today("c", NOON) == 0
     hours.note(LENT)
-    (tmp_path / "new" / "file").open("a").write('{"host": "c", "jo\n')
+    (tmp_path / "new" / "file").open("a").write('{"host": "c", "jo')
     assert hours.open("c") == ["7"] and hours.open("d") == [] and hours.today("c", NOON) == 24
     hours.end("c", "8", NOON)
     hours.end("c", "7", NOON - 3600)
     assert hours.open("c") == [] and hours.today("c", NOON) == 22
     hours.end("c", "7", NOON)
     assert hours.today("c", NOON) == 22, "the end that was noted first counts"
+
+
+def test_a_file_that_cannot_be_kept_is_told_with_what_helps(tmp_path: Path) -> None:
+    (tmp_path / "file").mkdir()
+    for use in (lambda hours: hours.note(LENT), lambda hours: hours.today("c", NOON)):
+        with pytest.raises(HostError, match="cannot be kept") as caught:
+            use(GpuHours(tmp_path / "file"))
+        assert "kpd can read and write" in caught.value.remedy
 
 
 @pytest.mark.parametrize(
