@@ -126,9 +126,15 @@ class Worker:
         return found, ended - begun
 
     def _refuse_unasked(self) -> None:
-        """Raise Failed where it has done something since it was stopped."""
-        if self._ready(0) or (not self.gpu and self.cpu_ns() > self.used_ns + MOVED_NS):
-            raise Failed("forged", "its process ran while it was stopped")
+        """Raise Failed where it has done something since it was stopped, or has been killed."""
+        if not self._ready(0) and (self.gpu or self.cpu_ns() <= self.used_ns + MOVED_NS):
+            return
+        for _ in range(20):  # a killed process closes its line some time before it has ended
+            self._wait(os.WNOHANG)
+            if self.ended is not None:
+                self._gone(0)
+            time.sleep(0.005)
+        raise Failed("forged", "its process ran while it was stopped")
 
     def _send(self, raw: bytes, limit_ms: float) -> None:
         self.line.settimeout(limit_ms / 1000)
