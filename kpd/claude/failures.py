@@ -77,10 +77,10 @@ def classify(failure: ServiceError, model: str, key_env: str, asked_s: float | N
     words = f"{failure.code} {failure.message if status != 429 else ''}".lower()
     said = f": {failure.message}" if failure.message else ""
     if status == 402 or (400 <= status < 500 and SPENT.search(words)):
-        remedy = "add credit or raise the limit in the account's billing settings, then resume"
+        remedy = "add credit or raise the limit in the account's billing settings"
         return Unavailable(f"the account of the key in {key_env} may not spend more{said}", remedy)
     if status == 401:
-        remedy = f"set {key_env} to a valid key where the daemon runs, restart it, then resume"
+        remedy = f"set {key_env} to a valid key where the daemon runs, and restart it"
         return Unavailable(f"the model service does not accept the key in {key_env}{said}", remedy)
     if status == 403:
         return Unavailable(f"the key in {key_env} has no permission for this{said}", "use another key or model")

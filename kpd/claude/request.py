@@ -101,7 +101,7 @@ class ModelRequest:
             if self._breaks >= MOST_BREAKS:
                 raise Unavailable(
                     f"{MOST_BREAKS} answers in a row broke off, and each may have to be paid for: {trouble.reason}",
-                    "see whether the network, a proxy or base_url breaks off long answers, then resume",
+                    "see whether the network, a proxy or base_url breaks off long answers",
                 )
             failures += 1
             if heard.text:

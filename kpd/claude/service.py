@@ -70,7 +70,7 @@ class Service:
         """Return the API key. Raises Unavailable where there is none."""
         name = self._config.api_key_env
         if trouble := self._config.lacks_key(self._environ):
-            raise Unavailable(trouble, f"set {name} to an API key where the daemon runs, restart it, then resume")
+            raise Unavailable(trouble, f"set {name} to an API key where the daemon runs, and restart it")
         return self._environ[name].strip()
 
     def _base_url(self) -> str:
@@ -138,7 +138,7 @@ class Service:
             never_sent = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
             raise CallFailed(Transient(words), not isinstance(cause, never_sent)) from None
         except (anthropic.AnthropicError, httpx2.InvalidURL) as err:
-            remedy = "correct [claude] in config.toml, or update the package anthropic, then resume"
+            remedy = "correct [claude] in config.toml, or update the package anthropic"
             words = f"the request to the model service cannot be made ({without_key(err, key)})"
             raise CallFailed(Unavailable(words, remedy), True) from None
 

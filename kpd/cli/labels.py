@@ -45,7 +45,7 @@ def now(run: dict[str, Any], at: float, held: bool = False) -> str:
     """
     asks = "; ".join(text for it in run["open"] if (text := approval(run["id"], it)))
     if run["status"] == "paused":
-        return f"{run['reason']}; {asks}" if asks else str(run["reason"])
+        return "; ".join(filter(None, (run["reason"], f"kpd resume {run['id']} goes on", asks)))
     if asks:
         return f"waits: {asks}"
     if run["waits"]:

@@ -68,8 +68,8 @@ def execute(args: Namespace) -> int:
     else:
         _tell(run, [it.number for it in wanted], False, head)
         told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}"
-        why = of_run(run)
-        narrate(line(f"{told}, {why}" if why else told))
+        why = f"; {now(run)}" if run.paused else f", {of_run(run)}" if run.over else ""
+        narrate(line(f"{told}{why}"))
     return OK
 
 

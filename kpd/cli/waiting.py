@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, CliError
-from kpd.cli.halts import Halts
+from kpd.cli.halts import Halts, now
 from kpd.cli.log import follow, recorded
 from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
@@ -52,7 +52,7 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
             remedy = f"kpd hosts shows them; {run_id} stays queued: kpd stop {run_id} withdraws it"
             raise CliError(f"no host can take {run_id}: {line(wait(run.waiting))}", remedy, INFRA)
         if isinstance(run.status, Paused) and run.status.infra:
-            raise CliError(f"{run_id} is paused: {of_run(run)}", f"mend it, then kpd resume {run_id}", INFRA)
+            raise CliError(now(run), code=INFRA)
         if said := halts.say(event.fact):
             narrate(said)
         _narrate(event.fact, run)

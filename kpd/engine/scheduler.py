@@ -130,7 +130,7 @@ class Scheduler:
         # Runs that wait for their host keep their task, too.
         state = self._journal.state
         if run.started is None and (other := state.ahead_of(run)) is not None:
-            return ForTask(other.id, run.task)
+            return ForTask(other.id, run.task, other.paused)
         card = state.tasks.get(run.task)
         if run.started is None and (card is None or card.error):
             break_off(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))

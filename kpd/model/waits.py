@@ -87,10 +87,11 @@ class ForDevice(Kind, frozen=True):
 
 
 class ForTask(Kind, frozen=True):
-    """A task that another run works on."""
+    """A task that another run works on, or has kept while it is `paused`."""
 
     run: str
     task: str
+    paused: bool = False
 
 
 class ForApproval(Kind, frozen=True):

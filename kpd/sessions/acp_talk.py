@@ -68,8 +68,11 @@ class Permissions:
 class AcpTalk:
     """A `Talk` with an agent that speaks the protocol."""
 
-    def __init__(self, process: Any, folder: Path, conversation: Conversation, ask: Asks) -> None:
+    def __init__(
+        self, process: Any, folder: Path, conversation: Conversation, ask: Asks, keys: Sequence[str] = ()
+    ) -> None:
         self._process = process
+        self._keys = keys
         self._conversation = conversation
         self._watch = Watch(process, folder)
         self._ask = ask
@@ -86,14 +89,15 @@ class AcpTalk:
     async def start(
         cls, order: Order, folder: Path, conversation: Conversation, ask: Asks, own: str = "",
         mode: str = "", model: str = "", tools: Sequence[ToolServer] = (), network: AgentNetwork | None = None,
+        keys: Sequence[str] = (),
     ) -> "AcpTalk":  # fmt: skip
         """Start the agent, and begin a session in the order's folder, or go on with the session `own`.
 
-        The session has kpd's tools, and the servers of built ones.
+        The session has kpd's tools, and the servers of built ones. `keys` are the variables that may have its key.
 
         Raises Unavailable with what is wrong and what helps.
         """
-        talk = cls(await started(order, folder, network), folder, conversation, ask)
+        talk = cls(await started(order, folder, network), folder, conversation, ask, keys)
         try:
             async with asyncio.timeout(START_S):
                 await talk._introduce(order.argv[0])
@@ -128,7 +132,7 @@ class AcpTalk:
                     usage = usage_of(answer.usage)
                     end = "refused" if end == "done" and answer.stop_reason == "refusal" else end
             if self._refused_key:
-                raise not_logged_in(self.agent, self._refused_key)
+                raise self._not_logged_in(self.agent, self._refused_key)
             return TurnResult(end, said or self._conversation.message, usage)
         finally:
             asking.cancel()
@@ -237,12 +241,12 @@ class AcpTalk:
             return Unavailable(f"{program} floods: {self._watch.over.result()[1]}", "replace it by one that does not")
         match err:
             case RequestError(code=code) if code == AUTHENTICATION:
-                return not_logged_in(program, str(err))
+                return self._not_logged_in(program, str(err))
             case RequestError():
-                return Unavailable(f"{program}: {self._refusal(err)}", "correct its table in config.toml; kpd resume")
+                return Unavailable(f"{program}: {self._refusal(err)}", "correct its table in config.toml")
             case TimeoutError():
-                silent = f"{program} has not answered for {START_S:.0f} s: {words}"
-                return Unavailable(silent, "try it by hand; kpd resume tries again")
+                silent = f"{program} has not answered for {START_S:.0f} s"
+                return Unavailable(f"{silent}: {words}" if words else silent, "start it by hand, to see why")
         foreign = f"{program} does not speak the Agent Client Protocol: {words or err}"
         return Unavailable(foreign, "start it with exec = [...] in place of command")
 
@@ -250,11 +254,10 @@ class AcpTalk:
         details = err.data.get("details") or err.data.get("message") if isinstance(err.data, dict) else err.data
         return f"{err}: {details}" if details else str(err)
 
-
-def not_logged_in(program: str, why: str) -> Unavailable:
-    where = "the daemon's environment (kpd shutdown, then kpd start)"
-    remedy = f"set its key in {where}, with its variable in keys = [...] of its table; kpd resume"
-    return Unavailable(f"{program} is not logged in: {why}", remedy)
+    def _not_logged_in(self, program: str, why: str) -> Unavailable:
+        keys = " or ".join(self._keys) or "its key, and name its variable in keys of its table,"
+        remedy = f"set {keys} in the environment of the daemon: kpd shutdown, then kpd start"
+        return Unavailable(f"{program} is not logged in: {why}", remedy)
 
 
 def retried_after(params: Any) -> int | None:

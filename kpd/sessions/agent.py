@@ -5,12 +5,9 @@ from kpd.claude.errors import Unavailable
 from kpd.sessions.attempt import SessionAttempt
 from kpd.sessions.session import WorkingSession
 from kpd.sessions.smith import Toolsmith
-from kpd.sessions.terms import settings_of, why_not
+from kpd.sessions.terms import secrets, settings_of, why_not
 from kpd.workspace.config import Config
 from kpd.workspace.environment import take_key
-
-SECRET = ("_KEY", "_TOKEN")
-"""Ends of the names of variables that no other child process of the daemon may get."""
 
 
 class SessionAgent(Agent):
@@ -22,9 +19,8 @@ class SessionAgent(Agent):
     def __init__(self, name: str, config: Config) -> None:
         self._name = name
         self._config = config
-        for key in settings_of(name, config).keys:
-            if key.endswith(SECRET):
-                take_key(key)
+        for key in secrets(settings_of(name, config).keys):
+            take_key(key)
 
     async def propose(self, context: Context) -> Proposal:
         """Let the agent work for a turn, and return what then lies in its tree.
@@ -34,7 +30,7 @@ class SessionAgent(Agent):
         """
         attempt = SessionAttempt(self._name, settings_of(self._name, self._config), context)
         if why := why_not(self._name, self._config):
-            raise Unavailable(why, "then kpd resume; kpd agent gives the run another one")
+            raise Unavailable(why, "kpd agent gives the run another one")
         return await attempt.proposal()
 
     async def reflect(self, context: Context) -> None:

@@ -110,7 +110,8 @@ def wish_of(call: Mapping[str, Any]) -> AgentWish:
         words = [_text(word) for word in command]
         command = words[2] if _is_shell(words) else shlex.join(words)
     paths = tuple(dict.fromkeys(path for path in found if path))
-    tool = _text(call.get("kind")) or "other"
+    kind = _text(call.get("kind"))
+    tool = "use" if kind in ("", "other") else kind  # a verb: "asks to use: mcp__lint__check"
     arguments = json.dumps(raw) if raw and tool not in RULED else ""
     title = _text(call.get("title"))
     command = _text(command) or (title if tool == "execute" else "")  # Gemini CLI names a command in the title alone

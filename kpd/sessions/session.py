@@ -22,7 +22,7 @@ from kpd.sessions.folder import SessionFolder
 from kpd.sessions.given import ToolServer
 from kpd.sessions.network import AgentNetwork, reach_of
 from kpd.sessions.past import Past
-from kpd.sessions.terms import OPEN, names_hosts
+from kpd.sessions.terms import OPEN, names_hosts, secrets
 from kpd.sessions.turn import Talk
 from kpd.workspace.coding_agents import AgentConfig
 from kpd.workspace.endpoints import Endpoint
@@ -88,7 +88,7 @@ class WorkingSession:
             alone = settings.confined and await asyncio.to_thread(can_isolate)
         except OSError as err:
             raise Unavailable(
-                f"{self.name} is not started with an open network: {err}", "kpd resume tries again"
+                f"{self.name} is not started with an open network: {err}", "try again when this machine is less busy"
             ) from err
         if settings.confined and not alone and names_hosts(self.name, settings):
             raise Unavailable(OPEN, f'hosts = ["*"] in [agents.{self.name}] lets it reach everything; kpd doctor')
@@ -116,7 +116,7 @@ class WorkingSession:
             return ExecTalk(order, root, root / "prompt.md", conversation, network)
         from kpd.sessions.acp_talk import AcpTalk
 
-        how = (own, settings.mode, settings.model, tools, network)
+        how = (own, settings.mode, settings.model, tools, network, secrets(settings.keys))
         return await AcpTalk.start(order, root, conversation, asking.answer, *how)
 
     def cutting(self, talk: Talk) -> "asyncio.Task[None]":

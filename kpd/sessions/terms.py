@@ -2,6 +2,7 @@
 
 import importlib.util
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kpd.hosts.kept import can_confine
@@ -92,6 +93,11 @@ def names_hosts(name: str, settings: AgentConfig) -> bool:
     """Return whether config.toml keeps an agent to hosts: it names some that are not those of its preset."""
     known = PRESETS[name].settings.hosts if name in PRESETS else ()
     return bool(settings.hosts) and ANYWHERE not in settings.hosts and settings.hosts != known
+
+
+def secrets(keys: Sequence[str]) -> list[str]:
+    """Return those of these variables that hold a key, which no other child process of the daemon may get."""
+    return [name for name in keys if name.endswith(("_KEY", "_TOKEN"))]
 
 
 def limit_s(settings: AgentConfig, nth: int) -> float:

@@ -108,4 +108,4 @@ async def started(order: Order, folder: Path, network: AgentNetwork | None) -> K
             network.open(process.listeners)
         return process
     except OSError as err:
-        raise Unavailable(f"{order.argv[0]} cannot be started: {err}", "kpd resume tries again") from err
+        raise Unavailable(f"{order.argv[0]} cannot be started: {err}", "see that it can be started by hand") from err

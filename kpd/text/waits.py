@@ -23,6 +23,8 @@ def wait(found: s.Wait | None) -> str:
             return f"{found.host}: {found.who} measures on it"
         case s.ForDevice():
             return "; ".join(_at_host(found.run, one) for one in found.hosts) or "there is no host"
+        case s.ForTask(paused=True):
+            return f"{found.run}, which is paused, has {found.task}: kpd resume {found.run}, or kpd stop {found.run}"
         case s.ForTask():
             return f"{found.run} works on {found.task}"
         case s.ForApproval():

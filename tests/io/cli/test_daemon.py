@@ -175,7 +175,7 @@ async def test_waiting_ends_when_the_host_fails(served: Served) -> None:
     served.journal.emit(e.RunPaused("r1", Told("infrastructure: no compiler"), by="kpd", infra=True))
     code, _, err = await ended(waiting)
     assert code == 3
-    assert "infrastructure: no compiler; mend it, then kpd resume r1" in err
+    assert "r1 is paused: infrastructure: no compiler; kpd resume r1 goes on" in err
 
 
 async def test_an_interrupted_wait_leaves_the_run_going_and_says_so(served: Served) -> None:

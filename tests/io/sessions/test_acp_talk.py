@@ -41,8 +41,9 @@ def start(tmp_path: Path) -> Start:
         writes = (str(folder / "tree"), str(folder / "state"))
         order = Order(tuple(argv), str(folder / "tree"), env, READS, writes, grace_s=0.5, most_memory=256 << 20)
         return await AcpTalk.start(
-            order, folder, Conversation(lambda channel, text: None, folder / "log.jsonl"), refuse, own
-        )
+            order, folder, Conversation(lambda channel, text: None, folder / "log.jsonl"), refuse, own,
+            keys=options.get("keys", ()),
+        )  # fmt: skip
 
     return started
 
@@ -132,7 +133,7 @@ async def test_each_bad_turn_has_its_end_and_leaves_nothing(
 async def test_a_key_that_the_service_refuses_is_not_tried_for_minutes(start: Start, status: int) -> None:
     with pytest.raises(Unavailable, match=f"is not logged in: its service answers {status}") as found:
         await turned(start, ["retry", 529], ["retry", status], ["sleep", 60], limit_s=240.0)
-    assert "in the daemon's environment" in found.value.remedy
+    assert "in keys of its table" in found.value.remedy
 
 
 async def test_a_prompt_that_needs_a_key_pauses_the_run(start: Start) -> None:
@@ -188,13 +189,17 @@ async def test_one_that_has_lost_its_session_begins_another(start: Start, tmp_pa
     ("options", "message", "remedy"),
     [
         ({"version": 7}, "speaks version 7 of the protocol", "install a version"),
-        ({"error": {"code": -32000, "message": "Authentication required"}}, "is not logged in", "keys"),
+        (
+            {"error": {"code": -32000, "message": "Authentication required"}, "keys": ["A_KEY", "A_TOKEN"]},
+            "is not logged in",
+            "set A_KEY or A_TOKEN in the environment of the daemon",
+        ),
         (
             {"error": {"code": -32603, "message": "Internal error", "data": {"details": "no model"}}},
             "no model",
-            "resume",
+            "correct its table",
         ),
-        ({"silent_s": 60}, "has not answered for 2 s", "try it by hand"),
+        ({"silent_s": 60}, "has not answered for 2 s; start it", "by hand"),
         ({"argv": ("/bin/echo", "hello")}, "does not speak the Agent Client Protocol: hello", "exec"),
         ({"argv": ("/bin/false",)}, "does not speak the Agent Client Protocol", "exec"),
         ({"argv": ("/nowhere/agent",)}, "No such file", "exec"),

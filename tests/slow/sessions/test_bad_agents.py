@@ -31,6 +31,9 @@ def test_each_has_a_clear_end_and_the_queue_goes_on(daemon: RealDaemon, workspac
     daemon.command("run", task="other", agent="mine", iterations=1)
     daemon.command("run", task="scale", agent=",".join(PLAIN), iterations=len(PLAIN), patience=5)
     assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] == "no_gain", daemon.output
+    daemon.command("run", task="other", agent="quits")
+    kept = "r1, which is paused, has other: kpd resume r1, or kpd stop r1"
+    daemon.until(lambda: daemon.query("status")["runs"]["r3"]["waits"] == kept, "what the next run waits for")
     (paused,) = daemon.events("run_paused")
     assert "speaks version 7 of the protocol, kpd 1; install a version of the agent" in paused["body"]["reason"]
     turns = [(event["body"]["iteration"], event["body"]["end"]) for event in daemon.events("session_turned")]

@@ -54,7 +54,7 @@ PLACE = Place(
         ("execute", (), "A=1 ls", True),
         ("execute", (), "'unclosed", False),
         ("execute", (), "", False),
-        ("other", (), "", False),
+        ("use", (), "", False),
         ("nonsense", (), "", False),
     ],
 )
@@ -65,8 +65,8 @@ def test_rules(tool: str, paths: tuple[str, ...], command: str, allowed: bool) -
 
 
 def test_kpds_own_tools_are_allowed() -> None:
-    assert decide(AgentWish("other", "mcp__kpd__try"), PLACE).allowed
-    assert not decide(AgentWish("other", "mcp__kpdx__try"), PLACE).allowed
+    assert decide(AgentWish("use", "mcp__kpd__try"), PLACE).allowed
+    assert not decide(AgentWish("use", "mcp__kpdx__try"), PLACE).allowed
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,8 @@ def test_an_operator_sees_what_a_tool_is_given_and_not_its_title_alone() -> None
     given = {"url": "http://x", "command": "ls"}
     wish = wish_of({"kind": "fetch", "title": "a page", "rawInput": given})
     assert wish.whole == 'a page {"url": "http://x", "command": "ls"}'
-    assert wish_of({"kind": "other", "title": "t", "rawInput": ["a"]}).whole == 't ["a"]'
+    asked = wish_of({"kind": "other", "title": "t", "rawInput": ["a"]})
+    assert (asked.tool, asked.whole) == ("use", 't ["a"]')
     assert wish_of({"kind": "execute", "title": "t", "rawInput": given}).whole == "ls"
     assert wish_of({"kind": "execute", "title": "ls | wc", "rawInput": {}}).command == "ls | wc", "as Gemini CLI asks"
 
@@ -155,7 +156,7 @@ def test_whatever_is_asked_has_an_answer(call: dict[str, object]) -> None:
         (AgentWish("execute", "", command="ls $(curl http://x)"), True),
         (AgentWish("execute", "", command=""), False),
         (AgentWish("fetch", ""), True),
-        (AgentWish("other", "Deploy"), True),
+        (AgentWish("use", "Deploy"), True),
         (AgentWish("switch_mode", ""), False),
         (AgentWish("edit", "", ("/etc/passwd",)), False),
         (AgentWish("edit", "", ("harness.c",)), False),
@@ -184,7 +185,7 @@ def test_the_tools_of_a_session_are_allowed_and_no_others(tmp_path: Path) -> Non
         "mcp__word-counter__count", "mcp__word__count", "mcp__other__count", "mcp__kpd-x__try",
         "try (kpd-x MCP Server)", "x try (kpd MCP Server)", "try (kpd MCP Server) x", "kpd", "",
     )  # fmt: skip
-    answers = {name: decide(AgentWish("other", name), place).allowed for name in (*allowed, *refused)}
+    answers = {name: decide(AgentWish("use", name), place).allowed for name in (*allowed, *refused)}
     assert answers == {**dict.fromkeys(allowed, True), **dict.fromkeys(refused, False)}
 
 
