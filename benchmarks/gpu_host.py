@@ -27,7 +27,7 @@ from kpd.hosts.preflight import probe
 from kpd.hosts.preflight.cards import host_card
 from kpd.hosts.preflight.counter_trial import try_counters
 from kpd.model.codec import encode
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 
 SPIN = """
 #include <cstdio>

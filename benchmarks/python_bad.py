@@ -20,7 +20,7 @@ from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.hosts.preflight.cards import devices
 from kpd.measure.catalogue import prepare
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task

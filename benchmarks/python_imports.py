@@ -24,7 +24,7 @@ from kpd.hosts.preflight.cards import devices
 from kpd.measure.bench import BuiltObject
 from kpd.measure.catalogue import prepare
 from kpd.measure.driver.bench import DriverBench
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.task import load_task
 
 FILES = {

@@ -31,7 +31,7 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge, log_ratio
 from kpd.measure.samples import ProcessSample
 from kpd.model.hosts import Device
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task

@@ -30,7 +30,7 @@ from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import contest
 from kpd.measure.judge import judge
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import TaskError, load_task

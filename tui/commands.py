@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from kpd.model.run import RuleSetting
 from kpd.operations.iterations import RollBack
 from kpd.operations.operation import Operation
-from kpd.operations.runs import QueueRun, SetRule, SteerRun
+from kpd.operations.runs import QueueRun, SteerRun
 from kpd.operations.spelling import command_of
+from kpd.operations.terms import SetRule
 from kpd.subscription import DaemonError
 from tui import opening
 from tui.actions import confirm, forms

@@ -16,7 +16,7 @@ from kpd.hosts.preflight.probe import HostFacts
 from kpd.hosts.transports import host_of
 from kpd.model.codec import jsonable
 from kpd.model.hosts import HostCard, Telemetry
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace
 
 LIMIT_S = 40.0  # for a host to accept the connection and to be probed

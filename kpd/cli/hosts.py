@@ -14,7 +14,7 @@ from kpd.hosts.preflight.gpus import listed
 from kpd.model.hosts import standing
 from kpd.text import numbers
 from kpd.wire import DaemonError
-from kpd.workspace.config import LOCAL
+from kpd.workspace.host_tables import LOCAL
 from kpd.workspace.paths import Workspace
 from kpd.workspace.transports import TRANSPORTS
 

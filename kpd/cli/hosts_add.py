@@ -15,7 +15,8 @@ from kpd.cli.hosts_trust import Refusal, ask_and_trust, settled
 from kpd.cli.terminal_text import narrate, out
 from kpd.text.foreign import visible
 from kpd.workspace.address import Address
-from kpd.workspace.config import ANY, HOST_NAME, LOCAL, Config, HostConfig, load_config
+from kpd.workspace.config import Config, load_config
+from kpd.workspace.host_tables import ANY, HOST_NAME, LOCAL, HostConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.transports import is_on_demand
 

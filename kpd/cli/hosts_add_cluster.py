@@ -10,7 +10,8 @@ from typing import Any
 from kpd.cli.exit_codes import CliError
 from kpd.cli.terminal_text import narrate
 from kpd.text.foreign import visible
-from kpd.workspace.config import LOCAL, Config
+from kpd.workspace.config import Config
+from kpd.workspace.host_tables import LOCAL
 from kpd.workspace.transports import TRANSPORTS
 
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")

@@ -13,7 +13,8 @@ from kpd.cli.parser import nearest
 from kpd.cli.terminal_text import colours, columns, narrate, out
 from kpd.client import DaemonError
 from kpd.text.foreign import visible
-from kpd.workspace.config import HostConfig, load_config
+from kpd.workspace.config import load_config
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace
 
 
@@ -46,12 +47,16 @@ def retry(ws: Workspace, name: str) -> int:
 
 
 def known(ws: Workspace, *names: str) -> dict[str, HostConfig]:
-    """Return the hosts of these names, or all hosts without names. Raises CliError, ConfigError."""
+    """Return the hosts of these names, or without names one of each table. Raises CliError, ConfigError."""
     hosts = load_config(ws).hosts
     for name in names:
         if name not in hosts:
             raise CliError(f"no host {name!r}", nearest(name, list(hosts)))
-    return {name: hosts[name] for name in names} if names else dict(hosts)
+    return (
+        {name: hosts[name] for name in names}
+        if names
+        else {name: host for name, host in hosts.items() if not host.table}
+    )
 
 
 def ask_and_trust(ws: Workspace, name: str, host: HostConfig, offered: str, sure: bool = False) -> None:

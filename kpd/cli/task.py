@@ -12,7 +12,8 @@ from kpd.cli.exit_codes import OK, USAGE, CliError
 from kpd.cli.parser import add_json, add_workspace_below, nearest
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.text.foreign import visible
-from kpd.workspace.config import LOCAL, load_config
+from kpd.workspace.config import load_config
+from kpd.workspace.host_tables import LOCAL
 from kpd.workspace.languages import LANGUAGES
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import write_atomic

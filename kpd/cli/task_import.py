@@ -13,7 +13,8 @@ from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.text.foreign import visible
-from kpd.workspace.config import LOCAL, HostConfig, load_config
+from kpd.workspace.config import load_config
+from kpd.workspace.host_tables import LOCAL, HostConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import NAME, Task, load_task

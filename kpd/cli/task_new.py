@@ -15,7 +15,8 @@ from kpd.model.spending import Spend
 from kpd.text import money
 from kpd.text.foreign import visible
 from kpd.text.numbers import counted
-from kpd.workspace.config import LOCAL, load_config
+from kpd.workspace.config import load_config
+from kpd.workspace.host_tables import LOCAL
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:

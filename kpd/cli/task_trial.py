@@ -21,7 +21,7 @@ from kpd.text.checks import sizes
 from kpd.text.notices import not_optimised
 from kpd.text.numbers import counted
 from kpd.text.verdicts import UNCHECKED
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.languages import LANGUAGES, PYTHON
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task, TaskError

@@ -9,7 +9,8 @@ from kpd.cli.exit_codes import OK, CliError
 from kpd.cli.operate import add_arguments, agents, given
 from kpd.cli.parser import add_json, count
 from kpd.cli.terminal_text import clean, columns, line, narrate, out, out_json, table
-from kpd.operations.runs import ChangeAgent, ChangeBudget, SteerRun
+from kpd.operations.runs import SteerRun
+from kpd.operations.terms import ChangeAgent, ChangeBudget
 from kpd.text import numbers
 
 RUN = re.compile(r"r\d+")

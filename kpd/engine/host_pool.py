@@ -7,16 +7,16 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from kpd.engine.journal import Journal, holding
-from kpd.engine.leftovers import end_leftovers
+from kpd.engine.leftovers import DailyCleaner, end_leftovers
+from kpd.engine.on_demand import OnDemand
 from kpd.engine.peaks import still_known
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError, Pending, UnknownHostKey
 from kpd.hosts.host import Host
 from kpd.hosts.lent import lender_checks
-from kpd.hosts.link import Allocator
 from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.counter_trial import try_counters
 from kpd.hosts.transports import host_of
@@ -24,14 +24,11 @@ from kpd.model import events as e
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.run import Run
 from kpd.model.status import Paused, Running
-from kpd.model.waits import ForAllocation, Wait
-from kpd.workspace.config import HostConfig
+from kpd.model.waits import Wait
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.transports import is_on_demand
 
-CLEAN_EVERY_S = 86_400.0
-KEPT_S = 7 * 86_400.0  # how long a host keeps finished jobs and content that nobody has used
-KEPT_BYTES = 10 << 30  # and how much of them
 CLOSE_S = 10.0  # for all hosts to disconnect
 CHECK_S = 30.0  # to probe a host while a person waits for the answer
 GLANCE_S = 15.0  # to read what a host's devices do at this moment
@@ -50,9 +47,8 @@ class HostPool:
         self._on_news = on_news
         self._configs: dict[str, HostConfig] = {}
         self._cards: dict[str, tuple[int, HostCard]] = {}  # the machine of each, and its card as last probed
-        self._cleaned: dict[str, float] = {}
-        self._wanted: frozenset[str] = frozenset()  # hosts that runs need
-        self._idle: dict[str, asyncio.TimerHandle] = {}  # what gives hosts on demand back that no run needs
+        self._cleaner = DailyCleaner()
+        self._on_demand = OnDemand(self._give_back)
         self._tasks: dict[asyncio.Task[None], str] = {}  # and the names of their hosts
 
     def use(self, configs: Mapping[str, HostConfig]) -> None:
@@ -164,41 +160,27 @@ class HostPool:
         await host.trust(trouble.offered)
         await host.tried(before)
 
-    def allocation(self, names: Collection[str]) -> ForAllocation | None:
-        """Return what one of these hosts waits for, if it was asked for and has not begun."""
-        troubles = (self.hosts[name].trouble for name in names)
-        return next((trouble.waits for trouble in troubles if isinstance(trouble, Pending)), None)
-
     def want(self, names: Collection[str]) -> None:
         """Ask for the hosts of these names that are there on demand; give others back that were idle for a while."""
-        self._wanted = frozenset(names)
-        for name, host in self.hosts.items():
-            if not is_on_demand(self._configs[name].transport):
-                continue
-            if name in names:
-                if (timer := self._idle.pop(name, None)) is not None:
-                    timer.cancel()
-                host.start()
-            elif host.kept and name not in self._idle:
-                idle_s = cast(Allocator, host.transport).idle_s
-                self._idle[name] = asyncio.get_running_loop().call_later(idle_s, self._give_back, name, host)
+        self._on_demand.want(names, self.hosts)
 
     def _give_back(self, name: str, host: Host) -> None:
-        self._idle.pop(name, None)
         if self.hosts.get(name) is host:
             self._begin(name, self._released(name, host))
 
     async def _released(self, name: str, host: Host) -> None:
         """Give the host back, unless a run has come to need it since; one that comes meanwhile gets another."""
-        if name in self._wanted:
+        if self._on_demand.wants(name):
             return
         log.info("host %s is given back: no run needs it", name)
         self._show_released(name)
         await host.release()
 
     def _show_released(self, name: str) -> None:
-        error = HostError("released", f"{name}: nothing is allocated")
-        self.note(down_card(name, self._configs[name], error, self._journal.state.hosts.get(name)))
+        self._show_trouble(name, HostError("released", f"{name}: nothing is allocated"))
+
+    def _show_trouble(self, name: str, trouble: HostError) -> None:
+        self.note(down_card(name, self._configs[name], trouble, self._journal.state.hosts.get(name)))
 
     def end_leftovers(self, name: str) -> None:
         """End the jobs on the host that no run needs, left by a crash or by a link that was down."""
@@ -216,7 +198,7 @@ class HostPool:
         self.note(
             replace(
                 known, transport=config.transport, address=config.address, link="down", error=CONNECTING,
-                trouble="", offered="", stuck=False,
+                trouble="", offered="", stuck=False, table=config.table,
             )
         )  # fmt: skip
         host.on_link(lambda: self._link_changed(name, host))
@@ -230,8 +212,7 @@ class HostPool:
         del self._configs[name]
         self._cards.pop(name, None)
         host.on_link(lambda: None)
-        if (timer := self._idle.pop(name, None)) is not None:
-            timer.cancel()
+        self._on_demand.forget(name)
         for task in [task for task, whose in self._tasks.items() if whose == name]:
             task.cancel()
         self._begin("", host.close())
@@ -242,7 +223,7 @@ class HostPool:
             self._begin(name, self._quietly(name, self._arrived(name, host)))
             return
         if host.trouble is not None:
-            self.note(down_card(name, self._configs[name], host.trouble, self._journal.state.hosts.get(name)))
+            self._show_trouble(name, host.trouble)
             self._tell_runs(name, host.trouble.wait)
             if isinstance(host.trouble, Pending):
                 self._on_news()
@@ -272,9 +253,7 @@ class HostPool:
         """End leftover jobs, and once a day remove old ones. An error is only logged: runs can go on without this."""
         try:
             await end_leftovers(self._journal, host)
-            if time.monotonic() - self._cleaned.get(host.name, -CLEAN_EVERY_S) >= CLEAN_EVERY_S:
-                self._cleaned[host.name] = time.monotonic()
-                await host.clean(KEPT_S, KEPT_BYTES)
+            await self._cleaner.clean(host)
         except HostError as err:
             log.warning("host %s could not be cleaned up: %s", host.name, err)
 
@@ -315,6 +294,6 @@ class HostPool:
                 await work
         except HostError as err:
             if name in self._configs:
-                self.note(down_card(name, self._configs[name], err, self._journal.state.hosts.get(name)))
+                self._show_trouble(name, err)
         except Exception:
             log.exception("looking at host %s failed", name)

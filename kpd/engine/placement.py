@@ -14,7 +14,7 @@ from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Running
 from kpd.model.waits import AtHost, ForDevice, Wait
-from kpd.workspace.config import ANY
+from kpd.workspace.host_tables import ANY
 from kpd.workspace.transports import is_on_demand
 
 GRACE_S = 2.0
@@ -54,9 +54,16 @@ def place(
     return ForDevice(run.id, tuple(reasons))
 
 
-def wanted_hosts(found: Wait) -> set[str]:
-    """Return the hosts that are down and that a run with this wait would begin on, or goes on at, if they were up."""
-    return {one.host for one in found.hosts if one.why == "down"} if isinstance(found, ForDevice) else set()
+def wanted_hosts(found: Wait, hosts: Mapping[str, HostCard], others: Collection[str] = ()) -> set[str]:
+    """Return the hosts that are down and that a run with this wait would begin on, or goes on at, if they were up.
+
+    Of several hosts of one table it is one: that which `others`, further runs, neither have nor want, if there is one.
+    """
+    down = [one.host for one in found.hosts if one.why == "down"] if isinstance(found, ForDevice) else []
+    chosen: dict[str, str] = {}
+    for name in sorted(down, key=lambda name: name in others):
+        chosen.setdefault(_table(name, hosts), name)
+    return set(chosen.values())
 
 
 def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
@@ -123,10 +130,17 @@ def fitting_devices(
 
 
 def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
-    """Return the names of the hosts that the run may be on."""
-    if run.host not in ("", ANY):
-        return [run.host]
-    return list(hosts)
+    """Return the names of the hosts that the run may be on: its own, or before it has begun all of the table's."""
+    if run.host in ("", ANY):
+        return list(hosts)
+    same = [name for name in hosts if run.started is None and _table(name, hosts) == run.host]
+    return same or [run.host]
+
+
+def _table(name: str, hosts: Mapping[str, HostCard]) -> str:
+    """Return the name of the host's table in config.toml."""
+    card = hosts.get(name)
+    return card.table if card is not None and card.table else name
 
 
 def _on(

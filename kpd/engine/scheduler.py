@@ -9,6 +9,7 @@ from kpd.engine.comparing import queue_next
 from kpd.engine.ending import break_off
 from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal, holding, run_of
+from kpd.engine.on_demand import allocation
 from kpd.engine.placement import Placement, devices_in_use, further_devices, place, wanted_hosts
 from kpd.engine.run_loop import RunLoop
 from kpd.engine.turns import Turns
@@ -102,17 +103,17 @@ class Scheduler:
             return
         queue_next(self._workspace, self.config, self._journal)
         state = self._journal.state
-        wanted: set[str] = set()
+        wanted = {loop.host for loop in self.loops.values() if not loop.run.paused}
         for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
             if run.id not in self.loops:
                 found = self._place(run)
                 if isinstance(found, Placement):
                     self._begin(run, found)
+                    wanted.add(found.host)
                 elif found is not None:
-                    asked = wanted_hosts(found)
-                    set_waiting(self._journal, run, self._pool.allocation(asked) or found)
+                    asked = wanted_hosts(found, state.hosts, wanted)
+                    set_waiting(self._journal, run, allocation([self._pool.hosts[name] for name in asked]) or found)
                     wanted |= asked
-        wanted.update(loop.host for loop in self.loops.values() if not loop.run.paused)
         self._pool.want(wanted)
         self._wanting = bool(self._journal.state.queue)
         if self._wanting:

@@ -9,7 +9,7 @@ from kpd.workspace.transports import BadKey, TransportKind, needs_address
 
 if TYPE_CHECKING:
     from kpd.hosts.link import Transport
-    from kpd.workspace.config import HostConfig
+    from kpd.workspace.host_tables import HostConfig
 
 
 def _local(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
@@ -36,9 +36,11 @@ def _controlmaster(name: str, host: "HostConfig", workspace: Workspace) -> "Tran
 
 def _slurm(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
     from kpd.hosts.slurm.hours import GpuHours, hours_file
+    from kpd.hosts.slurm.lent_job import LentJob
     from kpd.hosts.slurm.transport import Slurm
     from kpd.hosts.transports import host_of, transport_of
-    from kpd.workspace.config import HostConfig, load_config
+    from kpd.workspace.config import load_config
+    from kpd.workspace.host_tables import HostConfig
 
     keys: SlurmKeys = host.options
     login = load_config(workspace).hosts[keys.via] if keys.via else HostConfig()
@@ -48,7 +50,8 @@ def _slurm(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
         return transport_of(name, replace(login, python=host.python, enter=(*login.enter, *words)), workspace)
 
     here = host_of(f"{name} ({keys.via or 'local'})", login, workspace)
-    return Slurm(name, job_name, keys, here, attach, host.python, host.enter, GpuHours(hours_file(workspace)))
+    lent = LentJob(name, host.table or name, job_name, keys, here, host.python, GpuHours(hours_file(workspace)))
+    return Slurm(lent, attach, host.enter)
 
 
 def _check_slurm(host: "HostConfig") -> None:

@@ -10,8 +10,8 @@ from typing import cast
 from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.host import Host
 from kpd.hosts.link import Channel, Transport
-from kpd.workspace.config import LOCAL, HostConfig
 from kpd.workspace.entry_points import PlugInError
+from kpd.workspace.host_tables import LOCAL, HostConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.transports import TRANSPORTS, is_here
 
@@ -57,7 +57,8 @@ def _root(name: str, config: HostConfig, workspace: Workspace) -> PurePosixPath:
     if not config.root and not config.enter and is_here(config.transport):
         return PurePosixPath(workspace.private / "hosts" / name)
     own = re.sub(r"[^A-Za-z0-9._-]", "_", workspace.root.name)[:24]
-    return PurePosixPath(config.root or "~/.cache/kpd") / f"{own}-{workspace.identity()}"
+    among = name.removeprefix(config.table) if config.table else ""  # nodes may share a root, but never a job's folder
+    return PurePosixPath(config.root or "~/.cache/kpd") / f"{own}-{workspace.identity()}{among}"
 
 
 def transport_of(name: str, config: HostConfig, workspace: Workspace) -> Transport:

@@ -149,7 +149,8 @@ class HostCard:
 
     While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
     fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
-    alone will hardly mend it. `rtt_ms` is a round trip to the helper when it was probed.
+    alone will hardly mend it. `rtt_ms` is a round trip to the helper when it was probed. `table` is the name of its
+    table in config.toml where that makes several hosts.
     """
 
     name: str
@@ -173,6 +174,7 @@ class HostCard:
     driver: str = ""
     cuda: str = ""
     confinement: Confinement | None = None
+    table: str = ""
 
     @property
     def standing(self) -> Standing:

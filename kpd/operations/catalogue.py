@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kpd.operations import comparisons, iterations, machines, runs, sessions, tools
+from kpd.operations import comparisons, iterations, machines, runs, sessions, terms, tools
 from kpd.operations.operation import Key, Operation
 
-SUBJECTS = (runs, iterations, machines, sessions, tools, comparisons)
+SUBJECTS = (runs, terms, iterations, machines, sessions, tools, comparisons)
 OPERATIONS: dict[str, type[Operation[Any]]] = {
     kind.name: kind
     for subject in SUBJECTS

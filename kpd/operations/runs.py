@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from kpd.operations.arguments import Arg, Count, Few, NotNegative, Percent, Positive, Text
+from kpd.operations.arguments import Arg, Count, Few, Percent, Positive, Text
 from kpd.operations.operation import RUN, Key, OnDaemon, OnRun, Operation, Refused, ended
-from kpd.operations.references import run_ref
+from kpd.operations.references import iteration_ref, run_ref
 
 if TYPE_CHECKING:
+    from kpd.model.iteration import Iteration
     from kpd.model.run import Run
     from kpd.model.state import State
 
@@ -19,6 +20,7 @@ STARTS = "coding agents begin with the incumbent (continue), or with the task's 
 ITERATIONS = Arg("N", "number of attempts, without the baseline", "--iterations")
 PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--patience")
 APART = Arg("", "work on a copy, beside other runs of the task; kpd adopt takes a result", "--apart")
+SKIPPED = Arg("RUN|ITER", "r3.7, or a run with one under way (default: that of the active run)")
 DEVICES = Arg("N|all", "work on so many devices of one host at once, an iteration on each", "--devices")
 HOURS = Arg("H", "end so many hours after the beginning, also while it waits", "--hours")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
@@ -145,7 +147,10 @@ class NoteRun(OnRun):
 
 
 class SkipIteration(OnRun):
-    """Give up the current iteration and continue."""
+    """Give up an iteration under way and continue.
+
+    Where a run works on several devices, several are under way: then it has to be named.
+    """
 
     name = "skip"
     biases = True
@@ -153,12 +158,32 @@ class SkipIteration(OnRun):
     emits = ("iteration_ended",)
     done = "{run} goes on without the iteration that was under way"
 
+    run: Annotated[str | None, SKIPPED] = None
+
+    def target(self, state: State) -> Run:
+        return iteration_ref(state, self.run or "")[0] if self._named else super().target(state)
+
+    @property
+    def _named(self) -> bool:
+        """Whether an iteration is named, not only a run."""
+        return self.run is not None and ("." in self.run or self.run.isdigit())
+
+    def iteration(self, state: State, target: Run) -> Iteration | None:
+        """Return the iteration that is given up; None where the run only waits for what follows one."""
+        return iteration_ref(state, self.run or "")[1] if self._named else target.current
+
     def why_not(self, state: State, target: Run) -> Refused | None:
         if (why := ended(target)) is not None:
             return why
         from kpd.model.waits import ForSanitizer
 
-        if target.current is None and not isinstance(target.waiting, ForSanitizer):
+        refs = [f"{target.id}.{it.number}" for it in target.open]
+        if self._named and (it := self.iteration(state, target)) is not None and it.outcome is not None:
+            told = f"under way: {', '.join(refs)}" if refs else ""
+            return Refused(f"{target.id}.{it.number} is not under way", told)
+        if not self._named and len(refs) > 1:
+            return Refused(f"{' and '.join(refs)} are under way: select one of them", f"kpd skip {refs[0]}")
+        if not refs and not isinstance(target.waiting, ForSanitizer):
             return Refused(f"{target.id} has no iteration under way")
         return None
 
@@ -210,60 +235,6 @@ def prunable(run: Run, keep_best: bool) -> tuple[int, ...]:
     return tuple(it.number for it in run.iterations if it.number not in stays and it.number not in run.pruned)
 
 
-class ChangeBudget(OnRun):
-    """Show or change the budget of a run.
-
-    What is None stays as it is. No limit in dollars or hours, and no score to stop at, is 0. A run that its hours have
-    ended goes on with new ones.
-    """
-
-    name = "budget"
-    biases = True
-    keys = (Key("budget", "B", "budget", "Run", rank=15),)
-    emits = ("budget_changed",)
-    done = "the budget of {run} is changed"
-
-    iterations: Annotated[Count | None, ITERATIONS] = None
-    patience: Annotated[Count | None, PATIENCE] = None
-    min_gain_pct: Annotated[Percent | None, MIN_GAIN] = None
-    stop_score: Annotated[NotNegative | None, Arg("X", "end once the score is this good; 0: never", "--stop-score")] = (
-        None
-    )
-    usd: Annotated[NotNegative | None, Arg("D", "spend no more than this on models; 0: no limit", "--usd")] = None
-    hours: Annotated[NotNegative | None, HOURS._replace(help=f"{HOURS.help}; 0: no limit")] = None
-    fix_attempts: Annotated[Count | None, Arg("N", "how often an agent may repair a candidate", "--fix-attempts")] = (
-        None
-    )
-
-    def why_not(self, state: State, target: Run) -> Refused | None:
-        if not target.out_of_hours:
-            return ended(target)
-        since = [one for one in state.runs.values() if one.task == target.task and one.queued > target.queued]
-        if since:
-            return ended(target)
-        return None if self.hours is not None else ended(target, f"kpd budget {target.id} --hours H gives it H more")
-
-
-class ChangeAgent(OnRun):
-    """Change the agents that propose, or their model.
-
-    What is None stays as it is; an empty model is config.toml's.
-    """
-
-    name = "agent"
-    biases = True
-    keys = (Key("agent", "A", "agent", "Run", rank=16),)
-    emits = ("agent_changed",)
-
-    agent: Text | None = None
-    model: Annotated[str | None, Arg("NAME", 'the model that claude asks; "" is that of config.toml', "--model")] = None
-
-    def told(self, answer: Mapping[str, Any]) -> str:
-        model = f"the model {self.model or 'of config.toml'}" if self.model is not None else ""
-        who = " with ".join(part for part in (self.agent, model) if part)
-        return f"{answer.get('run')}: {who} from the next iteration on"
-
-
 class MoveRun(Operation["Run"]):
     """Move a run within the queue."""
 
@@ -289,25 +260,3 @@ class MoveRun(Operation["Run"]):
 
     def answer(self, target: Run) -> dict[str, Any]:
         return {"run": target.id}
-
-
-class SetRule(OnRun):
-    """Pin or ban a rule for the run's agents, or undo that."""
-
-    name = "rule"
-    biases = True
-    verb = "rules"
-    keys = (
-        Key("pin", "P", "pin rule", "Compare", help="agents hear of the chosen rule first, or unpin it",
-            fixed={"stand": "pinned"}),
-        Key("ban", "N", "ban rule", "Compare", help="agents never hear of the chosen rule, or unban it",
-            fixed={"stand": "banned"}),
-    )  # fmt: skip
-    emits = ("rule_set",)
-
-    rule: Text
-    stand: Literal["pinned", "banned", "plain"]
-
-    def told(self, answer: Mapping[str, Any]) -> str:
-        means = {"pinned": "is pinned: agents hear of it first", "banned": "is banned: agents do not hear of it"}
-        return f"{self.rule} {means.get(self.stand, 'is neither pinned nor banned now')}"

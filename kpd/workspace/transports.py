@@ -10,7 +10,7 @@ from kpd.workspace.entry_points import EntryPointGroup, PlugInError
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:
-    from kpd.workspace.config import HostConfig
+    from kpd.workspace.host_tables import HostConfig
 
 
 class BadKey(Exception):

@@ -69,7 +69,7 @@ def prune(view: View) -> Confirmation:
 def skip(view: View) -> Confirmation:
     run = view.run
     assert run is not None
-    now = run.current
+    now = view.iteration if view.iteration in run.open else run.current
     assert now is not None
     lost = [f"Iteration {now.number} ends as skipped; its {now.step or 'first'} step is killed with all it started."]
     if now.spend.calls:

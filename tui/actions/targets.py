@@ -14,8 +14,9 @@ from kpd.operations.iterations import (
 )
 from kpd.operations.machines import CheckHosts, PlayRecording, RetryLink, TrustHost
 from kpd.operations.operation import Key, OnIteration, OnRun, Operation, words_of
-from kpd.operations.runs import MoveRun, QueueRun, ResumeRun, SetRule
+from kpd.operations.runs import MoveRun, QueueRun, ResumeRun, SkipIteration
 from kpd.operations.sessions import AnswerAgent
+from kpd.operations.terms import SetRule
 from tui.actions import confirm
 from tui.actions.action import Pick
 from tui.format.text import clean
@@ -60,6 +61,12 @@ def _resume(view: View, answer: str) -> Op:
     if view.run is not None and (view.run.paused or not view.state.held):
         return ResumeRun(run=view.at.run)
     return ResumeRun() if view.state.held else NO_RUN
+
+
+def _skip(view: View, answer: str) -> Op:
+    if view.run is None:
+        return NO_RUN
+    return SkipIteration(run=view.ref if view.iteration in view.run.open else view.at.run)
 
 
 def _review(view: View, answer: str) -> Op:
@@ -174,6 +181,7 @@ def _times(factor: float, limit: int, what: str) -> Pick:
 PICKS: Mapping[str, Pick] = {
     "run": _queue,
     "resume": _resume,
+    "skip": _skip,
     "review": _review,
     "move_up": _move("up"),
     "move_down": _move("down"),

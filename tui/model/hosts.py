@@ -7,7 +7,7 @@ from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.text.numbers import counted
-from kpd.workspace.config import ANY
+from kpd.workspace.host_tables import ANY
 from tui.format import marks
 from tui.format.text import clean
 from tui.model.view import View

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from kpd.model.hosts import HostCard
 from kpd.text.numbers import counted
-from kpd.workspace.config import LOCAL
+from kpd.workspace.host_tables import LOCAL
 from tui.format import marks
 from tui.format.numbers import figure
 from tui.format.text import BLANK, clean, clip, joined, line

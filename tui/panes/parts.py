@@ -8,8 +8,8 @@ from kpd.text.endings import of_run
 from kpd.text.numbers import counted
 from kpd.text.verdicts import UNCHECKED
 from kpd.text.waits import wait
-from kpd.workspace.config import ANY
 from kpd.workspace.editable import covers
+from kpd.workspace.host_tables import ANY
 from tui.actions.table import key
 from tui.format.text import BLANK, Part, clean, clip, line, wrapped
 from tui.model.answers import Problem

@@ -26,8 +26,8 @@ from kpd.operations.runs import (
 )
 from kpd.operations.sessions import at_work
 from kpd.text.waits import hold
-from kpd.workspace.config import ANY
 from kpd.workspace.disk import removed
+from kpd.workspace.host_tables import ANY
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import Task, card, copy_task, find_tasks, load_task
 
@@ -140,7 +140,8 @@ def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
     loop = engine.scheduler.loops.get(target.id)
     if loop is None:
         raise Refused(f"{target.id} is not under way")
-    loop.interrupt("skip", by, target.current.number if target.current is not None else 0)
+    it = op.iteration(engine.journal.state, target)
+    loop.interrupt("skip", by, it.number if it is not None else 0)
 
 
 async def prune(engine: Engine, op: PruneRun, target: Run, by: str) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from kpd.knowledge.skills import load_skills
 from kpd.model import events as e
 from kpd.model.run import Budget, Run
 from kpd.operations.operation import Refused
-from kpd.operations.runs import ChangeAgent, ChangeBudget, MoveRun, SetRule
+from kpd.operations.runs import MoveRun
+from kpd.operations.terms import ChangeAgent, ChangeBudget, SetRule
 from kpd.profile.catalogue import rule_ids
 
 MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}")

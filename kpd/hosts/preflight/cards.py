@@ -10,7 +10,7 @@ from kpd.hosts.preflight.gpus import usable
 from kpd.hosts.preflight.probe import HostFacts, measuring_cpu
 from kpd.model.hosts import Check, Device, HostCard, Telemetry
 from kpd.text.foreign import plain
-from kpd.workspace.config import LOCAL, HostConfig
+from kpd.workspace.host_tables import LOCAL, HostConfig
 from kpd.workspace.transports import is_here
 
 
@@ -55,6 +55,7 @@ def host_card(
         rtt_ms=round(facts["rtt_s"] * 1000, 3),
         devices=tuple(replace(one, telemetry=known.get(one.id)) for one in devices(facts, config)),
         checks=checks(facts, config, tried),
+        table=config.table,
     )
 
 
@@ -76,5 +77,6 @@ def down_card(name: str, config: HostConfig, error: HostError, known: HostCard |
         offered=offered,
         stuck=error.kind not in LOST,
         rtt_ms=None,
+        table=config.table,
         checks=(Check("link", "off" if error.kind in ("pending", "released") else "bad", said, remedy),),
     )

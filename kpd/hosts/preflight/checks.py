@@ -8,7 +8,7 @@ from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.probe import COMPILERS, HostFacts
 from kpd.model.hosts import Check
 from kpd.text.confinement import holds, lacks, means
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.transports import is_here
 
 LEAST_DISK = 1 << 30

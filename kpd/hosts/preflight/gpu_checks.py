@@ -7,7 +7,7 @@ from kpd.hosts.preflight.counter_trial import CounterTrial
 from kpd.hosts.preflight.gpus import GpuInfo, chosen, listed, too_old, usable
 from kpd.hosts.preflight.probe import HostFacts
 from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 
 SMI_REMEDIES = {
     "version mismatch": "the driver was updated under a loaded kernel module: sudo reboot",

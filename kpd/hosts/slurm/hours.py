@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 
 from kpd.hosts.errors import HostError
@@ -21,6 +22,7 @@ class Lent:
     """An allocation that kpd has entered. Times are Unix times by the cluster's clock; `user`, `account` are Slurm's.
 
     `ends` is its time limit. Without `ended` nobody has seen its end: it counts until `ends`, as it may have lasted.
+    `table` is that of the host in config.toml, where several hosts come of one.
     """
 
     host: str
@@ -31,6 +33,12 @@ class Lent:
     begun: float
     ends: float
     ended: float | None = None
+    table: str = ""
+
+    @property
+    def lender(self) -> str:
+        """The name of the table that it was asked for with."""
+        return self.table or self.host
 
     def hours(self, now: float, since: float = 0.0) -> float:
         """Return its GPU hours from `since` until `now`."""
@@ -71,9 +79,13 @@ class GpuHours:
         """Return the jobs of a host whose end nobody has seen."""
         return [lent.job for lent in self.read() if lent.host == host and lent.ended is None]
 
-    def today(self, host: str, now: float) -> float:
-        """Return the GPU hours of a host's allocations since midnight (UTC)."""
-        return total((lent for lent in self.read() if lent.host == host), now, now - now % DAY_S)
+    def today(self, table: str, now: float) -> float:
+        """Return the GPU hours of a table's allocations since midnight (UTC)."""
+        return total((lent for lent in self.read() if lent.lender == table), now, now - now % DAY_S)
+
+    def due(self, table: str, but: str, now: float) -> float:
+        """Return the GPU hours that allocations of a table may still use, but those of the host `but`."""
+        return total((lent for lent in self.read() if lent.lender == table and lent.host != but), inf, now)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

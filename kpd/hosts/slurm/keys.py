@@ -6,7 +6,7 @@ from math import inf
 
 from kpd.hosts.slurm.hours import gpus_of
 from kpd.workspace.durations import duration
-from kpd.workspace.strict import Count, NotNegative, Text
+from kpd.workspace.strict import Count, Few, NotNegative, Text
 from kpd.workspace.transports import BadKey
 
 TIME = re.compile(r"[0-9]{1,6}|(?:[0-9]{1,4}-)?[0-9]{1,3}(?::[0-9]{1,2}){0,2}")
@@ -30,7 +30,8 @@ class SlurmKeys:
     `bin` is the folder of Slurm's commands there, where they are not on the PATH. `partition`, `account`, `qos`,
     `gres`, `constraint` and `time` are those of sbatch; `extra` are further options of it. An allocation that no run
     needs is given back after `idle_release`; it ends itself when no daemon has been connected for `abandon_after`.
-    `max_gpu_hours_per_day` is the limit of all its allocations on a day (UTC); 0 is none.
+    `max_gpu_hours_per_day` is the limit of all its allocations on a day (UTC); 0 is none. There are `max_allocations`
+    at a time at most, each a host of its own, on one node (`nodes`).
     """
 
     time: Text
@@ -46,6 +47,8 @@ class SlurmKeys:
     idle_release: Text = "10m"
     abandon_after: Text = "15m"
     max_gpu_hours_per_day: NotNegative = 0.0
+    nodes: Count = 1
+    max_allocations: Few = 1
 
     def __post_init__(self) -> None:
         if not TIME.fullmatch(self.time):
@@ -53,6 +56,9 @@ class SlurmKeys:
         for key in ("partition", "account", "qos", "gres", "constraint"):
             if not WORD.fullmatch(value := getattr(self, key)):
                 raise BadKey(key, f"has signs that no such name has: {value!r}", "write it as for sbatch")
+        if self.nodes != 1:
+            remedy = f"max_allocations = {self.nodes} lends as many, each of which begins as soon as there is one"
+            raise BadKey("nodes", f"is {self.nodes}: an allocation is one node, where a run works", remedy)
         if self.bin and not re.fullmatch(r"/[\w./+-]*", self.bin, re.ASCII):
             raise BadKey("bin", f"is no absolute path: {self.bin!r}", "name the folder of sbatch and squeue")
         for word in self.extra:

@@ -13,7 +13,8 @@ from kpd.cli.terminal_text import clean
 from kpd.hosts.slurm.keys import SlurmKeys
 from kpd.model import codec
 from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
-from kpd.workspace.config import HOST_NAME, HostConfig, load_config
+from kpd.workspace.config import load_config
+from kpd.workspace.host_tables import HOST_NAME, HostConfig
 from kpd.workspace.paths import Workspace
 from tests.support.cli.places import MINE, Kpd, at_home, box, fingerprint, ws
 from tests.support.hosts.sshd import Sshd

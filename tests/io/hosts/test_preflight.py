@@ -20,7 +20,7 @@ from kpd.hosts.preflight.checks import checks
 from kpd.hosts.preflight.counter_trial import CounterTrial, classify, try_counters
 from kpd.hosts.preflight.probe import HostFacts
 from kpd.model.hosts import Check, Confinement
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from tests.support.hosts.gpu_listings import B200, H100
 from tests.support.hosts.installs import HELPER, Install, install, prints
 

@@ -13,7 +13,8 @@ from kpd.hosts.preflight.cards import host_card
 from kpd.hosts.transports import host_of
 from kpd.model.iteration import Iteration
 from kpd.model.run import Budget, Run
-from kpd.workspace.config import Config, HostConfig, load_config
+from kpd.workspace.config import Config, load_config
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.strict import ConfigError
 from kpd.workspace.task import load_task

@@ -15,8 +15,9 @@ from kpd.model.agents import AgentTraits
 from kpd.profile.catalogue import RULE_LISTS, of_plug_ins, rule_lists, rules
 from kpd.workspace import entry_points, languages
 from kpd.workspace.coding_agents import AgentConfig
-from kpd.workspace.config import Config, HostConfig, load_config
+from kpd.workspace.config import Config, load_config
 from kpd.workspace.entry_points import EntryPointGroup, PlugInError, plug_in_at_fault
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.languages import LANGUAGES, Syntax, syntax_of
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import load_task

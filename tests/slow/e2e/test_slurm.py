@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,13 +29,11 @@ TABLE = """
 transport = "slurm"
 bin = "{bin}"
 partition = "gpu"
-gres = "gpu:fake:2"
 time = "30"
 cpus = 2
 root = "{root}"
 leases = "{root}-leases"
-idle_release = "{idle}"
-abandon_after = "{abandon}"
+idle_release = "1s"
 """
 
 
@@ -46,13 +43,10 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
-def configure(workspace: Workspace, slurm: Cluster, idle: str = "1s", abandon: str = "5m") -> None:
-    """Write the host's table. What one test builds and measures on the node serves the next; its runs do not."""
-    root = slurm.folder / "root"
-    (workspace.private / "id").write_text("0123456789ab")
-    for job in root.glob("*/jobs/r[0-9]*"):
-        shutil.rmtree(job)
-    (workspace.root / "config.toml").write_text(TABLE.format(bin=slurm.bin, root=root, idle=idle, abandon=abandon))
+def configure(workspace: Workspace, slurm: Cluster, more: str = 'gres = "gpu:fake:2"') -> None:
+    """Write the host's table."""
+    table = TABLE.format(bin=slurm.bin, root=slurm.folder / "root")
+    (workspace.root / "config.toml").write_text(f"{table}{more}\n")
 
 
 def waits(daemon: RealDaemon) -> dict[str, Any]:
@@ -75,6 +69,20 @@ def entered(daemon: RealDaemon, other_than: str = "") -> str:
     return str(daemon.until(found, "an allocation to be entered"))
 
 
+def entered_on(daemon: RealDaemon) -> set[str]:
+    """Return the hosts whose allocation the daemon has entered."""
+    return set(re.findall(r"(\S+): entered job", daemon.output))
+
+
+REFUSED = (
+    ({"partition": "nosuch"}, "refused the job: .*[Ii]nvalid partition", "sinfo -s"),
+    ({"gres": "gpu:h100:1"}, "refused the job: .*not available", "correct `gres`"),
+    ({"cpus": 999}, "Slurm would never begin the job: PartitionConfig", "`cpus`"),
+    ({"time": "120"}, "Slurm would never begin the job: Partition(TimeLimit|Config)", "`time`"),
+    ({"bin": "/nowhere"}, "there are no Slurm commands", "set `bin`"),
+)  # fmt: skip
+
+
 def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     daemon: RealDaemon, workspace: Workspace, slurm: Cluster
 ) -> None:
@@ -88,11 +96,9 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     daemon.kill()
     daemon.start()
     daemon.command("resume")
-    daemon.until(lambda: daemon.output.count(f"job {mine} waits") == 2, "the daemon to find it again")
-    assert sorted(slurm.jobs("%i")) == sorted((other, mine)), "it is not submitted again"
     slurm.run("scancel", other)
-    daemon.command("nudge", host="cluster")  # or it is looked at after a while
     assert entered(daemon) == mine
+    assert slurm.jobs("%i") == [mine], "the daemon has found it again, and submitted no other"
 
     daemon.until_event("step_started", iteration=1, step="time")
     slurm.run("scancel", mine)
@@ -112,48 +118,40 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     assert {one.job for one in lent} >= {mine, again, third} and {(one.user, one.gpus) for one in lent} == {("root", 2)}
     assert not [one for one in lent if one.ended is None]
 
-
-def test_an_allocation_ends_itself_when_its_daemon_was_killed(
-    daemon: RealDaemon, workspace: Workspace, slurm: Cluster
-) -> None:
-    configure(workspace, slurm, abandon="2s")
-    daemon.start()
-    daemon.command("run", task="scale", host="cluster", iterations=1)
-    daemon.until_event("step_started", iteration=0, step="build")
-    assert slurm.jobs()
+    two = 'gres = "gpu:fake:1"\nmax_allocations = 2\nabandon_after = "2s"'
+    configure(workspace, slurm, two)
+    daemon.until(lambda: card(daemon, "cluster.2")["trouble"] == "released", "its new settings")
+    for apart in (False, True):
+        daemon.command("run", task="scale", host="cluster", iterations=1, apart=apart)
+    daemon.until(lambda: {"cluster", "cluster.2"} <= entered_on(daemon), "an allocation for each run")
+    assert len(slurm.jobs()) == 2
     daemon.kill()
-    until_none_is_left(daemon, slurm)
+    daemon.until(lambda: not slurm.jobs(), "both to end themselves without their daemon")
 
 
-@pytest.mark.parametrize(
-    ("keys", "message", "remedy"),
-    [
-        ({"partition": "nosuch"}, "refused the job: .*[Ii]nvalid partition", "sinfo -s"),
-        ({"gres": "gpu:h100:1"}, "refused the job: .*not available", "correct `gres`"),
-        ({"cpus": 999}, "Slurm would never begin the job: PartitionConfig", "`cpus`"),
-        ({"time": "120"}, "Slurm would never begin the job: Partition(TimeLimit|Config)", "`time`"),
-        ({"bin": "/nowhere"}, "there are no Slurm commands", "set `bin`"),
-    ],
-)
-async def test_what_a_cluster_cannot_give_is_told_with_what_helps(
-    workspace: Workspace, slurm: Cluster, keys: dict[str, Any], message: str, remedy: str
-) -> None:
-    configure(workspace, slurm)
-    config = load_config(workspace).hosts["cluster"]
-    host = host_of("cluster", replace(config, options=replace(config.options, **keys)), workspace)
-    try:
-        with pytest.raises(HostError, match=message) as caught:
-            await host.transport.open()
-        assert caught.value.kind == "config" and remedy in caught.value.remedy
-    finally:
-        await host.transport.close()
-    assert not slurm.jobs()
-
-
-def test_a_trial_through_a_login_node_behind_ssh_tells_what_the_cluster_has(
+async def test_what_a_cluster_cannot_give_is_told_with_what_helps_and_what_it_has_by_a_trial(
     workspace: Workspace, slurm: Cluster
 ) -> None:
     configure(workspace, slurm)
+    config = load_config(workspace).hosts["cluster"]
+    for keys, message, remedy in REFUSED:
+        host = host_of("cluster", replace(config, options=replace(config.options, **keys)), workspace)
+        try:
+            with pytest.raises(HostError, match=message) as caught:
+                await host.transport.open()
+            assert caught.value.kind == "config" and remedy in caught.value.remedy
+        finally:
+            await host.transport.close()
+    assert not slurm.jobs()
+    checks = trial_through_ssh(workspace)
+    assert checks["partition"]["found"].startswith("gpu* up: 1 nodes with gpu:fake:2, 8 CPUs")
+    assert checks["quota"]["state"] == "off" and checks["shared root"]["state"] == "ok"
+    assert checks["compiler"]["state"] == "ok"
+    assert not slurm.jobs(), "the trial's allocation is given back"
+
+
+def trial_through_ssh(workspace: Workspace) -> dict[str, Any]:
+    """Return what `kpd doctor` finds through a login node behind SSH."""
     with box(workspace.root.parent) as login, (workspace.root / "config.toml").open("a") as config:
         config.write(f'via = "{login.name}"\n\n{login.table()}')
         config.flush()
@@ -161,8 +159,4 @@ def test_a_trial_through_a_login_node_behind_ssh_tells_what_the_cluster_has(
         said = subprocess.run(kpd, env=dict(os.environ, HOME=str(login.home)), capture_output=True, check=False)
     (found,) = json.loads(said.stdout)["hosts"]
     assert found["link"] == "up", found
-    checks = {check["name"]: check for check in found["checks"]}
-    assert checks["partition"]["found"].startswith("gpu* up: 1 nodes with gpu:fake:2, 8 CPUs")
-    assert checks["quota"]["state"] == "off" and checks["shared root"]["state"] == "ok"
-    assert checks["compiler"]["state"] == "ok"
-    assert not slurm.jobs(), "the trial's allocation is given back"
+    return {check["name"]: check for check in found["checks"]}

@@ -11,7 +11,8 @@ from kpd.model.waits import PausedBy
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.checking import checked
 from kpd.operations.iterations import SetReview
-from kpd.operations.runs import ChangeAgent, ResumeRun, SetRule
+from kpd.operations.runs import ResumeRun
+from kpd.operations.terms import ChangeAgent, SetRule
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled

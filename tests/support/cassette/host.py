@@ -8,7 +8,7 @@ from typing import ClassVar
 from kpd.hosts.child import ChildChannel
 from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.local import Local
-from kpd.workspace.config import HostConfig
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace, WorkspaceError, expanded
 from kpd.workspace.strict import Text
 from kpd.workspace.transports import BadKey, TransportKind

@@ -110,15 +110,15 @@ class Log:
             self.emit(e.FolderKnown(run, files(run, number)))
         return self.end(number, "accepted" if accepted else "rejected", ByVerdict(verdict), run)
 
-    def begin(self, number: int, run: str = "r1", parent: int = 0, agent: str = "sweep") -> "Log":
-        return self.emit(e.IterationStarted(run, number, agent, parent), 0.05)
+    def begin(self, number: int, run: str = "r1", parent: int = 0, agent: str = "sweep", lane: int = 0) -> "Log":
+        return self.emit(e.IterationStarted(run, number, agent, parent, lane=lane), 0.05)
 
     def end(self, number: int, outcome: Outcome, cause: IterationCause, run: str = "r1") -> "Log":
         return self.emit(e.IterationEnded(run, number, outcome, cause))
 
-    def at_step(self, number: int, step: StepName, memo: str, parent: int = 0, run: str = "r1") -> "Log":
+    def at_step(self, number: int, step: StepName, memo: str, parent: int = 0, run: str = "r1", lane: int = 0) -> "Log":
         """An iteration as far as the beginning of `step`."""
-        self.begin(number, run, parent)
+        self.begin(number, run, parent, lane=lane)
         verdict = Verdict("same", Gain(0, -1, 1), 5, False, "same", 2.0)
         for fact in (*proposed(run, number, memo), *measured(run, number, 300.0, 320.0, verdict)):
             if e.STEP_OF[type(fact)] == step:

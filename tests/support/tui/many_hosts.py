@@ -176,6 +176,22 @@ def two() -> HostsLog:
     return log
 
 
+def lanes() -> HostsLog:
+    """A run on three of a host's four GPUs, with an iteration under way on each, one of which waits."""
+    card = telling(gpu_host(gpus=4), Telemetry(0.0), BUSY, BUSY, IDLE, TAKEN)
+    log = begin().hosts(card)
+    log.emit(e.RunQueued("r1", TASK, "sweep", "any", Budget(iterations=12), by="op", devices=3))
+    log.emit(e.RunStarted("r1", H100.name, card.name, card.devices[1].id), 0.4)
+    log.emit(e.DevicesTaken("r1", tuple(device.id for device in card.devices[2:4])))
+    log.baseline()
+    log.iteration(1, "UNROLL=4: fewer branches in the first pass", 8.3, "faster")
+    log.at_step(2, "time", "UNROLL=16 with -O3: does the loop still fit?", parent=1)
+    log.at_step(3, "time", "TILE=64: keep the row in the first-level cache", parent=1, lane=1)
+    log.at_step(4, "build", "VECTOR=8: sixteen bytes a load", parent=1, lane=2)
+    log.emit(e.RunWaits("r1", Told("gpu1: train.py (77) computes on it"), lane=1))
+    return log
+
+
 def mixed() -> HostsLog:
     """One run at work, one paused by the operator, one that waits."""
     log = two()

@@ -106,11 +106,29 @@ def test_a_host_that_is_lent_is_wanted_by_what_could_run_there() -> None:
     def wanted(need: Need, **more: Any) -> set[str]:
         found = place(run(), "gpu", need, lent(link="down", **more), ())
         assert isinstance(found, ForDevice)
-        return wanted_hosts(found)
+        return wanted_hosts(found, lent())
 
     assert wanted(Need("h100"), trouble="released") == {"c"}
     assert wanted(Need("b200"), trouble="released") == set(), "its last devices do not fit"
-    assert wanted_hosts(ForTurn("c", "r2")) == set()
+    assert wanted_hosts(ForTurn("c", "r2"), {}) == set()
+
+
+def test_of_the_allocations_of_a_table_each_run_wants_one_of_its_own() -> None:
+    down = HostCard("c", "slurm", link="down", trouble="released")
+    hosts = {"c": down, "c.2": replace(down, name="c.2", table="c"), "d": replace(down, name="d")}
+
+    def wanted(of: Run, *others: str) -> set[str]:
+        found = place(of, "gpu", Need(), hosts, ())
+        assert isinstance(found, ForDevice)
+        return wanted_hosts(found, hosts, others)
+
+    assert wanted(run()) == {"c", "d"}
+    assert wanted(run(), "c", "d") == {"c.2", "d"}
+    assert wanted(run("c"), "c") == {"c.2"} and wanted(run("c.2"), "c.2") == {"c.2"}
+    assert wanted(run("c"), "c", "c.2") in ({"c"}, {"c.2"}), "there are no more: it waits for one of these"
+    assert wanted(begun(host="c", device=H100.name, device_id=H100.id), "c") == {"c"}, "it goes on where it began"
+    up = {**hosts, "c.2": replace(hosts["c.2"], link="up", devices=(CPU, H100))}
+    assert place(run("c"), "gpu", Need(), up, ()) == Placement("c.2", H100)
 
 
 def test_without_hosts() -> None:

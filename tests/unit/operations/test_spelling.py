@@ -21,19 +21,9 @@ from kpd.operations.iterations import (
 )
 from kpd.operations.machines import CheckHosts, RetryLink, TrustHost
 from kpd.operations.operation import Operation
-from kpd.operations.runs import (
-    ChangeAgent,
-    ChangeBudget,
-    MoveRun,
-    NoteRun,
-    PauseRun,
-    PruneRun,
-    QueueRun,
-    SetRule,
-    SteerRun,
-    StopRun,
-)
+from kpd.operations.runs import MoveRun, NoteRun, PauseRun, PruneRun, QueueRun, SteerRun, StopRun
 from kpd.operations.spelling import command_of
+from kpd.operations.terms import ChangeAgent, ChangeBudget, SetRule
 
 
 def read(command: str) -> tuple[str, argparse.Namespace]:

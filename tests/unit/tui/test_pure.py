@@ -12,7 +12,7 @@ from kpd.model.notices import Said
 from kpd.model.run import Budget
 from kpd.model.state import State
 from kpd.subscription import DaemonError, Live
-from tests.support.tui import logs
+from tests.support.tui import logs, many_hosts
 from tests.support.tui.feed import CannedFeed
 from tests.support.tui.views import ENDED, plain, view_of
 from tui.actions import confirm
@@ -31,6 +31,16 @@ RUN, LAST = TreePosition(logs.TASK, "r1"), TreePosition(logs.TASK, "r1", 5)
 
 
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_of_several_iterations_under_way_the_selected_one_is_skipped() -> None:
+    log = many_hosts.lanes()
+    one = view_of(log, TreePosition(logs.TASK, "r1", 3))
+    assert why("skip", one) == "" and BY_ID["skip"].pick is not None
+    assert BY_ID["skip"].pick(one, "").args() == {"run": "r1.3"}
+    assert confirm.skip(one).title == "Skip iteration 3 of r1?"
+    whole = view_of(log, TreePosition(logs.TASK, "r1"))
+    assert why("skip", whole) == "r1.2 and r1.3 and r1.4 are under way: select one of them"
 
 
 def test_the_newest_run_is_open_and_its_newest_iteration_first() -> None:

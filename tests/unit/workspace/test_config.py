@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kpd.workspace.config import Config, HostConfig, load_config
+from kpd.workspace.config import Config, load_config
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace
 from kpd.workspace.shipped import shipped
 from kpd.workspace.strict import ConfigError, Document

@@ -1,5 +1,6 @@
 """GPU hours of allocations, and the time of one as sbatch reads it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,17 @@ def test_a_file_keeps_them_and_a_line_that_a_crash_cut_off_is_left_out(tmp_path:
     assert hours.open("c") == [] and hours.today("c", NOON) == 22
     hours.end("c", "7", NOON)
     assert hours.today("c", NOON) == 22, "the end that was noted first counts"
+
+
+def test_allocations_of_one_table_count_together_with_what_others_may_still_use(tmp_path: Path) -> None:
+    hours = GpuHours(tmp_path / "file")
+    hours.note(LENT)
+    hours.note(replace(LENT, host="c.2", job="8", table="c", begun=NOON - 3600, ends=NOON + 7200))
+    hours.note(replace(LENT, host="d"))
+    assert hours.today("c", NOON) == 24 + 2 and hours.today("c.2", NOON) == 0
+    assert hours.due("c", "c", NOON) == 4 and hours.due("c", "c.2", NOON) == 48
+    hours.end("c.2", "8", NOON)
+    assert hours.due("c", "c", NOON) == 0
 
 
 def test_a_file_that_cannot_be_kept_is_told_with_what_helps(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.hosts.transports import host_of
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace, WorkspaceError
 
@@ -38,9 +39,20 @@ def test_only_the_time_is_needed(tmp_path: Path) -> None:
         ('time = "10"\nvia = "c"', "scheduler itself"),
         ('time = "10"\naddress = "box"', "of no use"),
         ('time = "10"\npython = "~/bin/python3"', "begins with ~"),
-        ('time = "10"\nnodes = 2', "nodes"),
+        ('time = "10"\nnodes = 2', "an allocation is one node"),
+        ('time = "10"\nmax_allocations = 0', "max_allocations"),
+        ('time = "10"\nmax_allocations = 2\n[hosts."c.2"]', "makes a host c.2, which there is"),
     ],
 )
 def test_a_faulty_table_is_told_with_its_key(tmp_path: Path, line: str, says: str) -> None:
     with pytest.raises(WorkspaceError, match=says):
         load(tmp_path, line)
+
+
+def test_each_allocation_that_a_table_may_have_at_a_time_is_a_host_with_a_folder_of_its_own(tmp_path: Path) -> None:
+    load(tmp_path, 'time = "10"', "max_allocations = 3", "nodes = 1", 'root = "/shared"')
+    workspace = Workspace(tmp_path)
+    hosts = load_config(workspace).hosts
+    assert {name: host.table for name, host in hosts.items()} == {"local": "", "c": "", "c.2": "c", "c.3": "c"}
+    roots = [host_of(name, hosts[name], workspace).root.name for name in ("c", "c.2", "c.3")]
+    assert roots[1:] == [f"{roots[0]}.2", f"{roots[0]}.3"], "nodes that share it do not share jobs"
