@@ -26,8 +26,8 @@ from typing import Any
 from kpd.hosts.host import Host
 from kpd.hosts.ssh.transport import Ssh
 from kpd.model.deployments import Deployment, Phase
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.settle import settle
+from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.projects import ProjectConfig
 from kpd.workspace.run_files import digest
 from tests.support.hosts.sshd import Sshd, sshd

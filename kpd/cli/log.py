@@ -19,6 +19,7 @@ from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.subscription import Client
 from kpd.text import json_views, numbers
+from kpd.text.deployments import headline
 from kpd.text.endings import of_run, run_ended
 from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
@@ -70,6 +71,8 @@ def execute(args: Namespace) -> int:
         told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}"
         why = f"; {now(run)}" if run.paused else f", {of_run(run)}" if run.over else ""
         narrate(line(f"{told}{why}"))
+        for card in state.deployments_of(run):
+            narrate(line(headline(card)))
     return OK
 
 

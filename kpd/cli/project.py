@@ -13,12 +13,12 @@ from kpd.cli.parser import add_json, add_workspace_below, nearest
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.hosts.errors import HostError
 from kpd.hosts.transports import host_of
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
 from kpd.text.foreign import visible
 from kpd.text.projects import blocked, status_lines
 from kpd.workspace.config import load_config
+from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.paths import Workspace
 from kpd.workspace.projects import ProjectConfig
 

@@ -23,13 +23,13 @@ from kpd.model.events import Accepted
 from kpd.model.run import Run
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer
-from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning
 from kpd.production.deploy.remember import remember
 from kpd.production.deploy.settle import settle
 from kpd.production.deploy.winner import AcceptedKernel, NoWinner, winner
 from kpd.production.place import ProjectPlace, new_id
 from kpd.text import deployments
 from kpd.text.foreign import visible
+from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning
 from kpd.workspace.paths import Workspace
 
 NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
@@ -42,7 +42,7 @@ NO_WINNER = {
 
 
 def journal_of(ws: Workspace, name: str) -> DeploymentJournal:
-    return DeploymentJournal(ws.root / "deployments" / name)
+    return DeploymentJournal(ws.deployments / name)
 
 
 def deploy(ws: Workspace, args: Namespace) -> int:

@@ -11,13 +11,13 @@ from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.client import operator
 from kpd.hosts.errors import HostError
 from kpd.model.deployments import Deployment
-from kpd.production.deploy.journal import DeploymentRunning
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.production.deploy.settle import settle, settle_if_free
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
 from kpd.text import deployments
 from kpd.text.foreign import visible
+from kpd.workspace.deployments import DeploymentRunning
 from kpd.workspace.paths import Workspace
 
 

@@ -9,13 +9,13 @@ from kpd.cli.project import at_place, known
 from kpd.cli.project_deploy import journal_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.model.projects import ProgramSight
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.rollback import latest
 from kpd.production.deploy.settle import settle_if_free
 from kpd.production.place import ProjectPlace
 from kpd.production.watch import ProgramChanging, ProgramFailed, drifted, expected, keep_sight, last_sight, sight
 from kpd.text.foreign import visible
 from kpd.text.projects import drift, way_back
+from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.durations import duration
 from kpd.workspace.paths import Workspace
 

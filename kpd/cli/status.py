@@ -59,12 +59,20 @@ def report(status: dict[str, Any], now: float, limit: int | None, colour: bool) 
     for run in status["runs"].values():
         for it in run["held"]:
             yield from wrapped(f"⚑ {labels.held(run['id'], it)}", limit)
+    for card in _in_production(status["deployments"]):
+        yield from wrapped(f"{card['sign']['glyph']} {card['text']}", limit)
     for task in status["tasks"].values():
         if task["error"]:
             yield from wrapped(f"✗ task {task['name']}: {task['error']}", limit)
     for notice in status["notices"][-NOTICES:]:
         ago = numbers.duration(now - notice["at"])
         yield from wrapped(f"{labels.LEVELS[notice['level']]} {notice['text']} ({ago} ago)", limit)
+
+
+def _in_production(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the deployments that are under way or were cut off, and the last of each project."""
+    last = {card["project"]: card for card in cards}
+    return [card for card in cards if card["deployment"]["state"] == "open" or card in last.values()]
 
 
 def _runs(status: dict[str, Any], now: float, limit: int | None) -> Iterator[str]:

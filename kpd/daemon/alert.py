@@ -7,6 +7,7 @@ from kpd.engine.journal import Journal
 from kpd.model import events as e
 from kpd.model.notices import NotifyFailed
 from kpd.model.waits import ForPermission, Hold
+from kpd.text.deployments import headline
 from kpd.text.endings import run_ended
 from kpd.text.notices import watchdog_notice
 from kpd.text.waits import approval, hold, pause, wait
@@ -27,6 +28,8 @@ def worth_telling(fact: e.Fact) -> str | None:
             return wait(cause)
         case e.QueueHeld(hold=cause):
             return held(cause)
+        case e.DeploymentSeen(card=card) if card.alarming:
+            return headline(card)
         case e.DeviceIdle() | e.StepStalled():
             return watchdog_notice(fact)
     return None

@@ -12,6 +12,7 @@ from typing import Literal
 
 from kpd import __version__
 from kpd.daemon import alert, commands, hardening, knowledge_views, system, views
+from kpd.daemon.deployments import DeploymentReader
 from kpd.daemon.journal import EventJournal, Listener
 from kpd.daemon.log_tail import NOTICED, LogTail
 from kpd.daemon.server import Server
@@ -51,6 +52,7 @@ class Daemon:
         self.journal = journal
         self.engine = Engine(workspace, config, journal)
         self.diary = LogTail(journal)
+        self.deployments = DeploymentReader(workspace, journal)
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
@@ -96,6 +98,8 @@ class Daemon:
         """Serve until `ending` is set. `ended` is how the previous daemon ended."""
         async with AsyncExitStack() as stack:
             survey_tasks(self.workspace, self.journal)
+            self.deployments.look()
+            stack.callback(self.deployments.close)
             for _, wrong in await asyncio.to_thread(list, knowledge_views.plug_ins()):
                 if wrong is not None:
                     self._say("warning", Said(str(wrong)))
@@ -138,12 +142,13 @@ class Daemon:
         return await commands.carry_out(self.engine, verb, args, by)
 
     def on_change(self, paths: frozenset[Path]) -> None:
-        """Take in changes of files that people edit."""
+        """Take in changes of files that people edit, and of deployments."""
         if self.workspace.config in paths:
             self._reload()
         with holding(self.journal):  # a resume looks at the folders again
             survey_tasks(self.workspace, self.journal)
             self.engine.on_change(paths)
+        self.deployments.look()
 
     def _on_lost(self, reason: str) -> None:
         self.journal.emit(e.Noticed("error", EditsUnseen(reason)))

@@ -7,7 +7,8 @@ are given beside the data: `reason`, why a run or an iteration ended or is pause
 The environment is that of the process that answers.
 
     status    {version, pid (null: no daemon), workspace, seq, at, held (in words), hold, active, begun, queued,
-               runs: {id: Run}, hosts: {name: HostCard}, tasks: {name: TaskCard}, notices, playback: Playback or null}
+               runs: {id: Run}, hosts: {name: HostCard}, tasks: {name: TaskCard}, notices, playback: Playback or null,
+               deployments: [{project, deployment: Deployment, cut, sign, text}]}   of runs' winners, oldest first
     queue     {held, hold, active, begun, queued}            active: the newest of those begun, or null
     log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
     events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events
@@ -90,6 +91,7 @@ def _status(sources: Sources) -> Any:
         "runs": {run.id: json_views.run(run) for run in state.runs.values()},
         "hosts": state.hosts,
         "tasks": state.tasks,
+        "deployments": [json_views.deployment(card) for card in state.deployments.values()],
         "notices": [json_views.noticed(one) for one in state.notices],
         "playback": state.playback,
     }

@@ -1,6 +1,6 @@
-"""Watches the files that people edit, with one call per edit: config.toml, tasks/, skills/, memory/.
+"""Watches the files that others write, with one call per edit: config.toml, tasks/, skills/, memory/, deployments/.
 
-The root is watched without its subfolders, and those three folders with theirs. Watching the root recursively would
+The root is watched without its subfolders, and those four folders with theirs. Watching the root recursively would
 put a watch on every folder under runs/ and wake the daemon for each file that kpd itself writes there; watching the
 files and folders alone would go blind when one is replaced by a rename, or removed and made again.
 
@@ -47,7 +47,7 @@ class Watcher:
         on_lost: Callable[[str], None] = log.error,
     ) -> None:
         self._root = workspace.root
-        self._folders = frozenset((workspace.tasks, workspace.skills, workspace.memory))
+        self._folders = frozenset((workspace.tasks, workspace.skills, workspace.memory, workspace.deployments))
         self._beside = self._folders | {workspace.config, workspace.root}
         self._on_change = on_change
         self._on_lost = on_lost

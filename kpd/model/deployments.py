@@ -93,6 +93,42 @@ class Deployment:
     reason: NoGainReason | None = None
     remembered: bool = False
 
+    @property
+    def withdrawn(self) -> bool:
+        """Whether a rollback has taken it back, or it is one that has done so."""
+        return self.taken_back is not None or (self.of is not None and self.state == "deployed")
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentCard:
+    """A deployment of a project as the daemon last read it.
+
+    `cut`: it is open, and no process works on it any more.
+    """
+
+    project: str
+    deployment: Deployment
+    cut: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.project}#{self.deployment.number}"
+
+    @property
+    def alarming(self) -> bool:
+        """Whether the program may be left as kpd does not want it, so that a person has to look."""
+        now = self.deployment
+        return self.cut or now.rechecked is False or (now.state == "failed" and now.cause in ("conflict", "corrupt"))
+
+    def differs(self, before: "DeploymentCard | None") -> bool:
+        """Return whether something has happened since `before`; what a phase has noted meanwhile is told at its end."""
+        return before is None or self._course != before._course
+
+    @property
+    def _course(self) -> tuple[object, ...]:
+        now = self.deployment
+        return self.cut, now.at, now.state, now.phase, now.fixes, now.taken_back
+
 
 def lesson(one: Deployment) -> Lesson | None:
     """Return what is learned of a candidate from a deployment, or a rollback, that has ended; None for nothing."""

@@ -3,7 +3,8 @@
 A step of an iteration is journalled twice: `StepStarted` before it, its own fact (`Proposed`, `Built`, …) after it.
 What steps find is in `steps`, what operators do in `acts`, what coding agents do in `sessions`, with kpd's tools in
 `trials` and with their own in `tools`, comparisons of these in `comparisons`, what compute-sanitizer finds in
-`sanitizing`, what the watchdog reports in `watchdog`; all of them can be imported from here, too.
+`sanitizing`, what the watchdog reports in `watchdog`, what becomes of winners in production in `deploying`; all of them
+can be imported from here, too.
 """
 
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from kpd.model.acts import (
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.comparisons import ComparisonQueued as ComparisonQueued, ComparisonStopped as ComparisonStopped
+from kpd.model.deploying import DeploymentSeen as DeploymentSeen
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
 from kpd.model.hosts import Confinement, HostCard

@@ -5,16 +5,15 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from kpd.model import acts, comparisons, events as e, iterating, sanitizing, sessions, tools
+from kpd.model import acts, comparisons, deploying, events as e, iterating, sanitizing, sessions, tools
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
-from kpd.model.reducers import REDUCERS, on_run, reduces
+from kpd.model.reducers import REDUCERS, on_run, reduces, with_notice
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, Running
 from kpd.model.waits import Wait
 
-NOTICES_KEPT = 50
-_BESIDES = (acts, comparisons, iterating, sanitizing, sessions, tools)
+_BESIDES = (acts, comparisons, deploying, iterating, sanitizing, sessions, tools)
 """Modules that register their reducers when they are imported."""
 
 
@@ -54,7 +53,7 @@ def _daemon_stopped(state: State, at: float, fact: e.DaemonStopped) -> State:
 def _noticed(state: State, at: float, fact: e.Noticed) -> State:
     if isinstance(fact.about, SettingsRead):  # whatever was wrong with config.toml is mended
         state = replace(state, notices=_without(state, SettingsRefused))
-    return _with_notice(state, Notice(at, fact.level, fact.about))
+    return with_notice(state, Notice(at, fact.level, fact.about))
 
 
 def _without(state: State, *kinds: type) -> tuple[Notice, ...]:
@@ -64,17 +63,13 @@ def _without(state: State, *kinds: type) -> tuple[Notice, ...]:
 @reduces(e.DeviceIdle)
 def _device_idle(state: State, at: float, fact: e.DeviceIdle) -> State:
     idle = Idle(fact.host, fact.device, fact.seconds, fact.runs, fact.keeps)
-    return _with_notice(state, Notice(at, "warning", idle))
+    return with_notice(state, Notice(at, "warning", idle))
 
 
 @reduces(e.StepStalled)
 def _step_stalled(state: State, at: float, fact: e.StepStalled) -> State:
     stalled = Stalled(fact.run, fact.iteration, fact.step, fact.seconds, fact.usual_s)
-    return _with_notice(state, Notice(at, "warning", stalled))
-
-
-def _with_notice(state: State, notice: Notice) -> State:
-    return replace(state, notices=(*state.notices, notice)[-NOTICES_KEPT:])
+    return with_notice(state, Notice(at, "warning", stalled))
 
 
 @reduces(e.TaskLoaded)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kpd.model.causes import RunCause
+from kpd.model.deployments import DeploymentCard
 from kpd.model.faults import CandidateFault
 from kpd.model.kinds import Kind, Told
 from kpd.model.verdicts import Speedup
@@ -174,6 +175,12 @@ class CallUnseen(Kind, frozen=True):
     most_usd: float | None
 
 
+class InProduction(Kind, frozen=True):
+    """A deployment that was cut off, or has left its program in a state that a person has to look at."""
+
+    card: DeploymentCard
+
+
 # ── idle and stalled ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -242,6 +249,7 @@ Subject = (
     | Unsound
     | Unlooked
     | NoSanitizer
+    | InProduction
     | Idle
     | Stalled
     | Told

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from kpd.model.fact import Fact, IterationFact
+from kpd.model.notices import Notice
 from kpd.model.state import State
 
 F = TypeVar("F", bound=Fact)
 Reducer = Callable[[State, float, Any], State]
 REDUCERS: dict[type[Fact], Reducer] = {}
+NOTICES_KEPT = 50
 
 
 def reduces(*facts: type[F]) -> Callable[[Callable[[State, float, F], State]], Callable[[State, float, F], State]]:
@@ -19,6 +21,10 @@ def reduces(*facts: type[F]) -> Callable[[Callable[[State, float, F], State]], C
         return folder
 
     return register
+
+
+def with_notice(state: State, notice: Notice) -> State:
+    return replace(state, notices=(*state.notices, notice)[-NOTICES_KEPT:])
 
 
 def on_run(state: State, run_id: str, **changes: Any) -> State:

@@ -6,6 +6,7 @@ Everything here crosses the socket and the event log, so fields hold only JSON's
 from dataclasses import dataclass, field
 
 from kpd.model.comparison import ToolComparison
+from kpd.model.deployments import DeploymentCard
 from kpd.model.hosts import ANY, HostCard, Need
 from kpd.model.notices import Notice
 from kpd.model.playback import Playback
@@ -44,7 +45,8 @@ class State:
 
     `days` is what was spent on each day (2026-11-21, UTC). `playback` is set where a recorded run is being played, so
     that none of it happens now. `tools` are those that agents have built, by `name@version`.
-    `comparisons` are those of built tools, by id.
+    `comparisons` are those of built tools, by id. `deployments` are those of projects, oldest first, by
+    `project#number`.
     """
 
     seq: int = 0
@@ -61,6 +63,7 @@ class State:
     playback: Playback | None = None
     tools: dict[str, ToolVersion] = field(default_factory=dict)
     comparisons: dict[str, ToolComparison] = field(default_factory=dict)
+    deployments: dict[str, DeploymentCard] = field(default_factory=dict)
 
     def spent_on(self, at: float) -> Spend:
         """Return what was spent on the day of the Unix time `at`."""
@@ -70,6 +73,11 @@ class State:
         """Return whether lower or higher scores of the run are better; "lower" where its task is gone."""
         card = self.tasks.get(run.task)
         return "lower" if card is None else card.direction
+
+    def deployments_of(self, run: Run) -> tuple[DeploymentCard, ...]:
+        """Return the deployments of what the run has found, oldest first; ids of runs start again with a new log."""
+        cards = self.deployments.values()
+        return tuple(one for one in cards if one.deployment.run == run.id and one.deployment.at >= run.queued)
 
     @property
     def queue(self) -> tuple[Run, ...]:

@@ -1,6 +1,6 @@
 """Renders what became of a winner in its production program."""
 
-from kpd.model.deployments import DeployCause, Deployment, Forbidden, NoGainReason, Phase
+from kpd.model.deployments import DeployCause, Deployment, DeploymentCard, Forbidden, NoGainReason, Phase
 from kpd.model.verdicts import Gain
 from kpd.text import money
 from kpd.text.numbers import counted
@@ -111,6 +111,23 @@ def after(one: Deployment) -> str:
     return f"taken back by {one.taken_back}" if one.taken_back is not None else why(one)
 
 
+def headline(card: DeploymentCard) -> str:
+    """Say in one line where a deployment stands: its phase, or how it ended and why."""
+    one = card.deployment
+    what = f"takes back #{one.of}" if one.of is not None else f"{one.run}.{one.iteration}"
+    named = f"{card.project} #{one.number}, {what}"
+    if card.cut:
+        remedy = f"its host restores what it has changed; kpd project history {card.project} says how it ended"
+        return f"CUT OFF {named}, in phase {one.phase or 'gate'}: {remedy}"
+    if one.state == "open":
+        return f"deploying {named}: {PHASES[one.phase or 'gate']}"
+    figure = "" if one.verdict is None or one.of is not None else f"the program {gain(one.verdict.gain)}"
+    said = after(one) or figure
+    if one.rechecked is False:
+        said += "; THE RESTORED PROGRAM FAILS"
+    return f"{_state(one)} {named}" + (f": {said}" if said else "")
+
+
 def learned(name: str, one: Deployment) -> str:
     """Say in one line what became of a winner in a project's program, for the memory of its task."""
     where = f"{name} #{one.number}"
@@ -124,7 +141,7 @@ def learned(name: str, one: Deployment) -> str:
 
 
 def _state(one: Deployment) -> str:
-    return "TAKEN BACK" if one.taken_back or (one.of and one.state == "deployed") else STATES[one.state]
+    return "TAKEN BACK" if one.withdrawn else STATES[one.state]
 
 
 def lines(name: str, one: Deployment) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kpd.model import codec, events as e
+from kpd.model.deployments import DeploymentCard
 from kpd.model.detail import Detail
 from kpd.model.flags import Flag
 from kpd.model.headline import Headline, headline
@@ -16,6 +17,7 @@ from kpd.text import comparisons, signs
 from kpd.text.audits import summary as audited
 from kpd.text.changes import change
 from kpd.text.checks import sizes
+from kpd.text.deployments import headline as in_production
 from kpd.text.endings import iteration_ended, of_iteration, of_run, override, run_ended
 from kpd.text.faults import fault
 from kpd.text.flags import flag
@@ -130,6 +132,8 @@ def _told(fact: e.Fact) -> Json:
             return {**body, "verdict": judged(fact.verdict), "flags": _flags(fact.flags), **_audited(fact)}
         case e.Noticed():
             return {**body, "text": told(fact.about)}
+        case e.DeploymentSeen():
+            return {**body, "card": deployment(fact.card)}
         case e.Sanitized():
             return {**body, "text": reports(fact.reports), "message": "" if fact.fault is None else fault(fact.fault)}
         case e.Explained():
@@ -172,3 +176,8 @@ def judged(found: Verdict) -> Json:
 def noticed(found: Notice) -> Json:
     """Return a notice with `text`: the same in words, never empty."""
     return {**codec.jsonable(found), "text": notice(found)}
+
+
+def deployment(found: DeploymentCard) -> Json:
+    """Return a deployment of a project with its `sign` and `text`: where it stands, in words."""
+    return {**codec.jsonable(found), "sign": codec.jsonable(signs.of_deployment(found)), "text": in_production(found)}

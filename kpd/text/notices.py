@@ -2,6 +2,7 @@
 
 from kpd.model import events as e, notices as n
 from kpd.model.kinds import Told
+from kpd.text.deployments import headline
 from kpd.text.endings import run_ended
 from kpd.text.faults import fault
 from kpd.text.foreign import plain
@@ -82,6 +83,8 @@ def told(found: n.Subject) -> str:
         case n.NoSanitizer():
             missing = f"{found.run}: no compute-sanitizer answers on {found.host}, so nothing looks at its winners"
             return f"{missing}; install it beside nvcc, or write sanitizer = false into [check] of task.toml"
+        case n.InProduction():
+            return plain(headline(found.card), 400)
         case n.Said() | Told():
             return found.text
 

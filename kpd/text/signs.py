@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kpd.model.causes import Flagged
+from kpd.model.deployments import DeploymentCard, DeployState
 from kpd.model.faults import BreaksMeasurement, IsIncorrect, NotMended
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
@@ -64,6 +65,23 @@ RUN_OUTCOMES: dict[RunOutcome, Sign] = {
     "stopped": Sign("■", "stopped", "warn"),
     "infra": Sign("!", "host trouble", "warn"),
 }
+
+DEPLOYMENTS: dict[DeployState, Sign] = {
+    "open": RUNNING,
+    "deployed": Sign("▲", "deployed", "good"),
+    "gated": VERDICTS["no_gain"],
+    "refused": Sign("✗", "refused", "warn"),
+    "rolled_back": Sign("■", "rolled back", "warn"),
+    "failed": FAILED,
+}
+CUT = Sign("!", "cut off", "warn")
+
+
+def of_deployment(card: DeploymentCard) -> Sign:
+    """Return the sign of where a deployment stands."""
+    if card.cut:
+        return CUT
+    return DEPLOYMENTS["rolled_back" if card.deployment.withdrawn else card.deployment.state]
 
 
 def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> Sign:

@@ -90,6 +90,11 @@ class Workspace:
         return self.root / "memory"
 
     @property
+    def deployments(self) -> Path:
+        """A folder for each project."""
+        return self.root / "deployments"
+
+    @property
     def runs(self) -> Path:
         return self.root / "runs"
 

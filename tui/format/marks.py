@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from kpd.model.deployments import DeploymentCard
 from kpd.model.hosts import Check, HostCard
 from kpd.model.iteration import Iteration
 from kpd.model.profiles import Severity
@@ -117,6 +118,10 @@ def of_run(run: Run, held: bool = False, out_of_touch: bool = False) -> Mark:
     What is under way is not known while the screen is `out_of_touch` with the daemon.
     """
     return NO_LINK if out_of_touch and run.begun else _mark(signs.of_run(run, held))
+
+
+def of_deployment(card: DeploymentCard) -> Mark:
+    return _mark(signs.of_deployment(card))
 
 
 def of_host(host: HostCard) -> Mark:

@@ -5,13 +5,14 @@ from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
 from kpd.text import tools, trials
 from kpd.text.checks import sizes
+from kpd.text.deployments import headline
 from kpd.text.endings import TURN_ENDS, iteration_ended, override
 from kpd.text.faults import fault
 from kpd.text.flags import flags
 from kpd.text.numbers import counted
 from kpd.text.sanitizer import reports
 from kpd.text.verdicts import interval
-from tui.format import money
+from tui.format import marks, money
 from tui.format.marks import Mark
 from tui.format.numbers import figure, seconds
 from tui.format.operator_acts import operator_act
@@ -62,6 +63,8 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"compute-sanitizer: {told}"
         case e.GaveWay():
             return _NOTE, f"{fact.run}.{fact.iteration} is the incumbent instead of {fact.unheld}, which did not hold"
+        case e.DeploymentSeen():
+            return marks.of_deployment(fact.card), clean(headline(fact.card))
         case e.ReviewAsked():
             return _WAITS, f"{fact.run}.{fact.iteration} waits for a person: it is built once somebody approves it"
         case e.Asked():

@@ -1,6 +1,6 @@
 """Finds the notice that still matters: those of a run end with what caused them, and any can be dismissed."""
 
-from kpd.model.notices import Idle, Notice, SettingsRefused, Stalled
+from kpd.model.notices import Idle, InProduction, Notice, SettingsRefused, Stalled
 from kpd.model.run import Run
 from tui.model.view import View
 
@@ -13,8 +13,8 @@ def alarm(view: View) -> Notice | None:
 
 def _lasts(view: View, notice: Notice) -> bool:
     about = notice.about
-    if isinstance(about, SettingsRefused):
-        return True  # the fold removes it as soon as config.toml can be read
+    if isinstance(about, SettingsRefused | InProduction):
+        return True  # the fold removes it as soon as config.toml can be read, or the deployment has ended well
     if isinstance(about, Idle):
         return any(_goes_on(view.state.runs.get(id), notice.at) for id in about.runs)
     run = view.state.runs.get(getattr(about, "run", ""))

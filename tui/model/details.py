@@ -6,7 +6,17 @@ from typing import Any
 from kpd.messages import Push
 from kpd.model.acts import RolledBack
 from kpd.model.codec import CodecError, decode, encode, event_from_json
-from kpd.model.events import Accepted, Billed, Event, GaveWay, IterationEnded, IterationFact, RunFact
+from kpd.model.events import (
+    Accepted,
+    Billed,
+    DeploymentSeen,
+    Event,
+    Fact,
+    GaveWay,
+    IterationEnded,
+    IterationFact,
+    RunFact,
+)
 from kpd.model.notices import Notice
 from kpd.model.session import AGENT
 from kpd.model.state import State
@@ -21,7 +31,7 @@ from tui.model.outline import TreePosition
 MOST_KEPT = 64
 MOST_EVENTS = 500
 MOST_ACTED = 500
-"""Events of a run, the newest, that are searched for what operators did."""
+"""Events of a run, the newest, that are searched for what was done to it."""
 LOST = ("infra", "no_daemon")
 """Error codes that do not concern the question itself: a lost connection, a disk."""
 
@@ -29,7 +39,7 @@ TEXTS = {"reply.md": AGENT, "build.log": "build", SESSION_LOG: AGENT}
 """Files of an iteration with output that was printed while nobody watched, and its channel."""
 LONGEST_TEXT, LONGEST_TALK = 40_000, 400_000
 BILLS, ACTS, CASES = -1, -2, -3
-"""Keys in place of an iteration's number: the bills of a run, what operators did in it, and its times by case."""
+"""Keys in place of an iteration's number: the bills of a run, what was done to it, and its times by case."""
 
 
 @dataclass(slots=True)
@@ -61,7 +71,7 @@ class Details:
         if not isinstance(message, Event):
             return
         fact = message.fact
-        if isinstance(fact, RunFact) and operator_act(fact) is not None:
+        if isinstance(fact, RunFact) and _done_to_a_run(fact):
             self._changed[fact.run, ACTS] = self._heard
         if isinstance(fact, IterationFact):
             self._changed[fact.run, fact.iteration] = self._heard
@@ -173,6 +183,11 @@ def _subject(key: DetailQuery) -> tuple[str, int]:
     return key.at.run, key.at.iteration
 
 
+def _done_to_a_run(fact: Fact) -> bool:
+    """Return whether an operator has done this, or it is of a deployment of what the run has found."""
+    return isinstance(fact, DeploymentSeen) or operator_act(fact) is not None
+
+
 async def _answer(feed: Feed, question: DetailQuery) -> Answer:
     at = question.at
     match question.what:
@@ -186,7 +201,7 @@ async def _answer(feed: Feed, question: DetailQuery) -> Answer:
             return _events(await feed.query("events", run=at.run, iteration=at.iteration, after=0, limit=MOST_EVENTS))
         case "acts":
             newest = _events(await feed.query("log", run=at.run, limit=MOST_ACTED))
-            return tuple(event for event in newest if operator_act(event.fact) is not None)
+            return tuple(event for event in newest if _done_to_a_run(event.fact))
         case "cost":
             found = decode(encode(await feed.query("cost", run=at.run)), dict[str, Any])
             return decode(encode(found.get("runs")), tuple[Cost])[0]

@@ -117,7 +117,7 @@ class LogRows:
     def _of_the_daemon(self, view: View) -> None:
         """Collect the lines to show without an iteration.
 
-        These are notices, the daemon's log, what operators did to the run, and its output.
+        These are notices, the daemon's log, what was done to the run, also in production, and its output.
         """
         run = view.run
         self._say([*(nothing_selected(view, self._width) or ()), BLANK])

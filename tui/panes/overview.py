@@ -11,6 +11,7 @@ from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.text.changes import change
+from kpd.text.deployments import headline as in_production
 from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
 from kpd.text.flags import flag
@@ -47,7 +48,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
     if iteration is None:
         return _whole_run(view, run, width, height)
     head = _headline(view, run, iteration, view.shown.detail, width)
-    head += [*next_lines(view, width), BLANK]
+    head += [*next_lines(view, width), *_in_production(view, run, width), BLANK]
     if isinstance(view.shown.show, Problem):
         head += [*problem(view.shown.show, width), BLANK]
     if width < WIDE:
@@ -115,7 +116,8 @@ def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     )
     head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
     unchecked = wrapped(f"! {UNCHECKED}", width, ".warn", most=2) if run.unchecked else []
-    found = [head.truncate(width, ellipsis=True), *on, *unchecked, *next_lines(view, width), BLANK]
+    found = [head.truncate(width, ellipsis=True), *on, *unchecked, *next_lines(view, width)]
+    found += [*_in_production(view, run, width), BLANK]
     half = width if width < WIDEST else (width - GAP) // 2
     rows = max(5, min(12 if half == width else 24, height - 12))
     left = [*_best(view, run, half), *distance(view, run, half), *chart(run, half, rows, view.state.direction(run))]
@@ -181,6 +183,17 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
         keys = f"{key(view, 'accept')} accepts it, {key(view, 'decline')} declines it"
         head += wrapped(f"⚑ it waits for you: {key(view, 'tab_diff')} shows its diff, {keys}", width, ".warn")
     return head
+
+
+def _in_production(view: View, run: Run, width: int) -> list[Content]:
+    """Draw where the last deployment of what the run has found stands in each project."""
+    last = {card.project: card for card in view.state.deployments_of(run)}
+    found: list[Content] = []
+    for card in last.values():
+        mark = marks.of_deployment(card)
+        first, *more = wrapped(in_production(card), width - 2, most=3)
+        found += [line((f"{mark.glyph} ", mark.style)) + first, *(line("  ") + one for one in more)]
+    return found
 
 
 def _by_the_baseline(detail: Detail) -> bool:

@@ -15,13 +15,13 @@ from kpd.model.projects import ChangeRecord
 from kpd.production.check import changed
 from kpd.production.deploy.fixing import KINDS, Fixer
 from kpd.production.deploy.integrate import Integrated, NotIntegrated, integrate
-from kpd.production.deploy.journal import OpenDeployment
 from kpd.production.deploy.launches import launch_sums, no_gain_reason
 from kpd.production.deploy.runs import RunFails, TakenBack, ran
 from kpd.production.deploy.trial import PROGRAM, ProgramTrial
 from kpd.production.deploy.winner import AcceptedKernel
 from kpd.production.place import LEASE_S, NOT_BEGUN, NOT_NOTED, OpenChange, ProjectPlace
 from kpd.production.program import PlaceError, PlaceErrorKind
+from kpd.workspace.deployments import OpenDeployment
 from kpd.workspace.run_files import digest
 from kpd.workspace.sections import SectionError
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from kpd.knowledge import memory, patterns
 from kpd.model.deployments import lesson
 from kpd.model.run import Run
-from kpd.production.deploy.journal import DeploymentJournal, OpenDeployment
 from kpd.text.deployments import learned
+from kpd.workspace.deployments import DeploymentJournal, OpenDeployment
 from kpd.workspace.paths import Workspace
 
 

@@ -5,10 +5,10 @@ import shlex
 from kpd.hosts.errors import HostError
 from kpd.model.deployments import Deployment
 from kpd.production.deploy.deploy import OF_PLACE, Telling, phase
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.runs import RunFails, ran
 from kpd.production.place import LEASE_S, ProjectPlace, new_id
 from kpd.production.program import PlaceError
+from kpd.workspace.deployments import DeploymentJournal
 
 
 def latest(journal: DeploymentJournal) -> Deployment | None:

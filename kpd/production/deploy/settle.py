@@ -3,8 +3,8 @@
 from kpd.model.deployments import Deployment
 from kpd.model.projects import ChangeRecord
 from kpd.production.deploy.deploy import left_changed
-from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.production.place import ProjectPlace
+from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 
 
 async def settle(place: ProjectPlace, journal: DeploymentJournal) -> list[Deployment]:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from kpd.production.deploy.deploy import Telling, approved
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.production.far.main import KEPT
 from kpd.production.place import ProjectPlace
 from kpd.text.deployments import lines
+from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.run_files import digest
 from tests.support.production.provers import FASTER, SOURCE, content, made, place_at
 

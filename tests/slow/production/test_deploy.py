@@ -7,8 +7,8 @@ import pytest
 
 from kpd.model.deployments import Deployment, Phase
 from kpd.production.deploy.deploy import Telling, approved
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
+from kpd.workspace.deployments import DeploymentJournal
 from tests.support.production.imaging import COLUMNS, LOOPS, SOURCE, alone, candidate, deploying, files, made
 from tests.support.production.provers import place_at
 

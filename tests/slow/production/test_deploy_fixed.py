@@ -9,10 +9,10 @@ from kpd.claude.question import Hooks
 from kpd.cli.purse import at_once
 from kpd.production.deploy.deploy import Deploying, Telling
 from kpd.production.deploy.fixing import Fixer, fenced
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.place import new_id
 from kpd.text.deployments import lines
 from kpd.workspace.config import ClaudeConfig
+from kpd.workspace.deployments import DeploymentJournal
 from tests.support.claude.anthropic_script import Reply
 from tests.support.claude.asking import talking
 from tests.support.production.provers import place_at

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kpd.production.deploy.deploy import Telling, approved
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.text.deployments import lines
+from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.run_files import digest
 from tests.support.production.provers import place_at
 from tests.support.production.sleepers import FAST, PATH, accepted, content, deploying, made

@@ -28,8 +28,9 @@ def of_type(hint: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(arguments)
     if origin in (UnionType, Union):
         return st.one_of(*map(of_type, arguments))
+    if origin is tuple and arguments[1] is not ...:
+        return st.tuples(*map(of_type, arguments))
     if origin is tuple:
-        assert arguments[1] is ..., hint
         return st.lists(of_type(arguments[0]), max_size=2).map(tuple)
     if origin is dict:
         return st.dictionaries(of_type(arguments[0]), of_type(arguments[1]), max_size=2)

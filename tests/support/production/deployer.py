@@ -18,9 +18,9 @@ from kpd.hosts.ssh.transport import Ssh
 from kpd.model.deployments import Phase
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer, fenced
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
 from kpd.production.place import new_id
+from kpd.workspace.deployments import DeploymentJournal
 from tests.support.production.provers import place_on
 from tests.support.production.sleepers import read
 

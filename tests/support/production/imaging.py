@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from kpd.production.deploy.deploy import Deploying, Telling
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
 from kpd.production.place import ProjectPlace, new_id
+from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.projects import ProjectConfig
 from tests.places import ROOT
 

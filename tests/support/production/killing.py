@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from kpd.model.deployments import Phase
-from kpd.production.deploy.journal import DeploymentJournal
 from kpd.production.deploy.winner import AcceptedKernel
+from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.projects import ProjectConfig
 from tests.places import ROOT
 from tests.support.patience import PATIENCE_S

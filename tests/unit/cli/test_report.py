@@ -10,6 +10,7 @@ from kpd.cli.events import brief
 from kpd.cli.report import advice, report
 from kpd.cli.terminal_text import width
 from kpd.model import events as e
+from kpd.model.deployments import Deployment, DeploymentCard
 from kpd.model.detail import Detail
 from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Iteration, Override
@@ -138,6 +139,11 @@ def test_a_rejected_one_and_one_by_hand() -> None:
     assert report(shown(by_hand), 80, colour=False)[0] == "r3.3  ▲ by hand"
 
 
+OLDER = Deployment(1, "r1", 2, AT - 9000, "refused", cause="not_approved")
+GATED = Deployment(2, "r3", 3, AT - 90, "gated", "gate", "gate")
+BUILDING = Deployment(3, "r3", 3, AT - 60, phase="build")
+
+
 def canned_status(**changes: Any) -> dict[str, Any]:
     runs = {"r3": RUN, "r4": replace(RUN, id="r4", status=Queued(), incumbent=None, iterations=())}
     return {
@@ -146,6 +152,7 @@ def canned_status(**changes: Any) -> dict[str, Any]:
         "runs": {name: brief_run(run) for name, run in runs.items()},
         "hosts": {"local": as_json(HostCard("local", "local", device="Some CPU", compiler="gcc 12"))},
         "tasks": {"bad": as_json(TaskCard("bad", error="tasks/bad/task.toml:3: unknown key"))},
+        "deployments": [json_views.deployment(DeploymentCard("prover", one)) for one in (OLDER, GATED, BUILDING)],
         "notices": [json_views.noticed(Notice(AT - 60, "warning", Said("r2 lost its host")))],
     } | changes  # fmt: skip
 
@@ -161,6 +168,7 @@ RUN  STATE      TASK           AGENT  HOST   ITER  BEST                         
 r3   … running  transpose_cpu  sweep  local   1/6  1.032× [1.017, 1.047], chained  between iterations
 r4   ○ queued   transpose_cpu  sweep  local   0/6
 
+… deploying prover #3, r3.3: building it with the new kernel
 ✗ task bad: tasks/bad/task.toml:3: unknown key
 ! r2 lost its host (1 min ago)"""
     )
@@ -173,6 +181,10 @@ def test_status_names_the_step_what_is_held_and_that_no_daemon_runs() -> None:
     assert "iteration 4: time for 12 s, attempt 2" in told
     held = "\n".join(status.report(canned_status(held="the daemon was killed"), AT, 50, colour=False))
     assert "‖ held: the daemon was killed; kpd resume releases\nthe queue" in held
+    cards = [DeploymentCard("prover", BUILDING, cut=True), DeploymentCard("prover", GATED)]
+    told = list(status.report(canned_status(deployments=[*map(json_views.deployment, cards)]), AT, None, colour=False))
+    assert any(line.startswith("! CUT OFF prover #3, r3.3, in phase build: its host restores") for line in told)
+    assert "≈ NO GAIN prover #2, r3.3: the gain alone is not surely large enough" in told
     gone = list(status.report(canned_status(pid=None, runs={}), AT, None, colour=False))
     assert gone[0].startswith("○ no daemon; kpd start")
     assert "no runs; kpd run TASK queues one" in gone

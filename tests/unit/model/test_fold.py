@@ -7,11 +7,12 @@ from hypothesis import given, strategies as st
 
 from kpd.model import events as e
 from kpd.model.detail import Detail, detail
-from kpd.model.fold import NOTICES_KEPT, fold, fold_all
+from kpd.model.fold import fold, fold_all
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
 from kpd.model.notices import Finishing, Said, SettingsRead, SettingsRefused
 from kpd.model.profiles import Finding
+from kpd.model.reducers import NOTICES_KEPT
 from kpd.model.run import Budget
 from kpd.model.state import State
 from kpd.model.status import Ended, Outcome

@@ -10,11 +10,11 @@ from kpd.model.deployments import lesson
 from kpd.model.iteration import Iteration
 from kpd.model.projects import ProgramRun
 from kpd.model.run import Budget, Run
-from kpd.production.deploy.journal import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.production.deploy.remember import remember
 from kpd.production.deploy.trial import quad
 from kpd.text.deployments import lines
 from kpd.text.foreign import escaped
+from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.workspace.paths import Workspace
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from kpd.model import events as e
 from kpd.model.causes import Stopped
+from kpd.model.deployments import Deployment, DeploymentCard
 from kpd.model.notices import NotOptimised, Said, SettingsRead, SettingsRefused
 from tests.support.tui import logs
 from tests.support.tui.views import plain, view_of
@@ -13,7 +14,7 @@ from tui.model.alarms import alarm
 from tui.model.feed import LinkState
 from tui.model.outline import TreePosition
 from tui.model.view import View
-from tui.panes import bars, outline
+from tui.panes import bars, outline, overview
 
 DOWN = LinkState("down", "no daemon runs for this workspace", "kpd start")
 
@@ -50,6 +51,28 @@ def test_a_warning_behind_which_another_ended_is_told_again() -> None:
     assert found is not None
     assert isinstance(found.about, SettingsRefused)
     assert alarm(view_of(log.emit(e.Noticed("info", SettingsRead(True))))) is None
+
+
+def test_a_deployment_is_on_the_overview_of_its_run_and_an_alarm_while_it_is_cut_off() -> None:
+    log, begun = logs.running(), Deployment(1, "r1", 2, 2e9, phase="build")
+
+    def seen(one: Deployment, cut: bool = False) -> View:
+        return view_of(log.emit(e.DeploymentSeen(one.run, DeploymentCard("prover", one, cut))))
+
+    view = seen(begun)
+    assert alarm(view) is None
+    assert "… deploying prover #1, r1.2: building it with the new kernel" in plain(overview.lines(view, 120, 40))
+    assert [len(seen(begun, cut=True).state.notices) for _ in range(2)] == [1, 1], "it is told once"
+    assert "CUT OFF prover #1, r1.2, in phase build: its host restores" in said(view_of(log))
+    view = seen(replace(begun, state="rolled_back", cause="cut"))
+    assert alarm(view) is None
+    assert "■ ROLLED BACK prover #1, r1.2: the process that deployed was ended in phase build" in plain(
+        overview.lines(view, 120, 40)
+    )
+    failed = replace(begun, number=2, state="failed", cause="conflict", about="src/a.cu")
+    assert "FAILED prover #2, r1.2: somebody else has changed the program meanwhile: src/a.cu" in said(seen(failed))
+    of_former_log = replace(begun, number=3, at=1.0)
+    assert "#3" not in plain(overview.lines(seen(of_former_log), 120, 40))
 
 
 def test_a_warning_can_be_dismissed_and_a_later_one_is_shown() -> None:

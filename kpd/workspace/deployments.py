@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -16,6 +16,9 @@ from kpd.model.deployments import Deployment, Phase
 from kpd.workspace.run_files import write_atomic
 
 _FIELDS = {one.name for one in fields(Deployment)}
+
+LOOK_S = 0.2
+"""Whoever looks whether a process holds the journal holds it for far less than that."""
 
 
 class DeploymentRunning(Exception):
@@ -33,11 +36,21 @@ class DeploymentJournal:
         """Hold the journal; the lock ends with the process. Raises DeploymentRunning, OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as err:
-                raise DeploymentRunning(str(self.folder)) from err
+            until = time.monotonic() + LOOK_S
+            while not _taken(lock, fcntl.LOCK_EX):
+                if time.monotonic() > until:
+                    raise DeploymentRunning(str(self.folder))
+                time.sleep(LOOK_S / 20)
             yield
+
+    @property
+    def busy(self) -> bool:
+        """Whether a process holds the journal. Raises OSError."""
+        try:
+            with (self.folder / "lock").open() as lock:
+                return not _taken(lock, fcntl.LOCK_SH)
+        except FileNotFoundError:
+            return False
 
     def all(self) -> list[Deployment]:
         """Return all deployments; a last row that was cut off is left out. Raises OSError."""
@@ -118,6 +131,14 @@ class OpenDeployment:
             file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
+
+
+def _taken(lock: IO[str], how: int) -> bool:
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _read(path: Path) -> Deployment:
