@@ -6,6 +6,7 @@
 Each iteration proposes, builds and is measured; its times are drawn around the given medians (log-normal, sigma 0.3).
 Each candidate has a true time: a share `wins` needs 1 to 10 % less than the incumbent that it was made of, all others
 more.
+The noise floor of each further device counts as time, and not as a contest.
 `under_way` is the share of all device time in which an iteration is under way there, `measures` that in which it has
 the device; both count from the end of the baseline to the end of the run, the contest against the baseline, on one
 device alone, included. `factor` compares the contests an hour with those of the first number of devices. Prints one
@@ -80,7 +81,7 @@ class Simulation:
             self._end(number)
             self.idle.add(lane)
         whole = (self.now - self.since) * self.devices
-        contests = len(self.run.iterations) - 1
+        contests = sum(not it.measures_floor for it in self.run.iterations) - 1
         return {
             "devices": self.devices,
             "iterations": contests,

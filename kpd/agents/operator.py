@@ -55,6 +55,6 @@ class RemeasureAgent(Agent):
             assert found is not None
             first = found
         files = read_tree(context.folder, context.task)
-        how = "against the baseline" if own.confirming else "again"
+        how = "noise floor" if own.measures_floor else "against the baseline" if own.confirming else "again"
         proposal = Proposal.of_tree(files, context.incumbent, f"{how}: {first.memo}")
         return replace(proposal, expected=first.expected, point=first.point)

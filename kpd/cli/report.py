@@ -78,6 +78,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if it["again"] is not None:
         thorough = ", with as many processes as a verdict can use" if it["thorough"] else ""
         thorough = ", against the baseline" if it["confirming"] else thorough
+        thorough = ", against itself: the noise floor of its device" if it["confirming"] == "floor" else thorough
         yield from _field("again", f"what {run['id']}.{it['again']} proposed{thorough}", limit)
     if it["aims"]:
         yield from _field("aims at", ", ".join(it["aims"]), limit)

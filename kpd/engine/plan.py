@@ -81,10 +81,20 @@ def next_action(run: Run, direction: Direction = "lower", lane: int = 0) -> Acti
 
     While others are at an iteration, a lane begins only what does not need the end of theirs: nothing before there is
     an incumbent, no more than the budget has left, no point beside one that a search has not named yet. What concerns
-    the whole run is the first lane's, and the last thing that is done.
+    the whole run is the first lane's, and the last thing that is done. Before the first candidate on a device comes the
+    baseline against itself there.
     """
     if (current := run.current_in(lane)) is not None:
         return Iterate(current.number, current.agent, resumed=True)
+    action = _next_in(run, direction, lane)
+    baseline = run.baseline
+    if isinstance(action, Iterate) and not action.confirming and baseline is not None and _lacks_floor(run, lane):
+        return Iterate(action.number, AGAIN, of=baseline.number, confirming="floor")
+    return action
+
+
+def _next_in(run: Run, direction: Direction, lane: int) -> Action:
+    """Decide what comes next in a lane, where nothing is under way there."""
     action = _next(run, direction)
     if not run.open:
         return action if lane == 0 or (isinstance(action, Iterate) and run.incumbent is not None) else Wait(None)
@@ -93,6 +103,12 @@ def next_action(run: Run, direction: Direction = "lower", lane: int = 0) -> Acti
     if action.agent not in (EDIT, AGAIN) and (_all_taken(run) or _unnamed(run, action.agent)):
         return Wait(None)
     return action
+
+
+def _lacks_floor(run: Run, lane: int) -> bool:
+    """Return whether the baseline has never been measured, nor tried, on the lane's device."""
+    tried = {it.device for it in run.iterations if it.outcome == "baseline" or it.measures_floor}
+    return "" not in tried and run.device_in(lane) not in ("", *tried)
 
 
 def _all_taken(run: Run) -> bool:

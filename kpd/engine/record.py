@@ -30,7 +30,7 @@ async def record(attempt: Attempt, found: Detail) -> e.IterationEnded:
     outcome, cause = (
         _outcome(attempt, found) if attempt.fault is None else (outcome_of(attempt.fault.what), attempt.fault.what)
     )
-    if attempt.iteration.confirming:
+    if attempt.iteration.confirming and not attempt.iteration.measures_floor:
         confirm(attempt, found)
     if attempt.iteration.confirming or outcome == "held":  # nothing is learned from a held one unless it is accepted
         write_report(attempt.workspace, attempt.run)
@@ -72,7 +72,7 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
             return _doubted_as(attempt), Flagged(verdict, flags)
         return "baseline", Noise(verdict.gain)
     if attempt.iteration.confirming:
-        return "measured", ByVerdict(verdict)
+        return "measured", Noise(verdict.gain) if attempt.iteration.measures_floor else ByVerdict(verdict)
     if attempt.iteration.again is not None and attempt.candidate() == attempt.files_of(attempt.parent):
         return "rejected", AgainstItself(verdict)
     if verdict.accepted and found.accepted is None and now is not None and now != attempt.parent:

@@ -169,7 +169,7 @@ class Derivation:
 
     def _told(self, verdict: Verdict) -> str:
         text = f"{verdict.word.replace('_', ' ')}, {gain(verdict.gain)}, {counted(verdict.processes, 'process')}"
-        if self.is_baseline:
+        if self.is_baseline or self.began.confirming == "floor":
             return f"{text}: the machine's noise"
         looser = verdict.fewest < FEWEST_WON or verdict.worst_case != self.terms.worst_case
         old = " by an older kpd's rule" if looser else ""

@@ -9,7 +9,7 @@ from kpd.model.causes import IterationCause
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.scores import Direction
-from kpd.model.verdicts import Speedup
+from kpd.model.verdicts import Speedup, Verdict
 
 How = Literal["measured", "chained", "unconfirmed"]
 """Where a headline comes from: one contest against the baseline; the contests of all accepted candidates; the same,
@@ -89,19 +89,26 @@ def chained(run: Run, number: int) -> Speedup | None:
 
     Its bounds are a forecast: they hold what the one contest against the baseline, which takes its place later, is
     expected to show. That contest is taken to be as wide as the widest of the line, the baseline's against itself
-    included.
+    included, on each device of the line.
     """
     line = tuple(lineage(run, number))
     if not line or line[-1].outcome != "baseline":
         return None
     steps = [it.verdict.gain.speedup for it in line[:-1] if it.verdict is not None]
     found = product(steps) if len(steps) == len(line) - 1 else None
-    noise = line[-1].verdict.gain.speedup if line[-1].verdict is not None else ALONE
-    if found is None or not steps or noise.low <= 0:
+    devices = {it.device for it in line}
+    noise = [verdict.gain.speedup for device, verdict in floors(run).items() if device in devices] or [ALONE]
+    if found is None or not steps or any(one.low <= 0 for one in noise):
         return found
-    widths = (*steps, noise)
+    widths = (*steps, *noise)
     below, above = max(one.ratio / one.low for one in widths), max(one.high / one.ratio for one in widths)
     return Speedup(found.ratio, found.low / below, found.high * above)
+
+
+def floors(run: Run) -> dict[str, Verdict]:
+    """Return the noise floor of each device, by its id: the verdict of the baseline against itself there."""
+    measured = (it for it in run.iterations if it.outcome == "baseline" or it.measures_floor)
+    return {it.device: it.verdict for it in measured if it.verdict is not None}
 
 
 def product(steps: Sequence[Speedup]) -> Speedup | None:

@@ -21,10 +21,10 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
         return state
     begun = Iteration(
         fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough,
-        confirming=fact.confirming, lane=fact.lane,
+        confirming=fact.confirming, lane=fact.lane, device=run.device_in(fact.lane),
     )  # fmt: skip
     edit: dict[str, Any] = {"pending_edit": {}, "conflict": None} if fact.edit else {}
-    again = run.again if fact.again is None or fact.confirming == "end" else run.again[1:]
+    again = run.again if fact.again is None or fact.confirming in ("end", "floor") else run.again[1:]
     return on_run(state, fact.run, iterations=(*run.iterations, begun), again=again, **edit)
 
 

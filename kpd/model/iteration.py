@@ -27,8 +27,9 @@ class Expectation:
 
 PersonsAnswer = Literal["", "waits", "approved", "declined"]
 """Whether a person is asked, and that person's answer; empty where nobody is asked."""
-Confirming = Literal["", "end", "decision"]
-"""Why an accepted candidate is measured against the baseline: its run ends, or a person brought it back."""
+Confirming = Literal["", "end", "decision", "floor"]
+"""Why an iteration is measured against the baseline: the run of an accepted candidate ends, a person brought it back,
+or it is the baseline itself, for the noise floor of a further device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Iteration:
     for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
     held because of its `flags`. `session` is that of a coding agent. `provisional`: it was accepted, and
     compute-sanitizer has not seen it pass; `sanitized` is what its tools saw. `lane` counts the run's devices from 0:
-    the one that it is measured on.
+    the one that it is measured on, whose id was `device` when it began.
     """
 
     number: int
@@ -95,6 +96,7 @@ class Iteration:
     provisional: bool = False
     sanitized: tuple[ToolReport, ...] = ()
     lane: int = 0
+    device: str = ""
 
     @property
     def under_way(self) -> Stepping | None:
@@ -140,6 +142,11 @@ class Iteration:
     def confirms(self) -> int | None:
         """The iteration that it measures against the baseline; None where it does something else."""
         return self.again if self.confirming else None
+
+    @property
+    def measures_floor(self) -> bool:
+        """Whether it measures the baseline against itself, for the noise floor of its device."""
+        return self.confirming == "floor"
 
     @property
     def near_miss(self) -> bool:

@@ -174,6 +174,10 @@ class Run:
         """The host and the device of each lane."""
         return self.place, *((self.host, device) for device in self.more)
 
+    def device_in(self, lane: int) -> str:
+        """Return the id of a lane's device; empty before the run has begun, and where there is no such lane."""
+        return self.places[lane][1] if self.started is not None and lane < len(self.places) else ""
+
     @property
     def measures(self) -> bool:
         """Whether it measures now, unless the queue is held. A run that waits for the device or its lease does not."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from kpd.model.headline import Headline
+from kpd.model.headline import Headline, floors
 from kpd.model.run import Run
 from kpd.model.scores import unit
 from kpd.model.status import Ended
@@ -79,12 +79,10 @@ def environment(facts: Facts) -> Iterator[tuple[str, str]]:
         "cost",
         f"{money.cost(run.spend)} for {counted(run.spend.calls, 'call')} of models" if run.spend.calls else "",
     )
-    if run.baseline is not None and run.baseline.verdict is not None:
-        noise = run.baseline.verdict
-        yield (
-            "noise floor",
-            f"{base(run)} against itself: {gain(noise.gain)} over {counted(noise.processes, 'process')}",
-        )
+    for nth, noise in enumerate(floors(run).values(), 1):
+        on = f" on device {nth}" if nth > 1 else ""
+        told = f"{base(run)} against itself{on}: {gain(noise.gain)} over {counted(noise.processes, 'process')}"
+        yield "noise floor", told
     if run.confinement is not None:
         yield "sandbox", "; ".join((means(run.confinement), *lacks(run.confinement)))
     yield "agents", ", ".join(run.agents)

@@ -182,6 +182,7 @@ def _particulars(run: Run, it: Iteration) -> Iterator[tuple[str, str]]:
     """Yield what the agent aimed at and expected before anything was measured, each with a label."""
     if it.again is not None:
         more = ", against the baseline" if it.confirming else ", with all processes" if it.thorough else ""
+        more = ", against itself: the noise floor of its device" if it.measures_floor else more
         yield "again", f"the files of {run.id}.{it.again} once more{more}"
     if it.aims:
         yield "aims at", ", ".join(map(clean, it.aims))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
@@ -58,10 +59,11 @@ def task(workspace: Workspace, daemon: RealDaemon) -> None:
     daemon.env["PATH"] = f"{smi.parent}:{os.environ['PATH']}"
 
 
-def under_way(daemon: RealDaemon) -> list[dict[str, Any]]:
-    ended = {event["body"]["iteration"] for event in daemon.events("iteration_ended")}
-    begun = [event["body"] for event in daemon.events("iteration_started")]
-    return [one for one in begun if one["iteration"] not in ended]
+def under_way(daemon: RealDaemon, run: str = "r1") -> list[dict[str, Any]]:
+    bodies = [event["body"] for event in daemon.events("iteration_started", "iteration_ended")]
+    mine = [body for body in bodies if body["run"] == run]
+    ended = {body["iteration"] for body in mine if "outcome" in body}
+    return [one for one in mine if "outcome" not in one and one["iteration"] not in ended]
 
 
 def test_both_gpus_measure_at_once_and_nothing_is_lost_or_doubled_by_a_kill(
@@ -90,4 +92,15 @@ def test_both_gpus_measure_at_once_and_nothing_is_lost_or_doubled_by_a_kill(
     assert again == superseded, (
         "what won against an older incumbent is measured against the one of now, and nothing else"
     )
+    assert [(one["lane"], one["parent"]) for one in begun if one["confirming"] == "floor"] == [(1, 0)]
+    assert ended[next(one["iteration"] for one in begun if one["confirming"] == "floor")]["cause"]["kind"] == "noise"
     assert (workspace.tasks / "count" / "kernel.txt").read_text() == "1.5\n"
+
+    daemon.command("run", task="count", agent="mailbox", devices="all")
+    daemon.until(lambda: len(daemon.events("iteration_started")) == len(begun) + 3, "an iteration on each GPU again")
+    with pytest.raises(DaemonError, match=r"r2\.1 and r2\.2 are under way"):
+        daemon.command("skip", run="r2")
+    daemon.command("skip", run="r2.2")
+    assert daemon.until_event("iteration_ended", run="r2", iteration=2)["body"]["outcome"] == "skipped"
+    assert 1 in {one["iteration"] for one in under_way(daemon, "r2")}, "the other goes on"
+    daemon.command("stop", run="r2")

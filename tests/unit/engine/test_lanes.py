@@ -10,8 +10,9 @@ from kpd.engine.placement import Placement, devices_in_use, further_devices
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
-from kpd.model.causes import ByVerdict, IterationCause, Noise, Superseded
+from kpd.model.causes import ByVerdict, IterationCause, Noise, Superseded, TooBusy
 from kpd.model.fold import fold
+from kpd.model.headline import floors
 from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Iteration
 from kpd.model.run import Budget, Run
@@ -58,6 +59,12 @@ class Story:
             )
         assert isinstance(step, Iterate | Wait | End)
         return step
+
+    def measure_noise(self) -> None:
+        """Measure the baseline, and then its noise on each further device."""
+        for lane in range(self.lanes):
+            self.begin(lane)
+            self.end(self.run.iterations[-1], True)
 
     def end(self, it: Iteration, won: bool) -> None:
         """End an iteration as the step `record` does."""
@@ -139,27 +146,54 @@ def test_the_current_iteration_is_the_oldest_that_is_under_way() -> None:
     assert story.run.current is story.run.iterations[2]
 
 
-def test_a_restart_takes_up_the_iteration_of_each_lane_and_the_first_those_of_a_device_that_is_gone() -> None:
+def test_the_noise_floor_of_each_device_is_measured_once_before_its_first_candidate() -> None:
     story = Story(3, Budget(9, 9))
     story.begin(0)
-    story.end(story.run.iterations[0], True)
+    story.end(story.run.iterations[0], False)
+    assert [story.begin(lane) for lane in range(3)] == [
+        Iterate(1, "claude"),
+        Iterate(2, "again", of=0, confirming="floor"),
+        Iterate(3, "again", of=0, confirming="floor"),
+    ]
+    assert [(it.parent, it.device) for it in story.run.open] == [(0, "GPU-0"), (0, "GPU-1"), (0, "GPU-2")]
+    story.end(story.run.iterations[2], False)
+    story.emit(e.IterationEnded("r1", 3, "infra", TooBusy("busy")))
+    assert set(floors(story.run)) == {"GPU-0", "GPU-1"}
+    assert [story.begin(lane) for lane in (1, 2)] == [Iterate(4, "claude"), Iterate(5, "claude")], "it is tried once"
+    story.emit(e.DevicesTaken("r1", ("GPU-2", "GPU-7")))
+    for number in (1, 4, 5):
+        story.end(story.run.iterations[number], False)
+    assert story.begin(1) == Iterate(6, "claude") and story.begin(2) == Iterate(7, "again", of=0, confirming="floor")
+
+
+def test_a_run_that_goes_on_with_another_device_measures_its_noise() -> None:
+    story = Story(1, Budget(9, 9))
+    story.measure_noise()
+    story.emit(e.RunMoved("r1", "H100", "GPU-8"))
+    assert story.begin(0) == Iterate(1, "again", of=0, confirming="floor")
+    story.end(story.run.iterations[1], False)
+    assert story.begin(0) == Iterate(2, "claude") and set(floors(story.run)) == {"GPU-0", "GPU-8"}
+
+
+def test_a_restart_takes_up_the_iteration_of_each_lane_and_the_first_those_of_a_device_that_is_gone() -> None:
+    story = Story(3, Budget(9, 9))
+    story.measure_noise()
     for lane in range(3):
         story.begin(lane)
     resumed = [next_action(story.run, "lower", lane) for lane in range(3)]
-    assert resumed == [Iterate(number, "claude", resumed=True) for number in (1, 2, 3)]
+    assert resumed == [Iterate(number, "claude", resumed=True) for number in (3, 4, 5)]
     story.emit(e.DevicesTaken("r1", ("GPU-1",)))
-    assert next_action(story.run, "lower", 0) == Iterate(1, "claude", resumed=True)
-    story.end(story.run.iterations[1], False)
     assert next_action(story.run, "lower", 0) == Iterate(3, "claude", resumed=True)
+    story.end(story.run.iterations[3], False)
+    assert next_action(story.run, "lower", 0) == Iterate(5, "claude", resumed=True)
     story.emit(e.DevicesTaken("r1", ()))
-    assert next_action(story.run, "lower", 0) == Iterate(2, "claude", resumed=True), "also with one device left"
+    assert next_action(story.run, "lower", 0) == Iterate(4, "claude", resumed=True), "also with one device left"
 
 
 @pytest.mark.parametrize(("used", "begins"), [(1, True), (2, False)])
 def test_an_iteration_under_way_counts_as_if_it_used_the_budget(used: int, begins: bool) -> None:
     story = Story(2, Budget(iterations=2))
-    story.begin(0)
-    story.end(story.run.iterations[0], True)
+    story.measure_noise()
     for _ in range(used - 1):
         story.begin(0)
         story.end(story.run.iterations[-1], False)
@@ -170,12 +204,11 @@ def test_an_iteration_under_way_counts_as_if_it_used_the_budget(used: int, begin
 def test_a_search_names_one_point_before_another_lane_asks_for_the_next() -> None:
     story = Story(2, Budget(), "sweep")
     story.state = replace(story.state, runs={"r1": replace(story.run, traits={"sweep": AgentTraits(explores=True)})})
-    story.begin(0)
-    story.end(story.run.iterations[0], True)
+    story.measure_noise()
     story.begin(0)
     assert story.begin(1) == Wait(None)
-    story.emit(e.Proposed("r1", 1, 0.0, 0.0, {}, "", None, {"TILE": "8"}))
-    assert story.begin(1) == Iterate(2, "sweep")
+    story.emit(e.Proposed("r1", 2, 0.0, 0.0, {}, "", None, {"TILE": "8"}))
+    assert story.begin(1) == Iterate(3, "sweep")
 
 
 def test_each_lane_waits_and_measures_for_itself() -> None:
