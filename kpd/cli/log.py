@@ -68,9 +68,9 @@ def execute(args: Namespace) -> int:
         out_json({"run": run_id, "iterations": [json_views.iteration(it) for it in wanted]})
     else:
         _tell(run, [it.number for it in wanted], False, head)
-        told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}"
-        why = f"; {now(run)}" if run.paused else f", {of_run(run)}" if run.over else ""
-        narrate(line(f"{told}{why}"))
+        why = f", {of_run(run)}" if run.over else ""
+        told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}{why}"
+        narrate(now(run) if run.paused else line(told))
         for card in state.deployments_of(run):
             narrate(line(headline(card)))
     return OK

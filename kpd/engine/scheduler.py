@@ -152,6 +152,7 @@ class Scheduler:
             self._journal.emit(started)
         elif where.device.id != run.place[1]:
             self._journal.emit(e.RunMoved(run.id, where.device.name, where.device.id))
+        set_waiting(self._journal, run_of(self._journal, run.id), None)  # for its device
         places = (where, *self._further(run.id, where))
         loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, places, self.turns, run.id)
         self.loops[run.id] = loop

@@ -121,7 +121,7 @@ class AcpTalk:
             try:
                 answer = asking.result() if asking.done() else None
             except RequestError as err:
-                if err.code == AUTHENTICATION and end == "done":
+                if wants_key(err) and end == "done":
                     self._refused_key = self._refusal(err)
                 end, said = (end, said) if end != "done" else ("crash", self._refusal(err))
             except (ValidationError, ConnectionError) as err:
@@ -218,7 +218,7 @@ class AcpTalk:
         try:
             await go_on(cwd=cwd, session_id=own, mcp_servers=servers, **META)
         except RequestError as err:
-            if err.code == AUTHENTICATION:
+            if wants_key(err):
                 raise
             self._conversation.note(KPD, f"it cannot go on with its session: {self._refusal(err)}")
             return False
@@ -240,7 +240,7 @@ class AcpTalk:
         if self._watch.over.done():
             return Unavailable(f"{program} floods: {self._watch.over.result()[1]}", "replace it by one that does not")
         match err:
-            case RequestError(code=code) if code == AUTHENTICATION:
+            case RequestError() if wants_key(err):
                 return self._not_logged_in(program, str(err))
             case RequestError():
                 return Unavailable(f"{program}: {self._refusal(err)}", "correct its table in config.toml")
@@ -258,6 +258,11 @@ class AcpTalk:
         keys = " or ".join(self._keys) or "its key, and name its variable in keys of its table,"
         remedy = f"set {keys} in the environment of the daemon: kpd shutdown, then kpd start"
         return Unavailable(f"{program} is not logged in: {why}", remedy)
+
+
+def wants_key(err: RequestError) -> bool:
+    """Return whether an agent has no key. Codex, which logs in by itself, names the variables of one instead."""
+    return err.code == AUTHENTICATION or (isinstance(err.data, dict) and bool(err.data.get("envVars")))
 
 
 def retried_after(params: Any) -> int | None:

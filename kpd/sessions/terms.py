@@ -56,10 +56,11 @@ PRESETS = {
     "codex": _preset(
         "npm install -g @agentclientprotocol/codex-acp",
         ("codex-acp",),
-        ("OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL"),
+        ("OPENAI_API_KEY", "CODEX_API_KEY"),
         ("api.openai.com",),
         mode="agent-full-access",  # its own sandbox cannot begin inside kpd's, which holds in any case
         NO_BROWSER="1",
+        DEFAULT_AUTH_REQUEST='{"methodId": "api-key"}',  # else it wants to be logged in, whatever key it has
     ),
     "gemini": _preset(
         "npm install -g @google/gemini-cli",

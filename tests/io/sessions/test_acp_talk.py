@@ -195,6 +195,11 @@ async def test_one_that_has_lost_its_session_begins_another(start: Start, tmp_pa
             "set A_KEY or A_TOKEN in the environment of the daemon",
         ),
         (
+            {"error": {"code": -32603, "message": "Internal error", "data": {"envVars": ["A_KEY"]}}, "keys": ["A_KEY"]},
+            "is not logged in",
+            "set A_KEY",
+        ),
+        (
             {"error": {"code": -32603, "message": "Internal error", "data": {"details": "no model"}}},
             "no model",
             "correct its table",

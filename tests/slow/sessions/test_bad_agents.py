@@ -44,3 +44,12 @@ def test_each_has_a_clear_end_and_the_queue_goes_on(daemon: RealDaemon, workspac
     assert taken(session) < 4 << 20 and (session / "tree" / "kernel.c").exists(), "what filled the disk is gone"
     assert all("session.md, and the agent's own logs in session/state, say more" in body["reason"] for body in failed)
     daemon.until(lambda: not children_of(workspace), "the end of all that agents had started")
+    daemon.command("shutdown")
+    daemon.wait()
+    daemon.start()
+    told = "a paused run waits for its host until that is connected, and no longer"
+    daemon.until(lambda: [wait and wait["kind"] for wait in waits_of(daemon, "r1")][-2:] == ["for_device", None], told)
+
+
+def waits_of(daemon: RealDaemon, run: str) -> list[dict[str, str] | None]:
+    return [event["body"]["wait"] for event in daemon.events("run_waits") if event["body"]["run"] == run]

@@ -34,7 +34,7 @@ def test_it_is_refused_goes_on_after_a_kill_is_repaired_tries_and_is_accepted(
     with serving(*steps) as service:
         service.hold_at = 2
         provider = {"name": "scripted", "base_url": f"{service.url}/v1", "wire_api": "responses"}
-        provider["env_key"] = "OPENAI_API_KEY"
+        provider |= {"requires_openai_auth": True}  # as its own service does: the key has to log it in
         settings = {"model": "scripted", "model_provider": "scripted", "model_providers": {"scripted": provider}}
         table = f"command = {json.dumps([str(codex)])}\nenv = {{ CODEX_CONFIG = {json.dumps(json.dumps(settings))} }}"
         workspace.config.write_text(f"{workspace.config.read_text()}\n[agents.codex]\n{table}\n")
