@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(
-        dest="what", metavar="add|import|list|check|observe|deploy|history|rollback|watch|status|restore", required=True
+        dest="what",
+        metavar="add|import|list|check|observe|deploy|approve|decline|history|rollback|watch|status|restore",
+        required=True,
     )
     add = verbs.add_parser("add", help="add a project to config.toml; asks for what no option says")
     add.add_argument("name", metavar="NAME")
@@ -61,7 +63,13 @@ def arguments(parser: ArgumentParser) -> None:
         help="who mends a file that does not build, run or verify",
     )
     deploy.add_argument("--yes", action="store_true", help="approve the change of the production file unseen")
+    deploy.add_argument("--gate", action="store_true", help="do not ask here, but wait for kpd project approve")
     add_json(deploy)
+    approve = verbs.add_parser("approve", help="show the change of a deployment that waits, and approve it")
+    approve.add_argument("name", metavar="PROJECT")
+    approve.add_argument("--yes", action="store_true", help="do not ask")
+    decline = verbs.add_parser("decline", help="decline the change of a deployment that waits")
+    decline.add_argument("name", metavar="PROJECT")
     history = verbs.add_parser("history", help="show what was deployed, with its figures, and what became of it")
     history.add_argument("name", metavar="PROJECT")
     add_json(history)
@@ -107,6 +115,10 @@ def execute(args: Namespace) -> int:
                 from kpd.cli import project_deploy
 
                 return project_deploy.deploy(ws, args)
+            case "approve" | "decline":
+                from kpd.cli import project_gate
+
+                return project_gate.answered(ws, args)
             case "history" | "rollback":
                 from kpd.cli import project_history
 
@@ -137,7 +149,7 @@ def at_place(ws: Workspace, project: ProjectConfig, work: Callable[[ProjectPlace
     """Do some work at a project's place, over a link of this process. Raises HostError, PlaceError."""
     config = load_config(ws).hosts[project.host]
     ws.make_private()
-    journals = map(DeploymentJournal, (ws.root / "deployments").glob("*"))
+    journals = map(DeploymentJournal, ws.deployments.glob("*/"))
     needed = [id for journal in journals for id in journal.needed()]  # of each project: two may have one root
 
     async def done() -> T:

@@ -23,6 +23,7 @@ from kpd.model.events import Accepted
 from kpd.model.run import Run
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer
+from kpd.production.deploy.gate import approved_elsewhere
 from kpd.production.deploy.remember import remember
 from kpd.production.deploy.settle import settle
 from kpd.production.deploy.winner import AcceptedKernel, NoWinner, winner
@@ -50,17 +51,26 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     project = known(ws, args.name)[args.name]
     found = _winner(ws, args)
     asks = project.approve and not args.yes
-    if asks and not sys.stdin.isatty():
-        raise CliError(f"{args.name} wants its change approved", "call it on a terminal, or with --yes", USAGE)
-
-    async def approves(diff: str) -> bool:
-        narrate(visible(diff))
-        return not asks or await _asked()
+    if asks and not args.gate and not sys.stdin.isatty():
+        raise CliError(
+            f"{args.name} wants its change approved", "call it on a terminal, or with --yes or --gate", USAGE
+        )
 
     async def work(place: ProjectPlace) -> Deployment:
-        await settle(place, journal)
+        for one in await settle(place, journal):
+            if one.state == "deployed" and (one.run, one.iteration, one.of) == (found.run, found.iteration, None):
+                return one  # it was kept, and its process ended before it could say so
         async with _fixer(ws, args, journal) as fixer:  # before it begins: it may not be had
             opened = journal.begin(found.run, found.iteration, operator(), new_id())
+            opened.note(unattended=args.gate)
+
+            async def approves(diff: str) -> bool:
+                narrate(visible(diff))
+                if asks and args.gate:
+                    narrate(f"waits for kpd project approve {args.name}")
+                    return await approved_elsewhere(opened, diff)
+                return not asks or await asked()
+
             return await Deploying(place, opened, telling(approves), fixer=fixer).deploy(found)
 
     journal = journal_of(ws, args.name)
@@ -99,6 +109,11 @@ def told(args: Namespace, one: Deployment) -> int:
     else:
         head, *rest = deployments.lines(args.name, one)
         out(visible(head), *(f"    {visible(line)}" for line in rest))
+    return code_of(one)
+
+
+def code_of(one: Deployment) -> int:
+    """Return the exit code for how a deployment ended."""
     if one.state == "deployed":
         return OK
     if one.state == "gated":
@@ -136,7 +151,7 @@ def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
         raise CliError(f"{err.filename}: {err.strerror}", "the run's files are needed", INFRA) from err
 
 
-async def _asked() -> bool:
+async def asked() -> bool:
     """Ask on the terminal; the end of the input, and Ctrl-C, are a no. The lease of a change is renewed meanwhile.
 
     What was typed before the question is no answer to it: whoever typed it has not seen this change.

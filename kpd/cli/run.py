@@ -67,7 +67,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         action="store_true",
-        help="wait for the end; exit with 0 improved, 1 failed, 2 no gain, 3 infrastructure",
+        help="wait for the end, also of --deploy; exit with 0 improved, 1 failed, 2 no gain, 3 infrastructure",
     )
     add_timeout(parser)
 

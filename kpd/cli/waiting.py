@@ -7,6 +7,7 @@ from kpd.cli.halts import Halts, now
 from kpd.cli.log import follow, recorded
 from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
+from kpd.model.deploying import deployed_by, outcome, wants_deployment
 from kpd.model.fold import fold
 from kpd.model.headline import headline
 from kpd.model.notices import (
@@ -25,6 +26,7 @@ from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.model.waits import ForDevice
+from kpd.text.deployments import headline as in_production
 from kpd.text.endings import iteration_ended, of_run
 from kpd.text.headlines import headline as told_headline
 from kpd.text.notices import told as notice
@@ -36,18 +38,24 @@ CODES = {"improved": OK, "no_gain": NO_GAIN, "failed": FAILED, "stopped": FAILED
 
 
 async def wait_for(ws: Workspace, run_id: str) -> int:
-    """Wait for the end of the run, and return its exit code.
+    """Wait for the end of the run, and of its winner's deployment if it has one; return the exit code of that.
 
     Raises DaemonError where the daemon goes away, and CliError where trouble pauses the run, or no host can take it.
     """
     state, halts = State(), Halts(run_id)
-    rolled_back = False
+    rolled_back, code = False, FAILED
     async for event in _from_its_beginning(ws, run_id):
         state = fold(state, event)
         run = state.runs[run_id]
         rolled_back = _rolled_back(event.fact, run_id, rolled_back)
         if isinstance(run.status, Ended):
-            return _verdict(run, run.status.outcome, rolled_back)
+            if isinstance(event.fact, e.RunEnded) and event.fact.run == run_id:
+                code = _verdict(run, run.status.outcome, rolled_back)
+            if not wants_deployment(run):
+                return code
+            if (ended := _in_production(event.fact, state, run)) is not None:
+                return ended
+            continue
         if isinstance(run.waiting, ForDevice) and run.waiting.in_vain:
             remedy = f"kpd hosts shows them; {run_id} stays queued: kpd stop {run_id} withdraws it"
             raise CliError(f"no host can take {run_id}: {line(wait(run.waiting))}", remedy, INFRA)
@@ -67,6 +75,19 @@ async def _from_its_beginning(ws: Workspace, run_id: str) -> AsyncIterator[e.Eve
         last = event.seq
     async for event in follow(ws, last):
         yield event
+
+
+def _in_production(fact: e.Fact, state: State, run: Run) -> int | None:
+    """Print what an event says of the winner's deployment; return the exit code once that has ended."""
+    from kpd.cli.project_deploy import code_of
+
+    match fact:
+        case e.DeploymentSeen(card=card) if card in deployed_by(state, run):
+            narrate(line(in_production(card)))
+        case e.DeployNotBegun(run=of) if of == run.id:
+            raise CliError(line(run.undeployed), f"kpd project deploy {run.deploy} {run.id} tries again", INFRA)
+    last = outcome(state, run)
+    return None if last is None else INFRA if last.cut else code_of(last.deployment)
 
 
 def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:

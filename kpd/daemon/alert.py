@@ -5,11 +5,11 @@ import os
 
 from kpd.engine.journal import Journal
 from kpd.model import events as e
-from kpd.model.notices import NotifyFailed
+from kpd.model.notices import NotDeployed, NotifyFailed
 from kpd.model.waits import ForPermission, Hold
 from kpd.text.deployments import headline
 from kpd.text.endings import run_ended
-from kpd.text.notices import watchdog_notice
+from kpd.text.notices import told, watchdog_notice
 from kpd.text.waits import approval, hold, pause, wait
 
 LIMIT_S = 30
@@ -28,8 +28,10 @@ def worth_telling(fact: e.Fact) -> str | None:
             return wait(cause)
         case e.QueueHeld(hold=cause):
             return held(cause)
-        case e.DeploymentSeen(card=card) if card.alarming:
+        case e.DeploymentSeen(card=card) if card.wants_person or (card.deployment.unattended and card.ended):
             return headline(card)
+        case e.DeployNotBegun(run=run, project=project, said=said):
+            return told(NotDeployed(run, project, said))
         case e.DeviceIdle() | e.StepStalled():
             return watchdog_notice(fact)
     return None

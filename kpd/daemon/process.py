@@ -12,6 +12,7 @@ from typing import Literal
 
 from kpd import __version__
 from kpd.daemon import alert, commands, hardening, knowledge_views, system, views
+from kpd.daemon.deployer import Deployer
 from kpd.daemon.deployments import DeploymentReader
 from kpd.daemon.journal import EventJournal, Listener
 from kpd.daemon.log_tail import NOTICED, LogTail
@@ -53,6 +54,7 @@ class Daemon:
         self.engine = Engine(workspace, config, journal)
         self.diary = LogTail(journal)
         self.deployments = DeploymentReader(workspace, journal)
+        self.deployer = Deployer(workspace, journal, self.deployments.look)
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
@@ -64,6 +66,7 @@ class Daemon:
 
     def end(self, now: bool = False) -> tuple[str, ...]:
         """End after the steps under way, which are returned; with `now`, cut them and end at once."""
+        self.deployer.close()
         if now:
             self.ending.set()
             return ()
@@ -117,6 +120,8 @@ class Daemon:
             engine = asyncio.create_task(self.engine.serve())
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)
+            self.deployer.begin()
+            stack.callback(self.deployer.close)
             stack.callback(WatchdogTimer(self.journal, lambda: self.engine.config.notify).close)
             system.ready()
             await self.ending.wait()

@@ -1,12 +1,21 @@
-"""Defines the fact of a deployment: commands keep its journal, and the daemon reads that into the log."""
+"""Defines the facts of deployments, and decides which run's winner is to be brought into production now.
 
+Commands keep the journal of a deployment, and the daemon reads that into the log.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kpd.model.deployments import DeploymentCard
 from kpd.model.fact import RunFact
-from kpd.model.notices import InProduction, Notice
-from kpd.model.reducers import reduces, with_notice
+from kpd.model.notices import InProduction, NotDeployed, Notice
+from kpd.model.reducers import on_run, reduces, with_notice
+from kpd.model.run import Run
 from kpd.model.state import State
+from kpd.model.status import Ended
+
+MOST_BEGUN = 3
+"""How often a deployment is begun for a run that has ended, if its process is ended before it can say how it went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +25,76 @@ class DeploymentSeen(RunFact):
     card: DeploymentCard
 
 
+@dataclass(frozen=True, slots=True)
+class DeployBegun(RunFact):
+    """The start of a process that brings the winner of an ended run into `project`."""
+
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeployNotBegun(RunFact):
+    """The end of such a process that has changed nothing, and begun no deployment; `said` are its last words."""
+
+    project: str
+    said: str
+
+
+def due(state: State) -> Iterator[Run]:
+    """Yield the runs whose winner is to be brought into their project now, if nothing works on that.
+
+    A deployment that was cut off is begun again: whatever it had changed is restored first. One that has ended is not.
+    """
+    for run in state.runs.values():
+        may = wants_deployment(run) and not run.undeployed and run.deploys < MOST_BEGUN
+        if may and all(_was_cut(card) for card in deployed_by(state, run)):
+            yield run
+
+
+def outcome(state: State, run: Run) -> DeploymentCard | None:
+    """Return the last deployment of the run's winner; None while one is to come, or goes on."""
+    cards = deployed_by(state, run)
+    if not cards or (cards[-1].deployment.state == "open" and not cards[-1].cut):
+        return None
+    return cards[-1] if not _was_cut(cards[-1]) or run.undeployed or run.deploys >= MOST_BEGUN else None
+
+
+def wants_deployment(run: Run) -> bool:
+    return bool(run.deploy) and isinstance(run.status, Ended) and run.status.outcome == "improved"
+
+
+def _was_cut(card: DeploymentCard) -> bool:
+    return card.cut or card.deployment.cause == "cut"
+
+
+def deployed_by(state: State, run: Run) -> tuple[DeploymentCard, ...]:
+    """Return the deployments of the run's winner into the run's own project, oldest first; no rollbacks."""
+    won = run.best.number if run.best is not None else None
+    cards = (card for card in state.deployments_of(run) if card.project == run.deploy)
+    return tuple(card for card in cards if card.deployment.of is None and card.deployment.iteration == won)
+
+
+@reduces(DeployBegun)
+def _begun(state: State, at: float, fact: DeployBegun) -> State:
+    run = state.runs.get(fact.run)
+    return state if run is None else on_run(state, fact.run, deploys=run.deploys + 1)
+
+
+@reduces(DeployNotBegun)
+def _not_begun(state: State, at: float, fact: DeployNotBegun) -> State:
+    notice = Notice(at, "error", NotDeployed(fact.run, fact.project, fact.said))
+    return with_notice(on_run(state, fact.run, undeployed=fact.said), notice)
+
+
 @reduces(DeploymentSeen)
 def _seen(state: State, at: float, fact: DeploymentSeen) -> State:
     """Note where the deployment stands; what was to be looked at of it, and of earlier ones of its project, is over."""
     card = fact.card
     notices = tuple(one for one in state.notices if not _is_over(one, card))
     state = replace(state, deployments={**state.deployments, card.key: card}, notices=notices)
-    if not card.alarming:
+    if not card.wants_person:
         return state
-    return with_notice(state, Notice(at, "warning" if card.cut else "error", InProduction(card)))
+    return with_notice(state, Notice(at, "error" if card.left_changed else "warning", InProduction(card)))
 
 
 def _is_over(notice: Notice, now: DeploymentCard) -> bool:

@@ -65,7 +65,9 @@ class Deployment:
     restored program was run again and gave its old result. `fixes` counts the mended files that were asked
     for, by kind, and `spend` is what they cost. `wall_us` is the median time of a run of the old program, `launches`
     are those of one run of the old program and of the new one, where they could be observed, and `reason` is what they
-    say where there is no gain. `remembered` says that the task's memory has it, if it is of use there.
+    say where there is no gain. `remembered` says that the task's memory has it, if it is of use there. While the change
+    waits for a person elsewhere, `asks` is the hash of its diff; `answered_by` approved or declined it. `unattended`:
+    nobody sits before the process.
     """
 
     number: int
@@ -92,6 +94,9 @@ class Deployment:
     launches: tuple[LaunchSum, LaunchSum] | None = None
     reason: NoGainReason | None = None
     remembered: bool = False
+    asks: str = ""
+    answered_by: str = ""
+    unattended: bool = False
 
     @property
     def withdrawn(self) -> bool:
@@ -115,10 +120,23 @@ class DeploymentCard:
         return f"{self.project}#{self.deployment.number}"
 
     @property
-    def alarming(self) -> bool:
-        """Whether the program may be left as kpd does not want it, so that a person has to look."""
+    def waits(self) -> bool:
+        """Whether a person has to approve its change."""
+        return self.deployment.state == "open" and bool(self.deployment.asks) and not self.cut
+
+    @property
+    def ended(self) -> bool:
+        return self.deployment.state != "open" and not self.deployment.withdrawn
+
+    @property
+    def left_changed(self) -> bool:
+        """Whether the program may be left as kpd does not want it."""
         now = self.deployment
-        return self.cut or now.rechecked is False or (now.state == "failed" and now.cause in ("conflict", "corrupt"))
+        return now.rechecked is False or (now.state == "failed" and now.cause in ("conflict", "corrupt"))
+
+    @property
+    def wants_person(self) -> bool:
+        return self.cut or self.waits or self.left_changed
 
     def differs(self, before: "DeploymentCard | None") -> bool:
         """Return whether something has happened since `before`; what a phase has noted meanwhile is told at its end."""
@@ -127,7 +145,7 @@ class DeploymentCard:
     @property
     def _course(self) -> tuple[object, ...]:
         now = self.deployment
-        return self.cut, now.at, now.state, now.phase, now.fixes, now.taken_back
+        return self.cut, now.at, now.state, now.phase, now.fixes, now.taken_back, now.asks
 
 
 def lesson(one: Deployment) -> Lesson | None:

@@ -30,7 +30,11 @@ from kpd.model.acts import (
 from kpd.model.agents import AgentTraits
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.comparisons import ComparisonQueued as ComparisonQueued, ComparisonStopped as ComparisonStopped
-from kpd.model.deploying import DeploymentSeen as DeploymentSeen
+from kpd.model.deploying import (
+    DeployBegun as DeployBegun,
+    DeploymentSeen as DeploymentSeen,
+    DeployNotBegun as DeployNotBegun,
+)
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
 from kpd.model.hosts import Confinement, HostCard
@@ -160,6 +164,7 @@ class RunQueued(RunFact):
     task_text: str = ""
     apart: bool = False
     devices: int = 1
+    deploy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

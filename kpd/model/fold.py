@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from msgspec import structs
 
@@ -115,7 +116,7 @@ def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
     run = Run(
         fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits,
         evolve=fact.evolve, compared=fact.compared, task_state=fact.task_state,
-        task_text=fact.task_text, apart=fact.apart, devices=fact.devices,
+        task_text=fact.task_text, apart=fact.apart, devices=fact.devices, deploy=fact.deploy,
     )  # fmt: skip
     return replace(state, runs={**state.runs, fact.run: run})
 
@@ -174,7 +175,8 @@ def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
 @reduces(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
     """End the run. What it was still to measure is forgotten: a later wish does not bring it back."""
-    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), reopened=None, again=(), lane_waits={})
+    over: dict[str, Any] = {"reopened": None, "again": (), "lane_waits": {}, "deploys": 0, "undeployed": ""}
+    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), **over)
 
 
 def _waiting(state: State, run_id: str) -> Wait | None:

@@ -176,9 +176,17 @@ class CallUnseen(Kind, frozen=True):
 
 
 class InProduction(Kind, frozen=True):
-    """A deployment that was cut off, or has left its program in a state that a person has to look at."""
+    """A deployment that waits for a person, was cut off, or may have left its program changed."""
 
     card: DeploymentCard
+
+
+class NotDeployed(Kind, frozen=True):
+    """A run whose winner could not be brought into `project`: nothing was begun. `error` says why."""
+
+    run: str
+    project: str
+    error: str
 
 
 # ── idle and stalled ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -250,6 +258,7 @@ Subject = (
     | Unlooked
     | NoSanitizer
     | InProduction
+    | NotDeployed
     | Idle
     | Stalled
     | Told

@@ -76,7 +76,9 @@ class Run:
     and `late` means that they are used. `pruned` are iterations whose files were removed. `apart`: it works on a copy
     beside other runs of its task. `devices` is how many devices of one host it wants, 0 for all; `more` are the ids of
     those that it has beside the first: each of its devices is a lane, with an iteration of its own under way.
-    `lane_waits` is what the iterations of further lanes wait for.
+    `lane_waits` is what the iterations of further lanes wait for. `deploy` is the project into which its winner is
+    brought when it has ended; `deploys` counts the times that this was begun since, and `undeployed` says why the last
+    one could not begin.
     """
 
     id: str
@@ -125,6 +127,9 @@ class Run:
     devices: int = 1
     more: tuple[str, ...] = ()
     lane_waits: dict[int, Wait] = field(default_factory=dict)
+    deploy: str = ""
+    deploys: int = 0
+    undeployed: str = ""
 
     @property
     def shown(self) -> bool:

@@ -22,6 +22,9 @@ PATIENCE = Arg("N", "end after N attempts in a row without an accepted one", "--
 APART = Arg("", "work on a copy, beside other runs of the task; kpd adopt takes a result", "--apart")
 SKIPPED = Arg("RUN|ITER", "r3.7, or a run with one under way (default: that of the active run)")
 DEVICES = Arg("N|all", "work on so many devices of one host at once, an iteration on each", "--devices")
+DEPLOY = Arg(
+    "PROJECT", "bring the winner into this project at the end; its change waits for kpd project approve", "--deploy"
+)
 HOURS = Arg("H", "end so many hours after the beginning, also while it waits", "--hours")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
 
@@ -54,6 +57,7 @@ class QueueRun(OnDaemon):
     hours: Annotated[Positive | None, HOURS] = None
     apart: Annotated[bool, APART] = False
     devices: Annotated[Few | Literal["all"] | None, DEVICES] = None
+    deploy: Annotated[str, DEPLOY] = ""
 
 
 class PauseRun(OnRun):

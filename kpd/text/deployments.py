@@ -119,6 +119,8 @@ def headline(card: DeploymentCard) -> str:
     if card.cut:
         remedy = f"its host restores what it has changed; kpd project history {card.project} says how it ended"
         return f"CUT OFF {named}, in phase {one.phase or 'gate'}: {remedy}"
+    if card.waits:
+        return f"{named} waits for you: kpd project approve {card.project} shows its change, and asks"
     if one.state == "open":
         return f"deploying {named}: {PHASES[one.phase or 'gate']}"
     figure = "" if one.verdict is None or one.of is not None else f"the program {gain(one.verdict.gain)}"

@@ -85,6 +85,9 @@ def told(found: n.Subject) -> str:
             return f"{missing}; install it beside nvcc, or write sanitizer = false into [check] of task.toml"
         case n.InProduction():
             return plain(headline(found.card), 400)
+        case n.NotDeployed():
+            again = f"kpd project deploy {found.project} {found.run} tries again"
+            return f"{found.run} is not deployed: {plain(found.error, 300)}; {again}"
         case n.Said() | Told():
             return found.text
 

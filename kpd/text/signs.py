@@ -81,6 +81,8 @@ def of_deployment(card: DeploymentCard) -> Sign:
     """Return the sign of where a deployment stands."""
     if card.cut:
         return CUT
+    if card.waits:
+        return REVIEW
     return DEPLOYMENTS["rolled_back" if card.deployment.withdrawn else card.deployment.state]
 
 

@@ -116,12 +116,19 @@ class OpenDeployment:
         return self.now
 
     def keep(self, name: str, data: bytes | str) -> None:
-        """Write a file beside the journal: `diff`, or `timing.json`."""
-        write_atomic(self.folder / f"{self.number:04d}.{name}", data)
+        """Write a file beside the journal: `diff`, `timing.json`, or `answer`."""
+        write_atomic(self._beside(name), data)
+
+    def kept(self, name: str) -> bytes:
+        """Read a file beside the journal. Raises OSError."""
+        return self._beside(name).read_bytes()
+
+    def _beside(self, name: str) -> Path:
+        return self.folder / f"{self.number:04d}.{name}"
 
     @property
     def _path(self) -> Path:
-        return self.folder / f"{self.number:04d}.jsonl"
+        return self._beside("jsonl")
 
     def _write(self, row: dict[str, Any]) -> None:
         line = json.dumps({"written": time.time(), **msgspec.to_builtins(row)}) + "\n"

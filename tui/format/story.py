@@ -64,6 +64,10 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"compute-sanitizer: {told}"
         case e.GaveWay():
             return _NOTE, f"{fact.run}.{fact.iteration} is the incumbent instead of {fact.unheld}, which did not hold"
+        case e.DeployBegun():
+            return _BEGUN, f"its winner goes into {clean(fact.project)}"
+        case e.DeployNotBegun():
+            return _BAD, f"nothing was deployed into {clean(fact.project)}: {clean(fact.said)}"
         case e.DeploymentSeen():
             return marks.of_deployment(fact.card), clean(headline(fact.card))
         case e.ReviewAsked():

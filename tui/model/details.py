@@ -9,7 +9,9 @@ from kpd.model.codec import CodecError, decode, encode, event_from_json
 from kpd.model.events import (
     Accepted,
     Billed,
+    DeployBegun,
     DeploymentSeen,
+    DeployNotBegun,
     Event,
     Fact,
     GaveWay,
@@ -185,7 +187,7 @@ def _subject(key: DetailQuery) -> tuple[str, int]:
 
 def _done_to_a_run(fact: Fact) -> bool:
     """Return whether an operator has done this, or it is of a deployment of what the run has found."""
-    return isinstance(fact, DeploymentSeen) or operator_act(fact) is not None
+    return isinstance(fact, DeployBegun | DeploymentSeen | DeployNotBegun) or operator_act(fact) is not None
 
 
 async def _answer(feed: Feed, question: DetailQuery) -> Answer:

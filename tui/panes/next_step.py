@@ -166,6 +166,8 @@ def budget(view: View, run: Run, width: int) -> list[Content]:
         parts.append(("stops", f"at a score of {figure(limits.stop_score)}"))
     if run.approve:
         parts.append(("review", "candidates wait for you"))
+    if run.deploy:
+        parts.append(("at the end", f"the winner goes into {clean(run.deploy)}"))
     return [line((f"{what:<{LABEL}}", ".muted"), clip(text, width - LABEL)) for what, text in parts]
 
 

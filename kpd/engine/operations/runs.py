@@ -53,6 +53,9 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
         raise Refused(f"{agent} proposes changes of the incumbent", "only coding agents can begin anew: leave it out")
     if len(text := op.task_text.strip()) > LONGEST_TEXT:
         raise Refused(f"the text on the task has {len(text):,} characters", f"shorten it to {LONGEST_TEXT:,}")
+    if op.deploy and op.deploy not in config.project:
+        known = f"projects: {', '.join(config.project) or 'none; kpd project add makes one'}"
+        raise UnknownName(f"no project {op.deploy!r}", known)
     queued = next_id(engine.workspace, "r", engine.journal.state.runs)
     traits = catalogue.traits(agent, config)
     engine.journal.emit(
@@ -70,6 +73,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
             task_text=text,
             apart=op.apart,
             devices=0 if devices == "all" else devices,
+            deploy=op.deploy,
         )
     )
     engine.wake()

@@ -14,10 +14,10 @@ from tests.support.patience import PATIENCE_S
 
 ASKS = """
 import asyncio
-from kpd.cli.project_deploy import _asked
+from kpd.cli.project_deploy import asked
 
 async def work() -> None:
-    asking = asyncio.create_task(_asked())
+    asking = asyncio.create_task(asked())
     await asyncio.sleep(0.05)
     print("under way" if not asking.done() else "blocked", flush=True)
     print("answered", await asking, flush=True)

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
-from kpd.daemon.store import EventStore
-from kpd.model.events import Accepted
-from kpd.workspace.run_files import IterationFolder, digest
-from tests.support.cli.recorded_run import workspace_of
-from tests.support.production.sleepers import BUILD, FAST, PATH, SLOW, content, made
+from kpd.workspace.run_files import IterationFolder
+from tests.support.production.recorded import with_program
+from tests.support.production.sleepers import FAST, PATH, content
 
 
 def test_a_run_s_winner_is_deployed_told_and_taken_back(
@@ -19,20 +17,8 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    ws = workspace_of(tmp_path / "ws")
-    for number, text in ((0, SLOW), (2, "int other(int x) { return x; }\n"), (13, FAST)):
-        folder = IterationFolder(ws.iteration_folder("transpose_cuda", "r1", number))
-        folder.write_candidate({"kernel.cu": text.encode()})
-        with EventStore(ws.store) as store:
-            store.append(Accepted("r1", number, {"kernel.cu": digest(text.encode())}), 1.0)
-    root = tmp_path / "program"
-    made(root)
+    ws, root = with_program(tmp_path)
     before = content(root)
-    ws.config.write_text(
-        '[hosts.local]\n\n[project.p]\nhost = "local"\n'
-        f'root = "{root}"\nfiles = ["{PATH}"]\nbinary = ["target/program"]\nbuild_dir = "target"\n'
-        f'build = {json.dumps(BUILD)}\nrun = "target/program"\nkernel = "work"\noutputs = ["target/out"]\n'
-    )
 
     def kpd(*args: str) -> tuple[int, str, str]:
         code = main(["-w", str(ws.root), "project", *args])

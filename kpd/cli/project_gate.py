@@ -1,0 +1,44 @@
+"""kpd project approve, decline: answer a deployment that waits for a person."""
+
+import asyncio
+import sys
+from argparse import Namespace
+
+from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
+from kpd.cli.project import known
+from kpd.cli.project_deploy import asked, journal_of
+from kpd.cli.terminal_text import narrate, out
+from kpd.client import operator
+from kpd.production.deploy.gate import GateAnswer, answer
+from kpd.text.foreign import visible
+from kpd.workspace.deployments import OpenDeployment
+from kpd.workspace.paths import Workspace
+from kpd.workspace.run_files import digest
+
+
+def answered(ws: Workspace, args: Namespace) -> int:
+    """Show the change that waits, and approve or decline exactly that. Raises CliError."""
+    known(ws, args.name)
+    journal = journal_of(ws, args.name)
+    waits = next((one for one in journal.all() if one.state == "open" and one.asks), None)
+    if waits is None:
+        raise CliError(f"no deployment of {args.name} waits for you", f"kpd project history {args.name}", USAGE)
+    if not journal.busy:
+        message = f"deployment {waits.number} of {args.name} waits no more: its process is gone"
+        raise CliError(message, f"kpd project history {args.name}", INFRA)
+    opened = OpenDeployment(journal.folder, waits.number)
+    diff = opened.kept("diff")
+    if digest(diff) != waits.asks:
+        message = f"the diff of deployment {waits.number} is not the one that waits"
+        raise CliError(message, "somebody has changed the file: kpd project decline", FAILED)
+    yes = args.what == "approve"
+    narrate(visible(diff.decode(errors="replace")))
+    if yes and not args.yes:
+        if not sys.stdin.isatty():
+            raise CliError("nobody here can say yes", "call it on a terminal, or with --yes", USAGE)
+        if not asyncio.run(asked()):
+            narrate("it still waits; kpd project decline ends it")
+            return FAILED
+    answer(opened, GateAnswer(waits.asks, yes, operator()))
+    out(f"deployment {waits.number} of {args.name} is {'approved' if yes else 'declined'}")
+    return OK

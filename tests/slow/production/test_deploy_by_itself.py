@@ -1,0 +1,65 @@
+"""A run that was queued with --deploy: the daemon goes on from its end to the program, whoever is killed on the way."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from kpd.cli.main import main
+from kpd.cli.waiting import wait_for
+from tests.support.daemon.real_daemon import RealDaemon, leftovers
+from tests.support.production.recorded import with_program
+from tests.support.production.sleepers import FAST, content
+
+
+def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_are_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("KPD_OPERATOR", "ada")
+    ws, root = with_program(tmp_path, deploy="p")
+    before = content(root)
+    daemon = RealDaemon(ws)
+
+    def card() -> dict[str, Any]:
+        cards = daemon.query("status")["deployments"]
+        return {**cards[-1]["deployment"], "cut": cards[-1]["cut"]} if cards else {"number": 0, "asks": ""}
+
+    def kpd(*args: str) -> tuple[int, str]:
+        code = main(["-w", str(ws.root), "project", *args])
+        return code, "".join(capsys.readouterr())
+
+    def deploying() -> psutil.Process:
+        return next(one for one in leftovers(ws) if "--gate" in one.cmdline())
+
+    daemon.start()
+    try:
+        daemon.until(lambda: card()["asks"], "the change to wait for a person")
+        assert content(root) == before
+        assert "p #1, r1.13 waits for you: kpd project approve p" in daemon.query("status")["notices"][-1]["text"]
+        os.kill(deploying().pid, signal.SIGKILL)
+        daemon.until(lambda: card()["number"] == 2 and card()["asks"], "the deployment to be begun again")
+        daemon.kill()
+        daemon.start()
+        assert card()["asks"], "its process goes on without the daemon"
+        code, told = kpd("approve", "p")
+        assert (code, "nobody here can say yes" in told) == (64, True)
+        code, told = kpd("approve", "p", "--yes")
+        assert (code, told.splitlines()[0]) == (0, "deployment 2 of p is approved")
+        assert "+int work(int x) { return 2 * x; }" in told
+        daemon.until(lambda: card()["state"] == "deployed", "the deployment")
+        assert card()["answered_by"] == "ada"
+        assert content(root)[0] == FAST
+        assert kpd("approve", "p")[0] == 64, "nothing waits any more"
+        assert asyncio.run(wait_for(ws, "r1")) == 0
+        told = capsys.readouterr().err.splitlines()
+        assert told[-1].startswith("DEPLOYED p #2, r1.13: the program +")
+        states = [event["body"]["card"]["deployment"]["state"] for event in daemon.events("deployment_seen")]
+        assert states.count("deployed") == 1
+        assert len(daemon.events("deploy_begun")) == 2
+    finally:
+        daemon.stop()
