@@ -9,7 +9,7 @@ Calls that differ from those on new inputs in nothing but the contents need no s
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import inf, log, sqrt
 from statistics import fmean, median
 
 from msgspec import structs
@@ -39,7 +39,13 @@ MOST_AUDITS = 3
 LAST_CONFIDENCE = 0.95
 """… and how sure they must be after the last one: doubt that remains does not make up for a gain that is not seen."""
 STEADY = 2.0
-"""The most that the candidate's spread counts then, in the incumbent's: it can make its own times differ."""
+"""The most that the candidate's spread counts then, in the incumbent's: it can make its own times differ.
+
+On fresh inputs that is so only where nothing is gained. Where something is, at least half of the calls are within what
+is truly gained, however much slower a candidate makes the others: their deviation is not far above that.
+"""
+PAIRS_A_PLACE = 10
+"""Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
 _SIGMA = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 _MEDIAN = 1.2533
@@ -168,10 +174,11 @@ def fresh_gain(
     They are of so few `processes` that its error has the spread of the gain between the processes of the contest.
     """
     ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
-    incumbent = {name: [log(ns) for ns in one.a_ns] for name, one in cases.items()}
-    middle, variance = _over_cases(ratios, _weights(contest), incumbent if last else None)
+    variances = {name: _variance_by_place(ratios[name], one.a_ns if last else None) for name, one in cases.items()}
+    middle, variance = _over_cases(ratios, variances, _weights(contest))
     a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
-    spread = _spread([one - other for one, other in zip(a, b, strict=True)], a if last else None)
+    most = STEADY * _deviation(a) if last else inf
+    spread = min(_deviation([one - other for one, other in zip(a, b, strict=True)]), most)
     return _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), last)
 
 
@@ -203,14 +210,16 @@ def _clean(contest: Sequence[ProcessSample]) -> list[ProcessSample]:
 def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> AuditedGain | None:
     """Compute by how much the gain on inputs that hardly change is above that on fresh ones; None for older samples.
 
-    Both were taken in one process, and their calls differ in nothing but the contents. So neither the spread between
-    processes nor the state of caches is in it.
+    Both were taken in one process and in the same places, and their calls differ in nothing but the contents. So
+    neither the spread between processes and places nor the state of caches is in it.
     """
     if not all(one.swapped_a_ns for one in cases.values()):
         return None
     fresh = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
     swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
-    (middle, variance), (less, more) = _over_cases(swapped, weights), _over_cases(fresh, weights)
+    (middle, variance), (less, more) = (
+        _over_cases(some, {name: _variance(its) for name, its in some.items()}, weights) for some in (swapped, fresh)
+    )
     fewest = min(len(some) - 1 for some in (*fresh.values(), *swapped.values()))  # where calls take long there are few
     return _gain(middle - less, sqrt(variance + more), fewest)
 
@@ -220,16 +229,30 @@ def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
 
 
 def _over_cases(
-    ratios: Mapping[str, Sequence[float]],
-    weights: Mapping[str, float],
-    steady: Mapping[str, Sequence[float]] | None = None,
+    ratios: Mapping[str, Sequence[float]], variances: Mapping[str, float], weights: Mapping[str, float]
 ) -> tuple[float, float]:
-    """Return the weighted mean of the cases' medians, and its variance: not far above that of the times `steady`."""
+    """Return the weighted mean of the cases' medians, and its variance."""
     whole = sum(weights[name] for name in ratios)
     shares = {name: weights[name] / whole for name in ratios}
-    spreads = {name: _spread(some, steady[name] if steady else None) for name, some in ratios.items()}
-    variances = ((shares[name] * _MEDIAN * spreads[name]) ** 2 / len(some) for name, some in ratios.items())
-    return sum(shares[name] * median(some) for name, some in ratios.items()), sum(variances)
+    return (
+        sum(shares[name] * median(some) for name, some in ratios.items()),
+        sum(shares[name] ** 2 * variances[name] for name in ratios),
+    )
+
+
+def _variance(values: Sequence[float], most: float = inf) -> float:
+    """Estimate the variance of their median; their deviation counts `most` of it."""
+    return (_MEDIAN * min(_deviation(values), most)) ** 2 / len(values)
+
+
+def _variance_by_place(ratios: Sequence[float], steady_ns: Sequence[int] | None) -> float:
+    """Estimate it for pairs in several places: where these differ by more than pairs do, a place counts as one value.
+
+    Where nothing is gained, no deviation counts that is far above that of the times `steady_ns`.
+    """
+    places = [median(ratios[at : at + PAIRS_A_PLACE]) for at in range(0, len(ratios), PAIRS_A_PLACE)]
+    most = STEADY * _deviation([log(ns) for ns in steady_ns]) if steady_ns and median(ratios) <= 0 else inf
+    return max(_variance(ratios, most), _variance(places, most))
 
 
 def _level(sample: ProcessSample, side: str) -> float:
@@ -275,12 +298,6 @@ def _deviation(values: Sequence[float]) -> float:
     """Estimate the standard deviation robustly; 0 for a single value."""
     middle = median(values)
     return _SIGMA * median(abs(value - middle) for value in values)
-
-
-def _spread(values: Sequence[float], steady: Sequence[float] | None) -> float:
-    """Return their deviation: at most `STEADY` times that of the incumbent's times, where those are given."""
-    found = _deviation(values)
-    return found if steady is None else min(found, STEADY * _deviation(steady))
 
 
 def _gain(middle: float, error: float, dof: int, last: bool = False) -> AuditedGain:

@@ -228,12 +228,23 @@ def test_a_gain_that_only_the_contest_sees_is_refused_the_more_often_the_quieter
         assert sum(refuse_gain(*one) is not None for one in tries) >= least * len(tries), noise
 
 
+@pytest.mark.parametrize(("gain_pct", "by_place"), [(2.0, 0.01), (10.0, 0.02), (10.0, 0.05), (10.0, 0.1), (50.0, 0.1)])
+def test_a_gain_that_differs_from_place_to_place_of_the_code_is_hardly_ever_refused(
+    gain_pct: float, by_place: float
+) -> None:
+    quick = log(1 - gain_pct / 100)
+    refused = [refuse_gain(*one) is not None for one in audited_as_in_an_iteration(0.005, 0.01, quick, quick, by_place)]
+    assert len(refused) >= 20
+    assert sum(refused) <= 1
+
+
 def audited_as_in_an_iteration(
-    of_a_call: float, between: float, quick: float, truly: float
+    of_a_call: float, between: float, quick: float, truly: float, by_place: float = 0.0
 ) -> list[tuple[AuditSummary, Gain]]:
     """Simulate 60 contests that see the gain `quick`, a logarithm, and audits, until they decide, that see `truly`.
 
-    Return what the contest would accept.
+    The candidate's code has another time in each of four places: as much in a case's audit. Return what the contest
+    would accept.
     """
     rng, done = Random(17), []
 
@@ -244,8 +255,11 @@ def audited_as_in_an_iteration(
         return tuple(round(1e6 * exp(mean + rng.gauss(0, of_a_call))) for _ in range(40))
 
     def taken() -> AuditSamples:
-        whole = rng.gauss(0, between)
-        fresh = FreshCase(1, 1, True, *(calls(whole + side) for side in (0, truly, 0, truly)))
+        whole, places = rng.gauss(0, between), [rng.gauss(0, by_place) for _ in range(4)]
+        b_ns, swapped_b_ns = (
+            tuple(round(ns * exp(places[n // 10])) for n, ns in enumerate(calls(whole + truly))) for _ in range(2)
+        )
+        fresh = FreshCase(1, 1, True, calls(whole), b_ns, calls(whole), swapped_b_ns)
         alone = (rng.gauss(n % 2 * truly, between) for n in range(8))
         return AuditSamples({"case": fresh}, tuple(process(n, side, side) for n, side in enumerate(alone)), 0.5, 1.0)
 
