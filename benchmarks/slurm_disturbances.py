@@ -1,11 +1,12 @@
 """Does a cluster lose a run's work, double it, or keep an allocation that nobody needs?
 
-    python benchmarks/slurm_disturbances.py [disturbances] [most minutes] [seed]
+    python benchmarks/slurm_disturbances.py [disturbances] [most minutes] [seed] [kind ...]
 
 Prints one JSON object. A real daemon works through short runs on a real Slurm of one node, whose GPUs are plain files.
-Again and again, at a random step of an iteration, something happens to it: see `KINDS`. After each the run has to come
-to its next iteration's end; at the end every run has ended, every iteration and step is there once, never more than one
-job of kpd ran at a time, no run was paused, and no allocation is left. Needs root, slurm-wlm and munge.
+Again and again, at a random step of an iteration, something happens to it: one of the kinds of
+`tests/support/slurm/disturbing.py`, or of those that are named. After each the run has to come to its next iteration's
+end; at the end every run has ended, every iteration and step is there once, never more than one job of kpd ran at a
+time, no run was paused, and no allocation is left. Needs root, slurm-wlm and munge.
 """
 
 import json
@@ -19,23 +20,18 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import psutil
-
 from kpd.hosts.slurm.holder import PREFIX
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import TASKS, RealDaemon
 from tests.support.slurm.cluster import Cluster, running_cluster
+from tests.support.slurm.disturbing import KINDS, LOOK_S, Bench
 
 SEED = 11
-WAIT_S = 120.0  # after which something counts as lost
-LOOK_S = 0.2
 STEPS = ("build", "check", "time", "judge")
 TABLE = """
 [run]
@@ -55,41 +51,6 @@ abandon_after = "2m"
 """
 
 
-@dataclass
-class Bench:
-    """The daemon and its cluster, and what was seen of them."""
-
-    daemon: RealDaemon
-    slurm: Cluster
-    chance: random.Random
-    runs: int = 0
-    recoveries: dict[str, list[float]] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
-    doubled: list[str] = field(default_factory=list)
-    over: threading.Event = field(default_factory=threading.Event)
-
-    def mine(self) -> list[list[str]]:
-        """Return id, state and end of kpd's jobs that wait or run."""
-        return [line.split() for line in self.slurm.jobs("%i %T %j") if " kpd-" in line]
-
-    def until(self, ready: Callable[[], Any], what: str) -> Any:
-        end = time.monotonic() + WAIT_S
-        while time.monotonic() < end:
-            if found := ready():
-                return found
-            time.sleep(LOOK_S)
-        self.lost.append(what)
-        return None
-
-    def events(self, *kinds: str) -> list[dict[str, Any]]:
-        return self.daemon.events(*kinds)
-
-    def job(self) -> str:
-        """Return kpd's job that runs, once one does."""
-        found = self.until(lambda: [job[0] for job in self.mine() if job[1] == "RUNNING"], "no allocation began")
-        return str(found[0]) if found else "0"
-
-
 def main() -> None:
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     minutes = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
@@ -107,7 +68,7 @@ def disturb(folder: Path, wanted: int, minutes: float, seed: int) -> dict[str, A
         watch.start()
         try:
             done = series(bench, wanted, began + 60 * minutes)
-            bench.daemon.until(lambda: not running(bench), "the last run to end")
+            bench.daemon.until(lambda: not bench.running(), "the last run to end")
             bench.until(lambda: not bench.mine(), "the last allocation to be given back")
         finally:
             bench.over.set()
@@ -135,7 +96,7 @@ def series(bench: Bench, wanted: int, end: float) -> Counter[str]:
     order: list[str] = []
     while sum(done.values()) < wanted and time.monotonic() < end and not bench.lost:
         if not order:
-            order = sorted(KINDS)
+            order = sys.argv[4:] or sorted(KINDS)
             bench.chance.shuffle(order)
         kind = order.pop()
         step = at_a_step(bench)
@@ -153,18 +114,8 @@ def series(bench: Bench, wanted: int, end: float) -> Counter[str]:
 
 def one_more(bench: Bench, ended: int) -> bool:
     """Return whether another iteration has ended; a run that had its end just before the disturbance has none."""
-    keep_running(bench)
+    bench.keep_running()
     return len(bench.events("iteration_ended")) > ended
-
-
-def running(bench: Bench) -> bool:
-    return len(bench.events("run_ended")) < bench.runs
-
-
-def keep_running(bench: Bench) -> None:
-    if not running(bench):
-        bench.runs += 1
-        bench.daemon.command("run", task="scale", host="cluster", iterations=3)
 
 
 def at_a_step(bench: Bench) -> str:
@@ -172,114 +123,12 @@ def at_a_step(bench: Bench) -> str:
     want, seen = bench.chance.choice(STEPS), len(bench.events("step_started"))
 
     def begun() -> bool:
-        keep_running(bench)
+        bench.keep_running()
         return want in [event["body"]["step"] for event in bench.events("step_started")[seen:]]
 
     bench.until(begun, f"the step {want} did not begin")
     time.sleep(bench.chance.uniform(0, 0.4))
     return want
-
-
-# ── what happens ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def cancelled(bench: Bench) -> None:
-    """Somebody cancels the job."""
-    bench.slurm.run("scancel", bench.job())
-
-
-def cancelled_behind_another(bench: Bench) -> None:
-    """Somebody cancels the job, and another one has the GPUs before the next is asked for."""
-    other = bench.slurm.submit()
-    bench.slurm.run("scancel", bench.job())
-    bench.until(lambda: f"{other} RUNNING" in bench.slurm.jobs(), "the other job began")
-    bench.until(lambda: [job for job in bench.mine() if job[1] == "PENDING"], "the next was not asked for")
-    bench.slurm.run("scancel", other)
-
-
-def timed_out(bench: Bench) -> None:
-    """The time limit ends the job."""
-    bench.slurm.run("scontrol", "update", f"JobId={bench.job()}", "TimeLimit=0:00:01")
-
-
-def node_lost(bench: Bench) -> None:
-    """The node goes down with what runs there, and comes back."""
-    bench.job()
-    bench.slurm.lose_node()
-
-
-def node_drained(bench: Bench) -> None:
-    """The node is drained, the job is cancelled, and the node comes back while the next one waits."""
-    job = bench.job()
-    bench.slurm.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
-    bench.slurm.run("scancel", job)
-    bench.until(lambda: [one for one in bench.mine() if one[1] == "PENDING"], "the next was not asked for")
-    bench.slurm.run("scontrol", "update", "NodeName=n1", "State=RESUME")
-
-
-def controller_restarted(bench: Bench) -> None:
-    """Slurm's controller is away for a while."""
-    bench.slurm.stop_controller()
-    time.sleep(bench.chance.uniform(0, 2))
-    bench.slurm.start_controller()
-
-
-def controller_away_at_the_end(bench: Bench) -> None:
-    """The job is cancelled, and the controller is away when the next is to be asked for."""
-    bench.slurm.run("scancel", bench.job())
-    bench.slurm.stop_controller()
-    time.sleep(bench.chance.uniform(1, 3))
-    bench.slurm.start_controller()
-
-
-def step_killed(bench: Bench) -> None:
-    """The step of srun, which is kpd's connection, is killed."""
-    for process in psutil.process_iter():
-        try:
-            if "enter" in (words := process.cmdline()) and any(word.startswith(PREFIX) for word in words):
-                process.kill()
-        except psutil.Error:
-            continue
-
-
-def daemon_killed(bench: Bench) -> None:
-    """The daemon is killed, and started again."""
-    bench.daemon.kill()
-    time.sleep(bench.chance.uniform(0, 1))
-    again(bench)
-
-
-def daemon_killed_while_it_waits(bench: Bench) -> None:
-    """The daemon is killed while its next job waits, and started again."""
-    other = bench.slurm.submit()
-    bench.slurm.run("scancel", bench.job())
-    bench.until(lambda: [job for job in bench.mine() if job[1] == "PENDING"], "the next was not asked for")
-    bench.daemon.kill()
-    again(bench)
-    bench.slurm.run("scancel", other)
-
-
-def daemon_killed_as_it_asks(bench: Bench) -> None:
-    """The job is cancelled, and the daemon is killed at a moment at which it may just be asking for the next."""
-    bench.slurm.run("scancel", bench.job())
-    time.sleep(bench.chance.uniform(0, 1.5))
-    bench.daemon.kill()
-    again(bench)
-
-
-def again(bench: Bench) -> None:
-    bench.daemon.start()
-    if bench.daemon.query("status")["held"]:
-        bench.daemon.command("resume")
-
-
-KINDS: dict[str, Callable[[Bench], None]] = {
-    each.__name__: each
-    for each in (
-        cancelled, cancelled_behind_another, timed_out, node_lost, node_drained, controller_restarted,
-        controller_away_at_the_end, step_killed, daemon_killed, daemon_killed_while_it_waits, daemon_killed_as_it_asks,
-    )
-}  # fmt: skip
 
 
 # ── what is seen ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -318,6 +167,7 @@ def verdict(
         "slurm": said.split()[1],
         "disturbances": sum(done.values()),
         "by_kind": dict(sorted(done.items())),
+        "preempted_are": sorted(set(bench.ends)),
         "seconds": round(seconds, 1),
         "allocations": len(entered),
         "runs": bench.runs,

@@ -47,9 +47,11 @@ def execute(args: Namespace) -> int:
         return OK
     if args.run:
         _run(answer["runs"][0])
+        if (hours := answer["gpu_hours"].get(args.run)) is not None:
+            narrate(f"{hours:.2f} GPU hours of allocations")
         return OK
     if lent:
-        _gpu_hours(lent, time.time())
+        _gpu_hours(lent, answer["gpu_hours"], time.time())
     if not answer["runs"] and not beside:
         if lent:
             return OK
@@ -70,17 +72,21 @@ def execute(args: Namespace) -> int:
     return OK
 
 
-def _gpu_hours(lent: Sequence[Lent], now: float) -> None:
-    """Print the GPU hours that schedulers have lent, by host, account and user: today's (UTC), and all."""
+def _gpu_hours(lent: Sequence[Lent], runs: dict[str, float], now: float) -> None:
+    """Print the GPU hours that schedulers have lent, by host, account and user, today's (UTC) and all, and by run."""
     by: dict[tuple[str, str, str], list[Lent]] = {}
     for one in lent:
-        by.setdefault((one.host, one.account or "-", one.user), []).append(one)
+        by.setdefault((one.lender, one.account or "-", one.user), []).append(one)
     rows = [
         (*of, str(len(each)), f"{total(each, now, now - now % DAY_S):.2f}", f"{total(each, now):.2f}")
         for of, each in sorted(by.items())
     ]
     names = ("HOST", "ACCOUNT", "USER", "ALLOCATIONS", "GPU HOURS TODAY", "GPU HOURS")
     out(*table(names, clean(rows), columns(), right="ALLOCATIONS GPU_HOURS_TODAY GPU_HOURS"))
+    out("")
+    idle = max(total(lent, now) - sum(runs.values()), 0.0)
+    shares = [(run, f"{hours:.2f}") for run, hours in (*runs.items(), ("no run", idle))]
+    out(*table(("RUN", "GPU HOURS"), clean(shares), columns(), right="GPU_HOURS"))
     out("")
 
 

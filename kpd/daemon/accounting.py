@@ -8,6 +8,9 @@ from typing import Any
 
 from kpd.daemon.store import EventStore
 from kpd.engine.plan import without_gain
+from kpd.hosts.errors import HostError
+from kpd.hosts.slurm.hours import GpuHours, hours_file
+from kpd.hosts.slurm.shares import by_run
 from kpd.measure.judge import FINAL, BadSamples, HeldOutResult
 from kpd.measure.rederive import rederive
 from kpd.measure.samples import samples_from_json
@@ -17,9 +20,11 @@ from kpd.model.headline import paired_score
 from kpd.model.run import Run
 from kpd.model.scores import Direction
 from kpd.model.spending import Spend
+from kpd.model.state import State
 from kpd.model.status import Ended
 from kpd.model.verdicts import Verdict
 from kpd.wire import DaemonError
+from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder
 
 
@@ -43,6 +48,14 @@ def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
         **sums,
         "iterations": {it.number: it.spend for it in run.iterations if it.spend.calls},
     }
+
+
+def gpu_hours(workspace: Workspace, state: State, now: float) -> dict[str, float]:
+    """Return the GPU hours of allocations of each run that had some. Raises DaemonError (infra)."""
+    try:
+        return by_run(GpuHours(hours_file(workspace)).read(), state.runs.values(), now)
+    except HostError as err:
+        raise DaemonError("infra", err.message, err.remedy) from err
 
 
 def terms(run: Run, direction: Direction) -> dict[str, Any]:

@@ -29,8 +29,8 @@ The environment is that of the process that answers.
     terms     {run, status, agent, model, stands, budget, counted, in_vain, spend, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars
     cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, unseen, purposes, models, iterations}],
-               today_usd, runs_usd}                    run; today_usd: what counts towards the day's limit (null: not
-                                                       known), runs_usd: of that, in runs
+               today_usd, runs_usd,                    run; today_usd: what counts towards the day's limit (null: not
+               gpu_hours: {run: hours}}                known), runs_usd: of that, in runs; hours of allocations
     skills    [{id, signal}]
     skill     {id, signal, body}                       id
     memory    {text}                                   task
@@ -53,7 +53,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kpd.daemon import artefacts, comparison_views, contests, knowledge_views, tool_calls
-from kpd.daemon.accounting import account, rederived, terms
+from kpd.daemon.accounting import account, gpu_hours, rederived, terms
 from kpd.daemon.sources import Sources
 from kpd.engine.ledger import spent_by_runs, spent_today
 from kpd.model import codec
@@ -131,7 +131,7 @@ def _cost(sources: Sources, run: str | None = None) -> Any:
         told = [account(one, log.read(run=one.id, kind=Billed.kind()) if log else ()) for one in runs]
     now = time.time()
     today = {"today_usd": spent_today(state, sources.workspace.root, now), "runs_usd": spent_by_runs(state, now)}
-    return {"days": state.days, "runs": told, **today}
+    return {"days": state.days, "runs": told, "gpu_hours": gpu_hours(sources.workspace, state, now), **today}
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 """kpd cost: what models cost in runs and beside them."""
 
 import json
+import re
 import time
 
 from kpd.claude.purse import FILE, Purse
@@ -47,3 +48,12 @@ async def test_the_gpu_hours_of_a_cluster_are_told_by_account_and_user(served: S
     assert "c kernels me 2 0.00 5.00" in " ".join(out.split())
     _, out, _ = await served.kpd("cost", "--json")
     assert [one["job"] for one in json.loads(out)["allocations"]] == ["7", "8"]
+
+    hours.note(Lent("c", "9", "me", "kernels", 3600, begun=now, ends=now + 3600))
+    served.queue("r1")
+    served.journal.emit(e.RunStarted("r1", "H100", "c", "GPU-0"))
+    served.journal.emit(e.IterationStarted("r1", 0, "baseline", 0))
+    _, out, _ = await served.kpd("cost")
+    assert re.fullmatch(r"RUN GPU HOURS r1 [0-9.]+ no run [0-9.]+", " ".join(out.split("\n\n")[1].split()))
+    _, _, err = await served.kpd("cost", "r1")
+    assert "GPU hours of allocations" in err

@@ -1,7 +1,8 @@
 """Starts a Slurm with one node on this machine: its own munge key, ports, configuration and state in one folder.
 
 Its commands are in `bin`, as scripts that name the configuration. The node n1 has eight CPUs, two GPUs that are plain
-files, and the partitions `gpu` (default) and `cpu`; a job may last for an hour.
+files, and the partitions `gpu` (default), `cpu`, and `urgent`, whose jobs preempt those of others; a job may last for
+an hour.
 """
 
 import contextlib
@@ -53,9 +54,12 @@ KillWait={kill_wait}
 OverTimeLimit=0
 MinJobAge=60
 GresTypes=gpu
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={node} CPUs=8 RealMemory=1000 Gres=gpu:fake:2 State=UNKNOWN
 PartitionName=gpu Nodes=n1 Default=YES MaxTime=60 State=UP
 PartitionName=cpu Nodes=n1 MaxTime=60 State=UP
+PartitionName=urgent Nodes=n1 MaxTime=60 State=UP PriorityTier=9
 """
 
 
@@ -105,6 +109,10 @@ class Cluster:
         """End slurmctld, which saves its state: a killed one forgets the jobs of its last seconds."""
         _end(self._daemons.pop("slurmctld"), signal.SIGTERM)
 
+    def kill_controller(self) -> None:
+        """Kill slurmctld, which saves nothing any more."""
+        _end(self._daemons.pop("slurmctld"), signal.SIGKILL)
+
     def lose_node(self) -> None:
         """Take the node down with what runs there, and bring it back where it has not come back itself."""
         self.run("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
@@ -130,11 +138,10 @@ class Cluster:
         states = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
         return self.run("squeue", "-h", "-t", states, "-o", form).splitlines()
 
-    def submit(self, gres: str = "gpu:fake:2") -> str:
+    def submit(self, gres: str = "gpu:fake:2", partition: str = "gpu") -> str:
         """Submit somebody's job that takes these resources, and return its id."""
-        return self.run(
-            "sbatch", "--parsable", f"--gres={gres}", "-J", "other", "-o", "/dev/null", stdin=SLEEPS
-        ).strip()
+        asked = ("--parsable", f"--gres={gres}", "-p", partition, "-J", "other", "-o", "/dev/null")
+        return self.run("sbatch", *asked, stdin=SLEEPS).strip()
 
     def occupy(self, gres: str = "gpu:fake:2") -> str:
         """Submit somebody's job that takes these resources, wait until it runs, and return its id."""

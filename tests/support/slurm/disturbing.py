@@ -1,0 +1,189 @@
+"""Defines what can happen to a daemon on a cluster, for benchmarks/slurm_disturbances.py: each kind is a function."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+
+from kpd.hosts.slurm.holder import PREFIX
+from tests.support.daemon.real_daemon import RealDaemon
+from tests.support.slurm.cluster import Cluster
+
+WAIT_S = 120.0  # after which something counts as lost
+LOOK_S = 0.2
+
+
+@dataclass
+class Bench:
+    """The daemon and its cluster, and what was seen of them."""
+
+    daemon: RealDaemon
+    slurm: Cluster
+    chance: random.Random
+    runs: int = 0
+    recoveries: dict[str, list[float]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)  # Slurm's words for jobs that were preempted
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def mine(self) -> list[list[str]]:
+        """Return id, state and end of kpd's jobs that wait or run."""
+        return [line.split() for line in self.slurm.jobs("%i %T %j") if " kpd-" in line]
+
+    def until(self, ready: Callable[[], Any], what: str) -> Any:
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
+            if found := ready():
+                return found
+            time.sleep(LOOK_S)
+        self.lost.append(what)
+        return None
+
+    def events(self, *kinds: str) -> list[dict[str, Any]]:
+        return self.daemon.events(*kinds)
+
+    def running(self) -> bool:
+        """Return whether the last run is still under way."""
+        return len(self.events("run_ended")) < self.runs
+
+    def keep_running(self) -> None:
+        """Queue another run where the last one has ended."""
+        if not self.running():
+            self.runs += 1
+            self.daemon.command("run", task="scale", host="cluster", iterations=3)
+
+    def until_it_asks(self) -> None:
+        """Wait until a job of kpd waits; a run that has just ended asks for none, so another one is queued then."""
+
+        def asked() -> bool:
+            self.keep_running()
+            return "PENDING" in [job[1] for job in self.mine()]
+
+        self.until(asked, "the next was not asked for")
+
+    def job(self) -> str:
+        """Return kpd's job that runs, once one does."""
+        found = self.until(lambda: [job[0] for job in self.mine() if job[1] == "RUNNING"], "no allocation began")
+        return str(found[0]) if found else "0"
+
+
+def cancelled(bench: Bench) -> None:
+    """Somebody cancels the job."""
+    bench.slurm.run("scancel", bench.job())
+
+
+def cancelled_behind_another(bench: Bench) -> None:
+    """Somebody cancels the job, and another one has the GPUs before the next is asked for."""
+    other = bench.slurm.submit()
+    bench.slurm.run("scancel", bench.job())
+    bench.until(lambda: f"{other} RUNNING" in bench.slurm.jobs(), "the other job began")
+    bench.until_it_asks()
+    bench.slurm.run("scancel", other)
+
+
+def preempted(bench: Bench) -> None:
+    """A job of a partition that comes first takes the GPUs, and Slurm cancels kpd's for it."""
+    job = bench.job()
+    other = bench.slurm.submit(partition="urgent")
+    bench.until(lambda: f"{other} RUNNING" in bench.slurm.jobs(), "the urgent job began")
+    bench.until_it_asks()
+    bench.ends.append(bench.slurm.run("scontrol", "-o", "show", "job", job).partition("JobState=")[2].split()[0])
+    bench.slurm.run("scancel", other)
+
+
+def timed_out(bench: Bench) -> None:
+    """The time limit ends the job."""
+    bench.slurm.run("scontrol", "update", f"JobId={bench.job()}", "TimeLimit=0:00:01")
+
+
+def node_lost(bench: Bench) -> None:
+    """The node goes down with what runs there, and comes back."""
+    bench.job()
+    bench.slurm.lose_node()
+
+
+def node_drained(bench: Bench) -> None:
+    """The node is drained, the job is cancelled, and the node comes back while the next one waits."""
+    job = bench.job()
+    bench.slurm.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
+    bench.slurm.run("scancel", job)
+    bench.until_it_asks()
+    bench.slurm.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+
+
+def controller_restarted(bench: Bench) -> None:
+    """Slurm's controller is away for a while."""
+    bench.slurm.stop_controller()
+    time.sleep(bench.chance.uniform(0, 2))
+    bench.slurm.start_controller()
+
+
+def controller_killed(bench: Bench) -> None:
+    """Slurm's controller is killed, and another one knows what the last had saved."""
+    bench.slurm.kill_controller()
+    time.sleep(bench.chance.uniform(0, 2))
+    bench.slurm.start_controller()
+
+
+def controller_away_at_the_end(bench: Bench) -> None:
+    """The job is cancelled, and the controller is away when the next is to be asked for."""
+    bench.slurm.run("scancel", bench.job())
+    bench.slurm.stop_controller()
+    time.sleep(bench.chance.uniform(1, 3))
+    bench.slurm.start_controller()
+
+
+def step_killed(bench: Bench) -> None:
+    """The step of srun, which is kpd's connection, is killed."""
+    for process in psutil.process_iter():
+        try:
+            if "enter" in (words := process.cmdline()) and any(word.startswith(PREFIX) for word in words):
+                process.kill()
+        except psutil.Error:
+            continue
+
+
+def daemon_killed(bench: Bench) -> None:
+    """The daemon is killed, and started again."""
+    bench.daemon.kill()
+    time.sleep(bench.chance.uniform(0, 1))
+    again(bench)
+
+
+def daemon_killed_while_it_waits(bench: Bench) -> None:
+    """The daemon is killed while its next job waits, and started again."""
+    other = bench.slurm.submit()
+    bench.slurm.run("scancel", bench.job())
+    bench.until_it_asks()
+    bench.daemon.kill()
+    again(bench)
+    bench.slurm.run("scancel", other)
+
+
+def daemon_killed_as_it_asks(bench: Bench) -> None:
+    """The job is cancelled, and the daemon is killed at a moment at which it may just be asking for the next."""
+    bench.slurm.run("scancel", bench.job())
+    time.sleep(bench.chance.uniform(0, 1.5))
+    bench.daemon.kill()
+    again(bench)
+
+
+def again(bench: Bench) -> None:
+    bench.daemon.start()
+    if bench.daemon.query("status")["held"]:
+        bench.daemon.command("resume")
+
+
+KINDS: dict[str, Callable[[Bench], None]] = {
+    each.__name__: each
+    for each in (
+        cancelled, cancelled_behind_another, preempted, timed_out, node_lost, node_drained, controller_restarted,
+        controller_killed, controller_away_at_the_end, step_killed, daemon_killed, daemon_killed_while_it_waits,
+        daemon_killed_as_it_asks,
+    )
+}  # fmt: skip
