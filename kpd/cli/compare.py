@@ -168,7 +168,11 @@ def _report(found: dict[str, Any], limit: int | None) -> list[str]:
     used, ended = found["tools"]["used"], found["tools"]["ended"]
     lines += ["", f"tools were used before the accepted candidate in {used} of {ended} runs with them"]
     heads = ("NR", "RUN", "SIDE", "CALLS", "USED", "AGENT S", "COST", "SPEED-UP")
-    return [*lines, "", *table(heads, map(_run, found["runs"]), limit, right="NR CALLS AGENT_S COST")]
+    lines += ["", *table(heads, map(_run, found["runs"]), limit, right="NR CALLS AGENT_S COST")]
+    for one in found["runs"]:
+        if one["invalid"]:
+            lines += wrapped(f"{one['run']} does not count: {one['reason']}", limit)
+    return lines
 
 
 def _side(found: dict[str, Any]) -> tuple[str, ...]:
@@ -179,7 +183,8 @@ def _side(found: dict[str, Any]) -> tuple[str, ...]:
 def _run(one: dict[str, Any]) -> tuple[str, ...]:
     took = f"{one['seconds']:,.0f}", money.cost(msgspec.convert(one["spend"], Spend))
     used = "" if one["side"] == "plain" else "yes" if one["used"] else "no"
-    return str(one["number"]), one["run"], SIDES[one["side"]], str(one["calls"]), used, *took, _outcome(one)
+    scored = "invalid" if one["invalid"] else _outcome(one)
+    return str(one["number"]), one["run"], SIDES[one["side"]], str(one["calls"]), used, *took, scored
 
 
 def _outcome(one: dict[str, Any]) -> str:

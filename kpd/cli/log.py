@@ -70,7 +70,7 @@ def execute(args: Namespace) -> int:
         _tell(run, [it.number for it in wanted], False, head)
         why = f", {of_run(run)}" if run.over else ""
         told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}{why}"
-        narrate(now(run) if run.paused else line(told))
+        narrate(line(told) if run.over else now(run) or line(told))
         for card in state.deployments_of(run):
             narrate(line(headline(card)))
     return OK

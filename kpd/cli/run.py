@@ -59,6 +59,8 @@ def text_of(given: str) -> str:
         found = read_words(Path(given)) if len(given) < LONGEST_PATH and "\n" not in given else None
     except OSError as err:
         raise CliError(*explained(err, "--task-text", "name a text file, or write the text itself")) from err
+    if found is None and len(given.split()) == 1:
+        raise CliError(f"there is no file {given}", "name a text file, or write the text itself, in several words")
     return given if found is None else found
 
 

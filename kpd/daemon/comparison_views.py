@@ -27,7 +27,9 @@ def comparison(sources: Sources, id: str) -> Any:
     with sources.log() as log:
         used = [(run, ToolUse() if log is None else _use(log, run, sources.state.tools)) for run in runs]
     made = report(found, is_over(sources.state, found), used)
-    outcomes = [{**jsonable(one), "reason": text.invalid(one.invalid)} for one in made.runs]
+    outcomes = [
+        {**jsonable(one), "reason": text.invalid(one.invalid, run)} for one, run in zip(made.runs, runs, strict=True)
+    ]
     shift = made.times
     told_times = shift and {**jsonable(shift), "text": text.interval(shift.median, shift.low, shift.high)}
     told = text.conclusion(made.conclusion, found.trials, made.p, found.stopped)

@@ -178,7 +178,7 @@ class AcpTalk:
             self._watch.end("crash", self._refused_key)
         self._conversation.hear(params)
         if (self._conversation.usd or 0.0) >= self._most_usd:
-            self._watch.end("money", f"it has cost ${self._conversation.usd:.2f}")
+            self._watch.end("money", "")
 
     async def _introduce(self, program: str) -> None:
         known = await self._agent.initialize(

@@ -1,6 +1,8 @@
 """Renders comparisons of built tools: the name of a run, why one does not count, and what all of them show."""
 
+from kpd.model.run import Run
 from kpd.model.side import ComparedRun
+from kpd.text.endings import of_iteration, of_run
 from kpd.text.gains import times
 
 SIDES = {"plain": "without tools", "tools": "with tools"}
@@ -25,9 +27,12 @@ def name(place: ComparedRun) -> str:
     return f"trial {place.number} of {place.of}, {SIDES[place.side]}"
 
 
-def invalid(why: str) -> str:
-    """Say why a run has no score; empty where it has one."""
-    return _INVALID[why]
+def invalid(why: str, run: Run) -> str:
+    """Say why a run has no score, and how its last attempt ended where none was measured; empty where it has one."""
+    if why != "failed":
+        return _INVALID[why]
+    ended = [of_iteration(it) for it in run.iterations if it.session is not None] or [of_run(run)]
+    return f"{_INVALID[why]}: {ended[-1]}"
 
 
 def stopped(why: str) -> str:

@@ -100,7 +100,7 @@ async def test_a_write_elsewhere_fails(start: Start, tmp_path: Path) -> None:
     ("steps", "end", "said"),
     [
         ([["sleep", 60]], "time", ""),
-        ([["cost", 3.0], ["cost", 9.5], ["sleep", 60]], "money", "$9.50"),
+        ([["say", "half"], ["cost", 3.0], ["cost", 9.5], ["sleep", 60]], "money", "half"),
         ([["exit", 3]], "crash", "exit status 3"),
         ([["exit", 0]], "crash", "exit status 0"),
         ([["raw", '{"id": 2, "error": "no model"}'], ["sleep", 60]], "crash", "no model"),
