@@ -64,9 +64,11 @@ def integrate(
     rest = code(path, old_text[: old.start] + old_text[old.end :])
     added = [one for one in added if not (_SYSTEM.fullmatch(one.bare + " ") and one.bare in " ".join(old_text.split()))]
     _check_kernel(own, (base_text, base), (new_text, new), kernel)
+    there = units(path, old_text, kernel)
+    macros = {unit: found for unit in added if (found := _own_macro(unit, there, known, rest, old)) is not None}
     for unit in added:
-        _check_added(unit, rest)
-    text = _merged(old_text, units(path, old_text, kernel), old, new_text, new, added)
+        _check_added(unit, "" if unit in macros else rest)
+    text = _merged(old_text, there, old, new_text, new, added, macros)
     if text == old_text:
         raise NotIntegrated("same", kernel)
     return Integrated(path, production[path], text.encode("utf-8", "surrogateescape"))
@@ -145,6 +147,22 @@ def _check_added(unit: Unit, rest: str) -> None:
         raise NotIntegrated("exported", shown)
 
 
+def _own_macro(unit: Unit, there: Sequence[Unit], known: set[str], rest: str, kernel: Unit) -> Unit | None:
+    """Return the production file's macro that a macro of the candidate replaces; None where it is not the kernel's own.
+
+    It is the kernel's own where the run began with it as it is there, the kernel uses it, and nothing else in the file
+    can see it: neither other code, nor a file that is included after it.
+    """
+    name = found[1] if (found := _DEFINED.match(unit.bare)) else None
+    same = [one for one in there if (found := _DEFINED.match(one.bare)) and found[1] == name]
+    if name is None or len(same) != 1 or same[0].bare not in known or same[0].start > kernel.start:
+        return None
+    included = any(one.kind == "preproc_include" and one.start > same[0].start for one in there)
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    own = word.search(kernel.bare) is not None and len(word.findall(rest)) == 1
+    return same[0] if own and not included else None
+
+
 def _declared(unit: Unit) -> Iterator[str]:
     """Yield the name that a declaration brings: a function's, a macro's, a type's or an object's."""
     if unit.name:
@@ -156,14 +174,26 @@ def _declared(unit: Unit) -> Iterator[str]:
         yield from _WORD.findall(head)[-1:]
 
 
-def _merged(old_text: str, there: Sequence[Unit], old: Unit, new_text: str, new: Unit, added: Iterable[Unit]) -> str:
-    """Return the production text with the new kernel, the new declarations before it, includes after its own ones."""
+def _merged(
+    old_text: str, there: Sequence[Unit], old: Unit, new_text: str, new: Unit, added: Iterable[Unit],
+    macros: Mapping[Unit, Unit],
+) -> str:  # fmt: skip
+    """Return the production text with the new kernel and its own macros, the new declarations before it, and includes
+    after those of the file.
+    """  # fmt: skip
     includes = "".join(f"{one.bare}\n" for one in added if _SYSTEM.fullmatch(one.bare + " "))
-    helpers = [one for one in added if not _SYSTEM.fullmatch(one.bare + " ")]
+    helpers = [one for one in added if not _SYSTEM.fullmatch(one.bare + " ") and one not in macros]
     own = "".join(f"{new_text[one.start : one.end].strip()}{_semicolon(new_text, one)}\n\n" for one in helpers)
-    at = _after_includes(old_text, there, old) if includes else 0
-    text = old_text[at : old.opens] + own + old_text[old.opens : old.start] + new_text[new.start : new.end]
-    return old_text[:at] + includes + text + old_text[old.end :]
+    edits = [(old.start, old.end, new_text[new.start : new.end]), (old.opens, old.opens, own)]
+    for mine, theirs in macros.items():
+        length = len(old_text[theirs.start : theirs.end].rstrip())  # the grammar's directive has its end of line
+        edits.append((theirs.start, theirs.start + length, new_text[mine.start : mine.end].rstrip()))
+    if includes:
+        at = _after_includes(old_text, there, old)
+        edits.append((at, at, includes))
+    for start, end, text in sorted(edits, key=lambda edit: edit[:2], reverse=True):
+        old_text = old_text[:start] + text + old_text[end:]
+    return old_text
 
 
 def _after_includes(text: str, there: Sequence[Unit], kernel: Unit) -> int:

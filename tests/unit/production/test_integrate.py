@@ -75,6 +75,18 @@ def test_new_helpers_come_right_before_the_kernel_and_includes_after_those_of_th
     assert found[after:] == FILE[FILE.index("__global__ void blur") :]
 
 
+def test_a_macro_that_only_the_kernel_uses_is_replaced_in_its_place() -> None:
+    used = [text.replace("/ 2", "/ TILE") for text in (FILE, TASK)]
+    found = put_back("#define TILE 8", "#define TILE \\\n    16", *used)
+    assert found == used[0].replace("#define TILE 8\n", "#define TILE \\\n    16\n")
+    file, task = used
+    elsewhere = file.replace("helper(n)", "helper(n / TILE)")
+    included = file.replace("namespace imaging {", '#include "more.inl"\nnamespace imaging {', 1)
+    other, twice = file.replace("TILE 8", "TILE 4"), file.replace("TILE 8", "TILE 8\n#undef TILE\n#define TILE 8")
+    for text in (elsewhere, included, other, twice):
+        assert refused("#define TILE 8", "#define TILE 16", text, task) == ("other_code", "TILE")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "what", "name"),
     [
