@@ -18,6 +18,7 @@ from kpd.cli.project import at_place, known
 from kpd.cli.purse import model_answers, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import DaemonError, operator
+from kpd.daemon.hardening import close_memory
 from kpd.model.deployments import Deployment, Phase
 from kpd.model.events import Accepted
 from kpd.model.run import Run
@@ -32,6 +33,7 @@ from kpd.text import deployments
 from kpd.text.foreign import visible
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning
 from kpd.workspace.paths import Workspace
+from kpd.workspace.projects import ProjectFixer
 
 NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
 """Reasons that say nothing of the candidate."""
@@ -60,7 +62,9 @@ def deploy(ws: Workspace, args: Namespace) -> int:
         for one in await settle(place, journal):
             if one.state == "deployed" and (one.run, one.iteration, one.of) == (found.run, found.iteration, None):
                 return one  # it was kept, and its process ended before it could say so
-        async with _fixer(ws, args, journal) as fixer:  # before it begins: it may not be had
+        async with _fixer(
+            ws, args.name, args.fixer or project.fixer, journal
+        ) as fixer:  # before it begins: it may not be had
             opened = journal.begin(found.run, found.iteration, operator(), new_id())
             opened.note(unattended=args.gate)
 
@@ -122,17 +126,20 @@ def code_of(one: Deployment) -> int:
 
 
 @contextlib.asynccontextmanager
-async def _fixer(ws: Workspace, args: Namespace, journal: DeploymentJournal) -> AsyncIterator[Fixer | None]:
+async def _fixer(
+    ws: Workspace, name: str, who: ProjectFixer, journal: DeploymentJournal
+) -> AsyncIterator[Fixer | None]:
     """Hold who mends files of the next deployment for as long as the block runs; None without one. Raises CliError."""
-    if args.fixer is None:
+    if who == "none":
         yield None
-    elif args.fixer == "folder":
+    elif who == "folder":
         folder = journal.folder / f"{journal.next_number:04d}.mailbox"
         narrate(f"where a file has to be mended, {folder / PROMPT} asks, and {folder / REPLY} answers")
         yield Fixer(MailboxAnswers(folder))
     else:
-        purse = purse_of(ws, f"deployment {journal.next_number} of {args.name}")
+        purse = purse_of(ws, f"deployment {journal.next_number} of {name}")
         async with model_answers(ws, purse, "fix", "--fixer folder asks in a folder") as answers:
+            close_memory()  # the key is in it, and the program, with others' code, may run on this machine
             yield Fixer(answers, lambda: purse.spend)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from kpd.daemon.journal import EventJournal, Message
@@ -12,7 +12,9 @@ from kpd.engine.journal import holding, run_of
 from kpd.model import events as e
 from kpd.model.deploying import deployed_by, due
 from kpd.model.run import Run
+from kpd.workspace.config import Config
 from kpd.workspace.deployments import DeploymentJournal
+from kpd.workspace.environment import keys
 from kpd.workspace.paths import Workspace
 
 BUSY_S = 5.0
@@ -25,8 +27,11 @@ class Deployer:
     A process that a former daemon began holds the project's journal: until it is gone, nothing else begins.
     """
 
-    def __init__(self, workspace: Workspace, journal: EventJournal, read: Callable[[], None]) -> None:
+    def __init__(
+        self, workspace: Workspace, settings: Callable[[], Config], journal: EventJournal, read: Callable[[], None]
+    ) -> None:
         self._workspace = workspace
+        self._settings = settings
         self._journal = journal
         self._read = read
         self._children: dict[str, asyncio.Task[None]] = {}
@@ -66,7 +71,7 @@ class Deployer:
             with holding(self._journal):
                 before = deployed_by(self._journal.state, run)
                 self._journal.emit(e.DeployBegun(run.id, run.deploy))
-                failed = await _ended(self._workspace.root, run, output)
+                failed = await _ended(self._workspace.root, run, output, self._environment(run.deploy))
                 self._read()
                 if failed and deployed_by(self._journal.state, run_of(self._journal, run.id)) == before:
                     self._journal.emit(e.DeployNotBegun(run.id, run.deploy, failed))
@@ -74,24 +79,34 @@ class Deployer:
             del self._children[run.deploy]
             self._look()
 
+    def _environment(self, project: str) -> dict[str, str]:
+        """Return the environment of a project's process: the model's key is in it only where a model mends files."""
+        config, found = self._settings(), dict(os.environ)
+        key = config.claude.api_key_env
+        if project in config.project and config.project[project].fixer == "model" and key in keys():
+            found[key] = keys()[key]
+        return found
 
-async def _ended(root: Path, run: Run, output: Path) -> str:
+
+async def _ended(root: Path, run: Run, output: Path, env: Mapping[str, str]) -> str:
     """Deploy in a process with its output in a file, and wait for its end; return its last words if it failed."""
     try:
-        process = _begun(root, run, output)
+        process = _begun(root, run, output, env)
         await _gone(process.pid)
         return _last_words(output, process.wait())
     except OSError as err:
         return f"{err.filename or output}: {err.strerror}"
 
 
-def _begun(root: Path, run: Run, output: Path) -> subprocess.Popen[bytes]:
+def _begun(root: Path, run: Run, output: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Begin the process: no subprocess of asyncio, as those are killed with their loop. Raises OSError."""
     deploy = ["project", "deploy", run.deploy, run.id, "--gate"]
     command = [sys.executable, "-P", "-m", "kpd.cli.main", "-w", str(root), *deploy]
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("wb") as file:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env, start_new_session=True
+        )
 
 
 async def _gone(pid: int) -> None:

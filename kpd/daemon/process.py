@@ -54,7 +54,7 @@ class Daemon:
         self.engine = Engine(workspace, config, journal)
         self.diary = LogTail(journal)
         self.deployments = DeploymentReader(workspace, journal)
-        self.deployer = Deployer(workspace, journal, self.deployments.look)
+        self.deployer = Deployer(workspace, lambda: self.engine.config, journal, self.deployments.look)
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Literal
 
 from kpd.workspace.durations import duration
 from kpd.workspace.strict import Document, Few, Filled, Positive, Text
@@ -11,6 +12,8 @@ from kpd.workspace.strict import Document, Few, Filled, Positive, Text
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 KERNEL = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", re.ASCII)
 VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+ProjectFixer = Literal["none", "model", "folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class ProjectConfig:
     `build`, `run` and `verify` are shell commands that run in the folder `cwd` with `env` added to the environment, for
     `limit_build` and `limit_run` at most. `verify` is the program's own check of its result; without it that is the
     exit code of `run` and the content of its `outputs`. With `approve` a person has to approve what is deployed;
-    `min_gain_pct` is the least gain that is, of the kernel alone and of the whole program. With `sudo_ncu` Nsight
+    `fixer` says who mends a file that does not build, run or verify; `min_gain_pct` is the least gain that is deployed,
+    of the kernel alone and of the whole program. With `sudo_ncu` Nsight
     Compute runs under sudo. `arch` and `flags` are the architecture and the options (-I, -D) with which the kernel is
     compiled alone; `top` is the number of launch configurations to take from a run, and one whose p95 is above `split`
     times its p25 counts as two.
@@ -43,6 +47,7 @@ class ProjectConfig:
     verify: str = ""
     outputs: tuple[Text, ...] = ()
     approve: bool = True
+    fixer: ProjectFixer = "none"
     sudo_ncu: bool = False
     arch: str = ""
     flags: tuple[Text, ...] = ()

@@ -17,7 +17,7 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    ws, root = with_program(tmp_path)
+    ws, root = with_program(tmp_path, fixer="model")
     before = content(root)
 
     def kpd(*args: str) -> tuple[int, str, str]:
@@ -38,13 +38,13 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
         "put it back, or let the run measure it: kpd edit",
     )
     changed.write_candidate({"kernel.cu": FAST.encode()})
-    code, told, _ = kpd("deploy", "p", "r1", "--iteration", "2", "--yes")
+    code, told, _ = kpd("deploy", "p", "r1", "--iteration", "2", "--yes", "--fixer", "none")
     assert (code, "work: the run's files do not define the project's kernel" in told) == (1, True)
     assert content(root) == before
     assert kpd("watch", "p")[0] == 0
-    code, _, said = kpd("deploy", "p", "r1", "--yes", "--fixer", "model")
+    code, _, said = kpd("deploy", "p", "r1", "--yes")
     assert (code, "there is no API key" in said) == (3, True)  # and nothing was begun: the next one has number 2
-    code, told, said = kpd("deploy", "p", "r1", "--yes")
+    code, told, said = kpd("deploy", "p", "r1", "--yes", "--fixer", "none")
     assert (code, told.startswith("DEPLOYED p #2: r1, iteration 13\n")) == (0, True)
     assert "+int work(int x) { return 2 * x; }" in said
     assert content(root)[0] == FAST

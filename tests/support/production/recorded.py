@@ -11,7 +11,7 @@ from tests.support.cli.recorded_run import workspace_of
 from tests.support.production.sleepers import BUILD, FAST, PATH, SLOW, made
 
 
-def with_program(tmp: Path, deploy: str = "") -> tuple[Workspace, Path]:
+def with_program(tmp: Path, deploy: str = "", fixer: str = "none") -> tuple[Workspace, Path]:
     """Return the workspace and the program's root. The run has accepted the fast kernel as its iteration 13."""
     ws, root = workspace_of(tmp / "ws", deploy=deploy), tmp / "program"
     for number, text in ((0, SLOW), (2, "int other(int x) { return x; }\n"), (13, FAST)):
@@ -25,5 +25,6 @@ def with_program(tmp: Path, deploy: str = "") -> tuple[Workspace, Path]:
         '[hosts.local]\n\n[project.p]\nhost = "local"\n'
         f'root = "{root}"\nfiles = ["{PATH}"]\nbinary = ["target/program"]\nbuild_dir = "target"\n'
         f'build = {json.dumps(BUILD)}\nrun = "target/program"\nkernel = "work"\noutputs = ["target/out"]\n'
+        f'fixer = "{fixer}"\n'
     )
     return ws, root
