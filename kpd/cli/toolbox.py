@@ -9,6 +9,7 @@ from kpd.cli.exit_codes import FAILED, OK, USAGE, CliError
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
 from kpd.client import ask, operator
 from kpd.text.numbers import counted
+from kpd.text.tools import worse
 from kpd.workspace.paths import Workspace
 
 LONGEST_S = 900.0
@@ -69,8 +70,7 @@ def show(ws: Workspace, args: Namespace) -> int:
     out(f"  sessions  {told['sessions']}, of which {told['used']} used it: {counts}")
     out(f"  with it   {_attempts(told['effect']['having'])}", f"  without   {_attempts(told['effect']['lacking'])}")
     if told["effect"]["retire"]:
-        chance = f"chance explains it in {100 * told['effect']['worse']:.1f} % of cases"
-        out(f"  attempts with it rank lower; {chance}: kpd tools retire {told['shown']}")
+        out(f"  {worse(told['shown'], told['effect']['worse'])}")
     for check in told["checks"]:
         of = f" {check['of']}" if check["of"] else ""
         said = check["said"].splitlines()[-1:] if check["ok"] else check["said"].splitlines()

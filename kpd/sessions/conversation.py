@@ -146,7 +146,7 @@ class Conversation:
     def _line(self, channel: str, *lines: str) -> None:
         self.close()
         for line in lines:
-            self._tell(channel, f"{line[:LONGEST_LINE]}\n")
+            self._tell(channel, f"{line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + '…'}\n")
 
     def _keep(self, who: str, text: str) -> None:
         line = json.dumps({"at": round(time(), 3), "who": who, "text": text}) + "\n"

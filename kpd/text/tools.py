@@ -33,10 +33,22 @@ def troubles(checks: Iterable[ToolCheck]) -> str:
     return "\n".join(f"- {trouble(one)}" for one in checks if not one.ok)
 
 
+def shown(ref: str) -> str:
+    """Return the name of a version, `tool@version`, as people see it and may give it."""
+    name, _, version = ref.partition("@")
+    return f"{name}@{version[:SHOWN_DIGITS]}"
+
+
+def worse(tool: str, chance: float) -> str:
+    """Suggest to retire a tool whose attempts rank lower than those without it; `chance` might explain that."""
+    often = f"{100 * chance:.1f} %" if chance >= 0.001 else "less than 0.1 %"
+    chances = f"chance explains it in {often} of cases"
+    return f"attempts with {tool} rank lower than those without; {chances}: kpd tools retire {tool}"
+
+
 def smith_end(found: SmithEnded) -> str:
     """Say what came of a session's work on a tool."""
-    name, _, version = found.tool.partition("@")
-    tool = f"{name}@{version[:SHOWN_DIGITS]}"
+    tool = shown(found.tool)
     end = {
         "nothing": "no tool was built", "unusable": "what was built is no tool",
         "broken_off": "the work on a tool ended",

@@ -96,7 +96,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
         case e.PermissionAnswered(by=""):
             return (_DONE, "allowed") if fact.allowed else (_BAD, f"refused: {clean(fact.why)}")
         case e.ToolsGiven():
-            return _NOTE, f"the session has {clean(', '.join(fact.tools))}"
+            return _NOTE, f"the session has {clean(', '.join(map(tools.shown, fact.tools)))}"
         case e.SkillsRead():
             return _NOTE, f"the session has read {clean(', '.join(fact.skills))}"
         case e.SmithPrompted():

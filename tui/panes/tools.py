@@ -7,6 +7,7 @@ from textual.content import Content
 
 from kpd.text.gains import signed
 from kpd.text.numbers import counted
+from kpd.text.tools import worse
 from tui.format.numbers import seconds
 from tui.format.table import Cell, Column, table
 from tui.format.text import BLANK, clean, wrapped
@@ -18,13 +19,16 @@ CALLS = (
 )  # fmt: skip
 TRIALS = (Column("iteration", right=False), Column("trials"), Column("on the device"), Column("how they ended", False))
 BUILT = (
-    Column("tool", right=False), Column("state", right=False), Column("calls"), Column("failed"),
-    Column("had it", keep=7), Column("used it", keep=6), Column("with it", keep=5), Column("without", keep=4),
+    Column("tool", right=False, least=18), Column("state", right=False), Column("calls"), Column("failed", keep=2),
+    Column("had it", keep=7), Column("used it", keep=3), Column("with it", keep=6), Column("without", keep=5),
 )  # fmt: skip
+DIGITS = 4
+"""Digits of a version in the table; kpd takes any number that tells it from others."""
 READ = (Column("skill", right=False), Column("run", right=False), Column("read in"))
 STATES = {"qualified": ".good", "quarantined": ".bad", "retired": ".muted"}
 GAINS = (
-    "with it, without: the median gain of the measured attempts on the same task. They were no experiment: kpd compare."
+    "had it, used it: sessions. with it, without: the median gain of the measured attempts on the same task. They were "
+    "no experiment: kpd compare."
 )
 NOTHING = (
     "No agent has called a tool yet. Coding agents do, in their sessions: kpd's own, and those that they have built."
@@ -77,12 +81,13 @@ def _read(one: Mapping[str, Any]) -> list[Cell]:
 def _tool(one: Mapping[str, Any]) -> list[Cell]:
     failed = (f"{one['failed']:,}", ".bad" if one["failed"] else ".muted")
     state = (clean(one["state"]), STATES.get(one["state"], ".warn"))
+    name, _, version = clean(one["shown"]).partition("@")
     return [
-        clean(one["shown"]),
+        f"{name}@{version[:DIGITS]}",
         state,
         f"{one['calls']:,}",
         failed,
-        counted(one["sessions"], "session"),
+        f"{one['sessions']:,}",
         f"{one['used']:,}",
         _gains(one["effect"]["having"]),
         _gains(one["effect"]["lacking"]),
@@ -101,6 +106,4 @@ def _withheld(one: Mapping[str, Any]) -> str:
 
 
 def _worse(one: Mapping[str, Any]) -> str:
-    chance = f"chance explains it in {100 * one['effect']['worse']:.1f} % of cases"
-    shown = clean(one["shown"])
-    return f"⚑ attempts with {shown} rank lower than those without; {chance}: kpd tools retire {shown}"
+    return f"⚑ {worse(clean(one['shown']), one['effect']['worse'])}"

@@ -7,6 +7,7 @@ import pytest
 from kpd.model import events as e
 from kpd.operations.sessions import AnswerAgent
 from kpd.subscription import Live
+from kpd.text.tools import worse
 from tests.support.tui import logs, sessions
 from tests.support.tui.views import plain, view_of
 from tui.actions.table import BY_ID, reason
@@ -84,10 +85,10 @@ def test_tools_with_calls_failures_and_states(width: int) -> None:
     assert "quarantined" in told
     whole = " ".join(told.split())
     assert "⚑ attempts with asm-diff@77b01de rank lower than those without; chance explains it in 1.2 %" in whole
+    assert "chance explains it in less than 0.1 % of cases" in worse("asm-diff", 0.0002)
     assert "⚑ asm-notes@9c02bb1 points at asm-diff, which no session may get" in whole
     assert "memory-bound r1 2 sessions" in whole
-    if width == 120:
-        assert whole.count("1 attempt ") == 2 and "−1.2 % of 8 4.1 % of 8" in whole
+    assert whole.count("1 attempt ") == 2 and "−1.2 % of 8 4.1 % of 8" in whole
     assert "No agent has called a tool" in " ".join(plain(tool_lines({}, [], width)).split())
 
 
