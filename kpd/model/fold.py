@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import structs
 
-from kpd.model import acts, comparisons, deploying, events as e, iterating, sanitizing, sessions, tools
+from kpd.model import acts, comparisons, deploying, events as e, iterating, overhead, sanitizing, sessions, tools
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_run, reduces, with_notice
 from kpd.model.run import Run
@@ -26,6 +26,8 @@ def fold(state: State, event: e.Event) -> State:
     after = folder(state, event.at, event.fact) if folder else state
     if isinstance(event.fact, e.StepFact | e.Faulted | e.IterationEnded):
         after = iterating.step_over(after, event.fact)
+    if isinstance(event.fact, e.StepFact):
+        after = overhead.counted(after, event.fact)
     return replace(after, seq=event.seq, at=event.at)
 
 

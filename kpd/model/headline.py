@@ -128,7 +128,7 @@ def speedups(run: Run) -> dict[int, float]:
     for it in run.iterations:
         if it.outcome == "baseline":
             found[it.number] = 1.0
-        elif it.verdict is not None and it.parent in found:
+        elif it.verdict is not None and it.parent in found and not it.measures_floor:
             ratio = found[it.parent] * it.verdict.gain.speedup.ratio
             if ratio > 0 and isfinite(ratio):
                 found[it.number] = ratio

@@ -12,7 +12,7 @@ from kpd.model.kinds import Told
 from kpd.model.side import ComparedRun
 from kpd.model.spending import NOTHING, OpenCall, Spend
 from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
-from kpd.model.waits import EditedDuring, Wait
+from kpd.model.waits import EditedDuring, ForAllocation, HostTrouble, Wait
 
 RuleSetting = Literal["pinned", "banned", "plain"]
 """What an operator decided on a rule: agents hear of it first (pinned), never (banned), or by its severity."""
@@ -168,6 +168,11 @@ class Run:
     def waits_in(self, lane: int) -> Wait | None:
         """Return what the run waits for in a lane. In the first one that is also what the whole run waits for."""
         return self.lane_waits.get(lane) if lane else self.waiting
+
+    def keeps(self, it: Iteration) -> Wait | None:
+        """Return what an iteration under way waits for: its lane's own wait, or what the whole run waits for."""
+        whole = self.waiting if isinstance(self.waiting, HostTrouble | ForAllocation) else None
+        return self.waits_in(self.lane_of(it)) or whole
 
     @property
     def place(self) -> DeviceRef:

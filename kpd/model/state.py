@@ -40,13 +40,26 @@ class TaskCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Overhead:
+    """How long finished steps took, and how much of that was kpd's own work, not that of hosts, agents or people."""
+
+    steps: int = 0
+    seconds: float = 0.0
+    own_s: float = 0.0
+
+    @property
+    def pct(self) -> float:
+        return 100 * self.own_s / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """The fold of every event up to `seq`: all that a client sees.
 
     `days` is what was spent on each day (2026-11-21, UTC). `playback` is set where a recorded run is being played, so
     that none of it happens now. `tools` are those that agents have built, by `name@version`.
     `comparisons` are those of built tools, by id. `deployments` are those of projects, oldest first, by
-    `project#number`.
+    `project#number`. `overheads` are by host and by device.
     """
 
     seq: int = 0
@@ -64,6 +77,7 @@ class State:
     tools: dict[str, ToolVersion] = field(default_factory=dict)
     comparisons: dict[str, ToolComparison] = field(default_factory=dict)
     deployments: dict[str, DeploymentCard] = field(default_factory=dict)
+    overheads: dict[str, dict[str, Overhead]] = field(default_factory=dict)
 
     def spent_on(self, at: float) -> Spend:
         """Return what was spent on the day of the Unix time `at`."""

@@ -36,6 +36,7 @@ NEAR_MISS = Sign("△", "near miss", "warn")
 SLOW_CASE = Sign("▽", "slow case", "warn")
 FLAGGED = Sign("✗", "flagged", "bad")
 DECLINED = Sign("✗", "declined", "bad")
+FLOOR = Sign("◇", "noise floor", "muted")
 APPROVED = Sign("⚑", "approved", "muted")
 BY_HAND = Sign("▲", "by hand", "good")
 PROVISIONAL = Sign("▲", "provisional", "warn")
@@ -89,7 +90,12 @@ def of_deployment(card: DeploymentCard) -> Sign:
 def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> Sign:
     """Return the sign of an iteration's outcome, or of what it is doing; `held`: the queue is."""
     if it.outcome is None:
-        return HELD if held else RUNNING if run is None else of_run(run)
+        sign = HELD if held else RUNNING if run is None else of_run(run)
+        if run is None or len(run.places) == 1 or sign not in (RUNNING, WAITING):
+            return sign
+        return WAITING if run.keeps(it) else RUNNING
+    if it.measures_floor and it.outcome == "measured":
+        return FLOOR
     if it.override:
         return BY_HAND
     if it.outcome == "accepted" and it.provisional:

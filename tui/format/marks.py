@@ -107,7 +107,7 @@ def of_iteration(iteration: Iteration, run: Run, held: bool = False, out_of_touc
 
 def gain_of(iteration: Iteration) -> str:
     """Return `3.1 % less time` when the iteration was judged against another one, else an empty text."""
-    if iteration.verdict is None or iteration.outcome == "baseline":
+    if iteration.verdict is None or iteration.outcome == "baseline" or iteration.measures_floor:
         return ""
     return brief(iteration.verdict.gain.pct)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
 from kpd.model.run import Run
-from kpd.model.state import State
+from kpd.model.state import Overhead, State
 from kpd.text.numbers import counted
 from kpd.workspace.host_tables import ANY
 from tui.format import marks
@@ -72,6 +72,17 @@ def telemetry(view: View, card: HostCard, device: Device) -> Telemetry | None:
     if live is None or device.telemetry is None:
         return live or device.telemetry
     return max(live, device.telemetry, key=lambda one: one.at)
+
+
+def overhead(state: State, card: HostCard, device: Device) -> Overhead | None:
+    """Return how much of the time of steps on a device was kpd's own work; None where none has ended there."""
+    return state.overheads.get(card.name, {}).get(device.id)
+
+
+def overheads(state: State, card: HostCard) -> Overhead:
+    """Return the sum of that over all devices of a host, also those that it had in former allocations."""
+    each = state.overheads.get(card.name, {}).values()
+    return Overhead(sum(one.steps for one in each), sum(one.seconds for one in each), sum(one.own_s for one in each))
 
 
 def round_trip(view: View, card: HostCard) -> float | None:

@@ -8,7 +8,7 @@ from msgspec import structs
 from rich.cells import cell_len
 
 from kpd.model.run import Run
-from kpd.model.waits import ForReply
+from kpd.model.waits import ForReply, Wait
 from kpd.text.waits import wait
 from tui.format.text import clean, first_line
 
@@ -23,7 +23,11 @@ class Waits:
 
 def waits(run: Run) -> Waits:
     """Describe what the run waits for, without the word "waits"."""
-    found = run.waiting
+    return described(run.waiting)
+
+
+def described(found: Wait | None) -> Waits:
+    """Describe what something waits for."""
     if not isinstance(found, ForReply):
         return Waits(first_line(wait(found)))
     return Waits(first_line(wait(structs.replace(found, path=Path(found.path).name))), found.path)

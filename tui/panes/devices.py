@@ -10,6 +10,7 @@ from textual.content import Content
 from kpd.model import clocks
 from kpd.model.hosts import Device, DeviceRef, GpuProcess, HostCard, Telemetry
 from kpd.model.run import Run
+from kpd.model.state import Overhead
 from kpd.text.numbers import counted
 from kpd.text.waits import wait
 from tui.format import marks
@@ -36,6 +37,7 @@ _COLUMNS = (
     Column("°C", keep=6),
     Column("used, GiB", keep=5),
     Column("busy", keep=4),
+    Column("kpd's", keep=3),
 )
 
 
@@ -53,7 +55,14 @@ def lines(view: View, card: HostCard, width: int) -> list[Content]:
         alike = list(same)
         block = _one(view, card, alike[0], model, width) if len(alike) == 1 else _many(view, card, alike, model, width)
         found += block if name else []
+    of_all = hosts.overheads(view.state, card)
+    found += _work(of_all, width, INDENT) if of_all.steps and len(known) > 1 else []
     return [*found, *_queue(view, card, width)]
+
+
+def _work(own: Overhead, width: int, indent: int) -> list[Content]:
+    told = f"kpd's own work: {own.pct:.1f} % of {seconds(own.seconds)} in {counted(own.steps, 'step')}"
+    return wrapped(told, width, ".muted", indent=indent)
 
 
 def view_age(view: View, seen: Telemetry) -> float:
@@ -73,6 +82,8 @@ def _one(view: View, card: HostCard, device: Device, model: str, width: int) -> 
         found = [Content.assemble(" " * INDENT, fit(name, room), "  ", use)]
         found += wrapped(facts, width, ".muted", indent=2 * INDENT, most=2)
     seen = hosts.telemetry(view, card, device)
+    if (own := hosts.overhead(view.state, card, device)) is not None:
+        found += _work(own, width, 2 * INDENT)
     if seen is None:
         return found
     return [*found, *_figures(device, seen, width), *_notes(view, seen, width)]
@@ -130,7 +141,7 @@ def _many(view: View, card: HostCard, alike: Sequence[Device], model: str, width
         uses = [Content.assemble((_pci(one), ".muted"), " ", _use(view, card, one)) for one in alike]
         found += _flowing(uses, width)
     else:
-        rows = [_row(device, told[device], _use(view, card, device)) for device in alike]
+        rows = [[*_row(device, told[device], _use(view, card, device)), _own(view, card, device)] for device in alike]
         space = " " * 2 * INDENT
         found += [Content.assemble(space, row) for row in table(_COLUMNS, rows, width - 2 * INDENT)]
     for device, seen in told.items():
@@ -141,12 +152,18 @@ def _many(view: View, card: HostCard, alike: Sequence[Device], model: str, width
 
 def _row(device: Device, seen: Telemetry | None, use: Content) -> list[Cell]:
     if seen is None:
-        return [_pci(device), use, *("–",) * (len(_COLUMNS) - 2)]
+        return [_pci(device), use, *("–",) * (len(_COLUMNS) - 3)]
     power = _share(seen.power_w, seen.power_limit_w)
     used = _share(_gib(seen.memory_used_mib), _gib(device.memory_mib or None))
     busy = "–" if seen.busy_pct is None else f"{seen.busy_pct:.0f} %"
     clocks = (_whole(seen.sm_mhz), _whole(seen.memory_mhz))
     return [_pci(device), use, *clocks, power, _whole(seen.temperature_c), used, busy]
+
+
+def _own(view: View, card: HostCard, device: Device) -> str:
+    """Format which share of the time of its steps was kpd's own work."""
+    own = hosts.overhead(view.state, card, device)
+    return "–" if own is None else f"{own.pct:.1f} %"
 
 
 def _whole(value: float | None) -> str:
@@ -254,8 +271,9 @@ def _use(view: View, card: HostCard, device: Device) -> Content:
 def held(view: View, runs: Sequence[Run], place: DeviceRef) -> Content:
     """Return the first of the runs on a device, with its mark and its iteration there, and the number of the others."""
     run = runs[0]
-    mark = marks.of_run(run, bool(view.state.held), view.out_of_touch)
     now = run.current_in(run.places.index(place))
+    of = (bool(view.state.held), view.out_of_touch)
+    mark = marks.of_run(run, *of) if now is None else marks.of_iteration(now, run, *of)
     at = f"{run.id}.{now.number}" if now is not None else run.id
     more = f" +{len(runs) - 1}" if len(runs) > 1 else ""
     return line((f"{mark.glyph} {at}{more}", mark.style))

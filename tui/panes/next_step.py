@@ -18,7 +18,7 @@ from tui.format import money
 from tui.format.numbers import figure, seconds
 from tui.format.text import clean, clip, first_line, line, wrapped
 from tui.model.view import View
-from tui.model.waits import folded, waits
+from tui.model.waits import described, folded
 
 MOST_LINES = 5
 LABEL = 12
@@ -50,17 +50,19 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
         return "waits", f"{paused(run.status)}; {key(view, 'resume')} resumes it", ""
     if isinstance(run.status, Queued):
         return "waits", first_line(wait(run.waiting)) or "for a device that is free", ""
-    if (asked := run.current) is not None and asked.review == "waits":
-        return "waits", _review(view, run, asked), ""
-    if isinstance(run.waiting, ForPermission):
+    now = under_way(view, run)
+    if now is not None and now.review == "waits":
+        return "waits", _review(view, run, now), ""
+    waiting = run.waiting if now is None else run.keeps(now)
+    if isinstance(waiting, ForPermission):
         acts = f"{key(view, 'allow')} allows it, {key(view, 'deny')} refuses it"
-        return "waits", f"{clean(permission(run.waiting))}: {acts}", ""
-    if run.waiting:
-        wanted = waits(run)
+        return "waits", f"{clean(permission(waiting))}: {acts}", ""
+    if waiting:
+        wanted = described(waiting)
         if wanted.path:
             return "waits", f"{wanted.text}; {key(view, 'copy_path')} copies its path:", wanted.path
         return "waits", f"{wanted.text}; it goes on by itself", ""
-    if (step := _step(view, run)) != "":
+    if (step := _step(view, run, now)) != "":
         return "next", step, ""
     if run.waits_for_edits and run.incumbent is not None and not run.pending_edit:
         return "waits", "for an edit of the task folder: save a file and it is measured", ""
@@ -74,9 +76,13 @@ def _review(view: View, run: Run, it: Iteration) -> str:
     return f"for your review of {run.id}.{it.number}: {key(view, 'tab_diff')} shows its diff, {acts}"
 
 
-def _step(view: View, run: Run) -> str:
+def under_way(view: View, run: Run) -> Iteration | None:
+    """Return the selected iteration if it is under way, else the oldest that is."""
+    return next((it for it in run.open if it == view.iteration), run.current)
+
+
+def _step(view: View, run: Run, now: Iteration | None) -> str:
     """Describe the step after the present one, and who proposes before it; empty when there is none."""
-    now = run.current
     if now is None or now.step is None or now.step == now.steps[-1]:
         return ""
     following = now.steps[now.steps.index(now.step) + 1]

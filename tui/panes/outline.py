@@ -125,7 +125,7 @@ def _what(it: Iteration, mark: marks.Mark, room: int) -> str:
     word = mark.word
     if it.outcome is None and it.step is not None and mark not in (marks.REVIEW, marks.NO_LINK):
         word = it.step
-    if it.verdict is None or it.outcome == "baseline":
+    if it.verdict is None or it.outcome == "baseline" or it.measures_floor:
         return word
     text = cell(it.verdict.gain)
     for longer in (f"{fit(word, WORD)} {text}", text):

@@ -164,7 +164,7 @@ def _headline(view: View, run: Run, it: Iteration, detail: Detail, width: int) -
     known = line(*parts)
     tails = (f"{by}{on}{against}", f"{by}{against}", against.replace(", ", "   "), by)
     tail = next((tail for tail in tails if known.cell_length + cell_len(tail) <= width), tails[0])
-    head = [(known + line((tail, ".muted"))).truncate(width, ellipsis=True), *device(run, width)]
+    head = [(known + line((tail, ".muted"))).truncate(width, ellipsis=True), *device(run, width, it)]
     judged = verdict(it.verdict) if it.verdict else ""
     reason = judged if isinstance(it.cause, Flagged) else of_iteration(it) or judged
     wide = width >= WIDE

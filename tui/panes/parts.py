@@ -2,6 +2,7 @@
 
 from textual.content import Content
 
+from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.text.endings import of_run
@@ -99,9 +100,11 @@ def told(bottleneck: str, width: int, most: int = 0) -> list[Content]:
     return [first.stylize(".muted", 0, len("bottleneck:")), *more]
 
 
-def device(run: Run, width: int) -> list[Content]:
-    """Draw the GPU of a run in a line. Empty for a CPU."""
-    return [] if run.device_id in ("", "cpu") else [line((clip(clean(run.device), width), ".muted"))]
+def device(run: Run, width: int, it: Iteration | None = None) -> list[Content]:
+    """Draw the GPU of a run in a line, of several that of an iteration. Empty for a CPU."""
+    several = it is not None and len(run.places) > 1
+    which = f" · device {it.lane + 1} of {len(run.places)}" if it is not None and several else ""
+    return [] if run.device_id in ("", "cpu") else [line((clip(clean(run.device) + which, width), ".muted"))]
 
 
 def _task(view: View, width: int) -> list[Content]:

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from kpd.hosts import errors
 from kpd.model import events as e
+from kpd.model.agents import AGAIN
+from kpd.model.causes import Noise
 from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
 from kpd.model.kinds import Told
 from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
-from tests.support.tui.logs import BEGIN, TASK, Log
+from tests.support.tui.logs import BEGIN, TASK, Log, measured, proposed, verdict_of
 
 FINGERPRINT = "SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDHFlWeMsJ2vNVrv8Q"
 GPU_TASK = "rmsnorm_silu_gpu"
@@ -185,9 +187,14 @@ def lanes() -> HostsLog:
     log.emit(e.DevicesTaken("r1", tuple(device.id for device in card.devices[2:4])))
     log.baseline()
     log.iteration(1, "UNROLL=4: fewer branches in the first pass", 8.3, "faster")
-    log.at_step(2, "time", "UNROLL=16 with -O3: does the loop still fit?", parent=1)
-    log.at_step(3, "time", "TILE=64: keep the row in the first-level cache", parent=1, lane=1)
-    log.at_step(4, "build", "VECTOR=8: sixteen bytes a load", parent=1, lane=2)
+    for number, lane in ((2, 1), (3, 2)):
+        log.emit(e.IterationStarted("r1", number, AGAIN, 0, again=0, confirming="floor", lane=lane))
+        verdict = verdict_of("same", 0.1 * number)
+        log.steps("r1", number, *proposed("r1", number, "noise floor"), *measured("r1", number, 412.0, 412.0, verdict))
+        log.end(number, "measured", Noise(verdict.gain))
+    log.at_step(4, "time", "UNROLL=16 with -O3: does the loop still fit?", parent=1)
+    log.at_step(5, "time", "TILE=64: keep the row in the first-level cache", parent=1, lane=1)
+    log.at_step(6, "build", "VECTOR=8: sixteen bytes a load", parent=1, lane=2)
     log.emit(e.RunWaits("r1", Told("gpu1: train.py (77) computes on it"), lane=1))
     return log
 

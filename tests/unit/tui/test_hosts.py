@@ -124,6 +124,18 @@ def test_a_device_is_held_by_the_run_that_began_on_it_there() -> None:
     assert not hosts.holders(ended, ended.hosts["gpu1"], gpu)
 
 
+def test_each_device_of_a_run_shows_its_iteration_and_how_much_of_its_time_was_kpds_own_work() -> None:
+    view = view_of(many_hosts.lanes(), tab="hosts", host="gpu1")
+    rows = [row.split() for row in drawn(view, 120).splitlines()]
+    shown = {row[0]: (row[1], row[2], row[-2]) for row in rows if row and row[-1] == "%" and ":" in row[0]}
+    assert shown["17:00.0"][:2] == ("…", "r1.4") and shown["20:00.0"][:2] == ("◔", "r1.5"), "the second waits"
+    assert float(shown["29:00.0"][2]) == pytest.approx(1.3, abs=0.2)
+    own = view.state.overheads["gpu1"]
+    assert own.keys() == {"GPU-0", "GPU-1", "GPU-2"}
+    steps = sum(one.steps for one in own.values())
+    assert f"kpd's own work: 1.2 % of 17 s in {steps} steps" in drawn(view, 120)
+
+
 def test_of_runs_that_share_a_device_the_one_that_measures_is_shown() -> None:
     log = many_hosts.healthy().emit(e.RunQueued("r9", "other", "claude", "gpu1", Budget()))
     log.emit(e.RunStarted("r9", "NVIDIA H100", "gpu1", many_hosts.gpu_host("gpu1").devices[1].id))

@@ -35,12 +35,21 @@ RUN, LAST = TreePosition(logs.TASK, "r1"), TreePosition(logs.TASK, "r1", 5)
 
 def test_of_several_iterations_under_way_the_selected_one_is_skipped() -> None:
     log = many_hosts.lanes()
-    one = view_of(log, TreePosition(logs.TASK, "r1", 3))
+    one = view_of(log, TreePosition(logs.TASK, "r1", 5))
     assert why("skip", one) == "" and BY_ID["skip"].pick is not None
-    assert BY_ID["skip"].pick(one, "").args() == {"run": "r1.3"}
-    assert confirm.skip(one).title == "Skip iteration 3 of r1?"
+    assert BY_ID["skip"].pick(one, "").args() == {"run": "r1.5"}
+    assert confirm.skip(one).title == "Skip iteration 5 of r1?"
     whole = view_of(log, TreePosition(logs.TASK, "r1"))
-    assert why("skip", whole) == "r1.2 and r1.3 and r1.4 are under way: select one of them"
+    assert why("skip", whole) == "r1.4 and r1.5 and r1.6 are under way: select one of them"
+
+
+def test_of_several_iterations_under_way_each_shows_its_own_step_and_wait() -> None:
+    log = many_hosts.lanes()
+    first, second, third = (view_of(log, TreePosition(logs.TASK, "r1", number)) for number in (4, 5, 6))
+    assert plain(next_lines(first, 80)) == "next  judge, once time is done"
+    assert "train.py (77) computes on it; it goes on by itself" in plain(next_lines(second, 80))
+    assert plain(next_lines(third, 80)) == "next  check, once build is done"
+    assert "device 3 of 3" in plain(overview.lines(third, 120, 36))
 
 
 def test_the_newest_run_is_open_and_its_newest_iteration_first() -> None:
