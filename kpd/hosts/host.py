@@ -24,8 +24,8 @@ from kpd.hosts.job import (
     note_work,
     waiting,
 )  # fmt: skip
-from kpd.hosts.lent import is_taken_away, left_for
-from kpd.hosts.link import Allocator, Frame, Link, Transport
+from kpd.hosts.lent import is_taken_away, make_room
+from kpd.hosts.link import Frame, Link, Transport
 from kpd.hosts.linked import LinkedHost
 from kpd.hosts.preflight import device_status, probe
 from kpd.hosts.reconnect import USUAL, LinkTiming
@@ -34,7 +34,6 @@ from kpd.model.hosts import Telemetry
 __all__ = ["CommandResult", "Host", "JobResult", "JobSpec", "LeaseRequest", "OutputChunk"]
 
 KILL_WAIT_S = 8.0  # for the processes of a cancelled job to end: TERM, KILL, and some time if one hangs in the kernel
-ROOM_S = 0.5  # between two looks whether a host that is given back soon is empty
 NO_SPACE = 1 << 20  # a host with fewer bytes free than this is full
 LEASES = str(SHARED)
 
@@ -68,7 +67,7 @@ class Host(LinkedHost):
         self.cuda_home = cuda_home
         self.reads = reads
         self.writes = writes
-        self._at_work = 0  # jobs that are followed
+        self.at_work = 0  # jobs that are followed
         self._doomed: dict[str, asyncio.Task[str | None]] = {}  # jobs that were asked to end and may still run
 
     async def close(self) -> None:
@@ -126,24 +125,14 @@ class Host(LinkedHost):
         else:
             turn = claim.turn(self.name, spec.lease.device)
         async with turn:
-            await self._make_room(spec.limit_s)
-            self._at_work += 1
+            await make_room(self, spec.limit_s)
+            self.at_work += 1
             try:
                 async with contextlib.aclosing(self._follow(spec, claim, leave)) as pieces:
                     async for piece in pieces:
                         yield piece
             finally:
-                self._at_work -= 1
-
-    async def _make_room(self, limit_s: float) -> None:
-        """Give a host that will be gone too soon back, once nothing runs there. Raises HostError."""
-        while (left := left_for(self.transport, limit_s)) is not None:
-            if not self._at_work and isinstance(self.transport, Allocator):
-                await self.transport.give_back()
-                await self.renew()
-                message = f"{self.name} would be gone in {max(left, 0):.0f} s, and a job there may take {limit_s:.0f} s"
-                raise HostError("unreachable", message, "kpd waits for the next allocation")
-            await asyncio.sleep(ROOM_S)
+                self.at_work -= 1
 
     async def _follow(self, spec: JobSpec, claim: Claim | None, leave: bool) -> AsyncGenerator[OutputChunk | JobResult]:
         if (ending := self._doomed.get(spec.id)) is not None:
@@ -168,7 +157,7 @@ class Host(LinkedHost):
                 try:
                     async with contextlib.aclosing(self._frames(link, spec, tails if asked else None)) as frames:
                         async for frame in frames:
-                            if frame.final and frame.fields["rc"] != 0 and await is_taken_away(self.transport, link):
+                            if frame.final and await is_taken_away(self.transport, link, frame.fields, asked):
                                 taken = True
                                 break
                             if frame.final:
