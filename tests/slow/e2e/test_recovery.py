@@ -14,21 +14,27 @@ __all__ = ["daemon", "workspace"]
 
 APPROVAL = {"kind": "for_approval", "run": "r1", "iteration": 1}
 
-MOMENTS = [("step_started", step) for step in (*STEP_OF.values(), "record") if step != "review"]
-MOMENTS += [(fact.kind(), "") for fact in STEP_OF if STEP_OF[fact] != "review"]
-MOMENTS += [("run_queued", ""), ("run_started", ""), ("task_pinned", "")]
-MOMENTS += [("iteration_started", ""), ("accepted", ""), ("folder_known", ""), ("iteration_ended", "")]
+STEPS = [(fact.kind(), step) for fact, step in STEP_OF.items() if step != "review"]
+MOMENTS = [
+    *[(kind, "") for kind in ("run_queued", "run_started", "task_pinned", "folder_known", "iteration_started")],
+    *[moment for fact, step in STEPS for moment in (("step_started", step), (fact, ""))],
+    *[("step_started", "record"), ("accepted", ""), ("iteration_ended", "")],
+]
+"""In the order of a run: those of the run and of its baseline, then those of its first candidate."""
 
 
-@pytest.mark.parametrize(("kind", "step"), MOMENTS, ids=[f"{kind}-{step}".strip("-") for kind, step in MOMENTS])
-def test_killed_at_this_moment(daemon: RealDaemon, workspace: Workspace, kind: str, step: str) -> None:
-    daemon.start(DIE_AT, kind, step)
-    with suppress(DaemonError):  # it may die before it has answered
-        daemon.command("run", task="scale", iterations=1)
-    assert daemon.wait() == -9
-
+def test_a_run_is_killed_at_every_moment(daemon: RealDaemon, workspace: Workspace) -> None:
+    for number, (kind, step) in enumerate(MOMENTS):
+        moment = f"{kind} {step}"
+        daemon.start(DIE_AT, kind, step)
+        assert number == 0 or "resume goes on" in daemon.query("status")["held"], f"{moment}: the queue waits"
+        with suppress(DaemonError):  # it may die before it has answered
+            if number:
+                daemon.command("resume")
+            else:
+                daemon.command("run", task="scale", iterations=1)
+        assert daemon.wait() == -9, moment
     daemon.start()
-    assert "resume goes on" in daemon.query("status")["held"], "the queue waits for a person"
     daemon.command("resume")
     assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
     daemon.until(lambda: not jobs_of(workspace), "no job to be left running")
