@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 TASK   ?= rmsnorm_silu_cpu
-# Two tests at a time where something is measured: more would disturb it. A worker that has none left takes over some of another's.
-PYTEST   := $(BIN)/python -m pytest --dist worksteal -n 2
+# Four tests at a time: most wait for a process or a network. A worker that has none left takes over some of another's.
+# Two where something is measured: more would disturb it.
+PYTEST   := $(BIN)/python -m pytest --dist worksteal -n 4
 MEASURES := tests/slow/measure tests/slow/profile
 
 # Tests start a thousand programs: without compiled modules beside the sources, each would compile kpd anew.
@@ -21,7 +22,7 @@ demo: $(VENV)/.installed
 
 # Before a commit: style, types, and what needs no process, with fewer examples.
 quick: $(VENV)/.installed-dev lint
-	$(PYTEST) --hypothesis-profile=quick tests/unit
+	$(PYTEST) -n 2 --hypothesis-profile=quick tests/unit
 
 test: $(VENV)/.installed-dev lint
 	$(PYTEST)
@@ -31,14 +32,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What takes longer than a few seconds a test: four at a time, as most wait for daemons, for networks, or for the lease
-# of the device on which one measures at a time; then what says how fast something is.
+# What takes longer than a few seconds a test; then what says how fast something is.
 slow: $(VENV)/.installed-dev
-	$(PYTEST) -n 4 tests/slow $(MEASURES:%=--ignore=%); waited=$$?; $(PYTEST) $(MEASURES) && exit $$waited
+	$(PYTEST) tests/slow $(MEASURES:%=--ignore=%); waited=$$?; $(PYTEST) -n 2 $(MEASURES) && exit $$waited
 
 # What failed last, alone and one after the other.
 again: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 0 -x --last-failed --last-failed-no-failures none tests
+	$(BIN)/python -m pytest -n 0 --maxfail 5 --last-failed --last-failed-no-failures none tests
 
 # The documentation as a static site in dist/docs; a link that leads nowhere fails it.
 docs: $(VENV)/.installed-docs

@@ -9,7 +9,7 @@ import pytest
 
 from kpd.workspace.paths import Workspace
 from tests.support.cassette import gpu_machine
-from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, set_local, workspace
 from tests.support.measure.cuda_measured import LOOP, ROOFLINE_ONLY, TOML, task_folder
 
 __all__ = ["daemon", "workspace"]
@@ -97,8 +97,7 @@ def test_a_winner_is_provisional_until_compute_sanitizer_has_seen_it(
     tool = tmp_path / "bin" / "compute-sanitizer"
     tool.write_text(SANITIZER.format(folder=tmp_path))
     tool.chmod(0o755)
-    with workspace.config.open("a") as config:
-        config.write(f"writes = [{json.dumps(str(tmp_path))}]\n")
+    set_local(workspace, writes=[str(tmp_path)])
     file = workspace.tasks / "blend" / "blend.cu"
     slow = file.read_text()
 

@@ -13,7 +13,7 @@ from kpd.cli.main import main
 from kpd.workspace.paths import Workspace
 from tests.places import READS, ROOT
 from tests.support.cassette import gpu_machine
-from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, set_local, workspace
 from tests.support.measure.cuda_measured import ROOFLINE_ONLY
 from tests.support.patience import PATIENCE_S
 
@@ -81,8 +81,8 @@ def prover(tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
     homes = {f"{name}_HOME": os.environ.get(f"{name}_HOME", f"{HOME}/.{name.lower()}") for name in ("CARGO", "RUSTUP")}
     env = {**homes, "PATH": os.environ["PATH"], "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"}  # builds sooner
     words = ", ".join(f"{name} = {json.dumps(value)}" for name, value in env.items())
+    set_local(workspace, reads=READS, leases=str(leases))
     with workspace.config.open("a") as config:
-        config.write(f"[hosts.local]\nreads = {json.dumps(READS)}\nleases = {json.dumps(str(leases))}\n")
         config.write(f"\n{table}env = {{ {words} }}\n")
     return root
 

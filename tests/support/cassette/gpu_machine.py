@@ -1,6 +1,5 @@
 """A machine that passes for one with a GPU: the stand-in for nvcc, and scripts that answer as nvidia-smi and ncu do."""
 
-import json
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 from kpd.workspace.paths import Workspace
 from tests.places import DATA, READS, ROOT
 from tests.support import cuda_standin
+from tests.support.daemon.real_daemon import set_local
 
 REPORT = DATA / "ncu" / "baseline.ncu-rep.xz"
 UUID = "GPU-676fe257-081c-a0b9-f335-5b2ab9f950db"
@@ -56,8 +56,7 @@ else:
 
 def let_read(workspace: Workspace) -> None:
     """Let sandboxed jobs of the local host read what the stand-ins are made of."""
-    with workspace.config.open("a") as config:
-        config.write(f"[hosts.local]\nreads = {json.dumps(READS)}\n")
+    set_local(workspace, reads=READS)
 
 
 def machine(folder: Path, without: str = "") -> dict[str, str]:

@@ -139,6 +139,7 @@ def leftovers(workspace: Workspace) -> list[psutil.Process]:
 def workspace(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """A new one for each test, all in one place: what the local host built and measured there serves the next test too.
 
+    Of the workers of a suite two measure at a time: with one lease for all, most would wait for it most of the time.
     Afterwards it lies in the test's own folder. A test whose compiler is not the real one gives the host another root.
     """
     machine = tmp_path_factory.getbasetemp().resolve() / "machine"
@@ -146,7 +147,9 @@ def workspace(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     root = place / "workspace"
     for folder in ("tasks", "skills", "memory"):
         (root / folder).mkdir(parents=True)
-    (root / "config.toml").write_text('[run]\nprofile = "checked"\n')
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    leases = machine.with_name(f"leases-{worker % 2}")
+    (root / "config.toml").write_text(f'[run]\nprofile = "checked"\n[hosts.local]\nleases = "{leases}"\n')
     shutil.copytree(TASKS / "scale", root / "tasks" / "scale")
     workspace = Workspace(root)
     workspace.make_private()
@@ -156,6 +159,13 @@ def workspace(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     done = tmp_path / "place"
     place.rename(done)  # before anything that can fail: the next test makes its own here
     _keep(Workspace(done / "workspace").host_root, machine / "host")
+
+
+def set_local(workspace: Workspace, **keys: Any) -> None:
+    """Set keys of the local host in config.toml."""
+    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
+    kept = [line for line in workspace.config.read_text().splitlines(True) if line.partition(" ")[0] not in keys]
+    workspace.config.write_text("".join(kept).replace("[hosts.local]\n", f"[hosts.local]\n{lines}"))
 
 
 def _keep(host: Path, kept: Path) -> None:

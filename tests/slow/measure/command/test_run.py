@@ -11,7 +11,7 @@ import pytest
 
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, set_local, workspace
 
 __all__ = ["daemon", "workspace"]
 
@@ -228,8 +228,7 @@ def test_a_machine_too_busy_for_the_last_contest_leaves_the_number_unconfirmed(
 ) -> None:
     """Whoever replaces the device's lock may have measured beside this run, so the contest counts for nothing."""
     leases = tmp_path / "leases"
-    with (workspace.root / "config.toml").open("a") as config:
-        config.write(f'[hosts.local]\nleases = "{leases}"\n')
+    set_local(workspace, leases=str(leases))
     lock = leases / "cpu.lock"
     replace = f"Path({str(lock)!r}).unlink(True)"
     disturb = f"from pathlib import Path\nif '/r1.2.1-time' in str(Path.cwd()): {replace}\n"
