@@ -55,15 +55,12 @@ def _agent(args: Namespace) -> int:
     if len(said) > 1:
         raise CliError("agents that take turns are written with commas", f"kpd agent {','.join(said)}")
     op = ChangeAgent(run=run, agent=said[0] if said else None, model=args.model)
-    changes = op.agent is not None or op.model is not None
-    if changes:
-        run = command(ws, op.name, **op.args())["run"]
+    if op.agent is not None or op.model is not None:
+        narrate(line(op.told(command(ws, op.name, **op.args()))))
+        return OK
     found = query(ws, "terms", run=run)
     model = f" with {line(found['model'])}" if found["model"] else ""
-    if changes:
-        narrate(f"{found['run']}: from the next iteration on {line(found['agent'])} proposes{model}")
-    else:
-        out(f"{found['run']}: {line(found['agent'])}{model}")
+    out(f"{found['run']}: {line(found['agent'])}{model}")
     return OK
 
 

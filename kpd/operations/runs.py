@@ -160,7 +160,7 @@ class SkipIteration(OnRun):
     biases = True
     keys = (Key("skip", "x", "skip", "Run", rank=8),)
     emits = ("iteration_ended",)
-    done = "{run} goes on without the iteration that was under way"
+    done = "{run}: the iteration that was under way is given up"
 
     run: Annotated[str | None, SKIPPED] = None
 

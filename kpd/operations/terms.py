@@ -65,7 +65,9 @@ class ChangeAgent(OnRun):
     def told(self, answer: Mapping[str, Any]) -> str:
         model = f"the model {self.model or 'of config.toml'}" if self.model is not None else ""
         who = " with ".join(part for part in (self.agent, model) if part)
-        return f"{answer.get('run')}: {who} from the next iteration on"
+        run, keeps = answer.get("run"), answer.get("keeps")
+        own = f"; {', '.join(keeps)} keeps its own to its end: kpd skip {keeps[0]} gives it up" if keeps else ""
+        return f"{run}: {who} from the next iteration on{own}"
 
 
 class SetRule(OnRun):

@@ -39,10 +39,10 @@ def budget(engine: Engine, op: ChangeBudget, target: Run, by: str) -> None:
         engine.wake()
 
 
-def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
+def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> dict[str, Any]:
     """Change the agents that propose from the next iteration on, or the model that they ask.
 
-    An iteration under way keeps its agent until its end.
+    An iteration under way keeps its agent until its end; the answer names those whose agent is not among the new ones.
     """
     if op.agent is None and op.model is None:
         raise Refused("neither an agent nor a model is given", "kpd agent claude,sweep, or kpd agent --model NAME")
@@ -55,6 +55,8 @@ def agent(engine: Engine, op: ChangeAgent, target: Run, by: str) -> None:
     if (names, chosen) != (target.agent, target.model):
         engine.journal.emit(e.AgentChanged(target.id, names, chosen, by, traits(names, engine.config)))
         engine.wake()
+    former = {*target.agents} - {*names.split(",")}
+    return {"keeps": [f"{target.id}.{it.number}" for it in target.open if it.agent in former]}
 
 
 def _check_model(engine: Engine, run: Run, names: str, model: str) -> None:

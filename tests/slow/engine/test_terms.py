@@ -55,7 +55,7 @@ def test_a_change_holds_from_the_next_iteration_on(
     daemon.command("run", task="scale", agent="claude,mailbox", iterations=8, patience=8)
     folder = workspace.iteration_folder("scale", "r1", 1)
     daemon.until((workspace.root / "asked_1").exists, "the first question")
-    assert "from the next iteration on claude,mailbox proposes with claude-haiku-5-5" in kpd(
+    assert "r1: the model claude-haiku-5-5 from the next iteration on" in kpd(
         "agent", "r1", "--model", "claude-haiku-5-5"
     )
     assert kpd("agent") == "r1: claude,mailbox with claude-haiku-5-5\n"

@@ -34,6 +34,8 @@ def test_each_has_a_clear_end_and_the_queue_goes_on(daemon: RealDaemon, workspac
     daemon.command("run", task="other", agent="quits")
     kept = "r1, which is paused, has other: kpd resume r1, or kpd stop r1"
     daemon.until(lambda: daemon.query("status")["runs"]["r3"]["waits"] == kept, "what the next run waits for")
+    changed = daemon.command("agent", run="r1", agent="quits")
+    assert changed["keeps"] == ["r1.1"], "until somebody skips it"
     (paused,) = daemon.events("run_paused")
     assert "speaks version 7 of the protocol, kpd 1; install a version of the agent" in paused["body"]["reason"]
     turns = [(event["body"]["iteration"], event["body"]["end"]) for event in daemon.events("session_turned")]

@@ -144,6 +144,10 @@ def test_what_was_done_depends_on_what_was_asked_for() -> None:
     assert SetRule(rule="spills", stand="plain").told(R1) == "spills is neither pinned nor banned now"
     assert ChangeAgent(model="small").told(R1) == "r1: the model small from the next iteration on"
     assert ChangeAgent(agent="sweep").told(R1) == "r1: sweep from the next iteration on"
+    keeps = "r1.2 keeps its own to its end: kpd skip r1.2 gives it up"
+    assert (
+        ChangeAgent(agent="sweep").told({**R1, "keeps": ["r1.2"]}) == f"r1: sweep from the next iteration on; {keeps}"
+    )
     assert ResumeRun().told({"run": None}) == "the queue goes on"
 
 
