@@ -90,7 +90,8 @@ def _harnessgym(ws: Workspace, status: Mapping[str, Any], name: str, folder: Pat
             write_tree(folder / "checkpoints" / "best", best)
     for path, data in files.items():
         write_atomic(folder / path, json.dumps(data, indent=2) + "\n")
-    narrate(f"{', '.join(sorted(files))} are in {folder}")
+    verb = "is" if len(files) == 1 else "are"
+    narrate(f"{', '.join(sorted(files))} {verb} in {folder}")
     return OK
 
 

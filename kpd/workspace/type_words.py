@@ -62,8 +62,10 @@ def is_needed(field: "dataclasses.Field[Any]") -> bool:
 
 
 def _limits(kind: Any) -> str:
-    if typing.get_origin(kind) is not Annotated:
+    if typing.get_origin(kind) in (Union, types.UnionType):
         return next((_limits(part) for part in typing.get_args(kind) if typing.get_origin(part) is Annotated), "")
+    if typing.get_origin(kind) is not Annotated:
+        return ""
     meta = typing.get_args(kind)[1]
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
     bounds = [f"{word} {getattr(meta, name)}" for name, word in signs.items() if getattr(meta, name) is not None]
