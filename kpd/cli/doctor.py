@@ -203,6 +203,6 @@ def model_key(known: Mapping[str, Any], agent: str, runs: Mapping[str, str], dae
     needs = [f"the agent of config.toml ({agent})"] if asks_models(agent) else []
     needs += [run for run, agents in runs.items() if asks_models(agents)]
     if not needs:
-        return Check(NAME, "off", f"{trouble}; only the agent claude and kpd task new --from need it")
+        return Check(NAME, "off", f"{trouble}; the agent claude and kpd task new --from need it")
     restart = "kpd shutdown, then kpd start" if daemon else "then kpd start"
     return Check(NAME, "bad", f"{trouble}; needed by {', '.join(needs)}", f"export {name}=…, {restart}")

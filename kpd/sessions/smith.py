@@ -76,7 +76,7 @@ class Toolsmith:
             trouble = words.CHECKED_BEFORE
             if not self._former:
                 if not await asyncio.to_thread(_anything_built, session):
-                    return "nothing", "", f"nothing was built: {TURN_ENDS[result.end]}"
+                    return "nothing", "", TURN_ENDS[result.end]
                 end, ref, trouble = await self._checked()
                 if end == "qualified" or not left:
                     return end, ref, trouble

@@ -75,7 +75,7 @@ def skill_trouble(files: Mapping[str, bytes]) -> str:
     except UnicodeDecodeError:
         return "it is not UTF-8"
     body = [line for line in text.splitlines() if line.strip() and not line.startswith(("#", "---"))]
-    return "" if len(body) >= 2 else "it says nothing: write when it helps, and what to do"
+    return "" if len(body) >= 2 else "it says too little: write when it helps, and what to do, in two lines at least"
 
 
 def points(files: Mapping[str, bytes]) -> tuple[str, ...]:

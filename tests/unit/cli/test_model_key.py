@@ -19,9 +19,7 @@ NONE = {"variable": "KEY", "trouble": "there is no API key: KEY is not set"}
 def test_it_is_to_be_corrected_only_where_somebody_needs_it(agent: str, runs: dict[str, str], needs: str) -> None:
     found = model_key(NONE, agent, runs, daemon=True)
     assert found.state == ("bad" if needs else "off")
-    assert found.found.endswith(
-        f"needed by {needs}" if needs else "only the agent claude and kpd task new --from need it"
-    )
+    assert found.found.endswith(f"needed by {needs}" if needs else "the agent claude and kpd task new --from need it")
     assert found.remedy == ("export KEY=…, kpd shutdown, then kpd start" if needs else "")
     assert model_key(NONE | {"trouble": ""}, agent, runs, daemon=True).state == "ok"
 
