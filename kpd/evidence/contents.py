@@ -49,6 +49,8 @@ class RunSource:
     def people(self) -> set[str]:
         """Names of those who did something, such as ada and laptop of ada@laptop:pts/3."""
         said = {getattr(event.fact, "by", "") for event in self.events}
+        cards = [event.fact.card for event in self.events if isinstance(event.fact, e.DeploymentSeen)]
+        said |= {name for card in cards for name in (card.deployment.by, card.deployment.answered_by)}
         return {part for one in said for part in one.partition(":")[0].split("@")}
 
 

@@ -12,6 +12,7 @@ from kpd.evidence.contents import RunSource, gather
 from kpd.evidence.scrub import REDACTED, Scrub, StillNamed, placeholders, refuse_named
 from kpd.evidence.verify import verify
 from kpd.model import events as e
+from kpd.model.deployments import Deployment, DeploymentCard
 from kpd.model.hosts import HostCard
 from kpd.workspace.run_files import digest
 from tests.support.evidence.bundles import source, wrong
@@ -67,6 +68,16 @@ def test_names_are_placeholders_everywhere_and_it_verifies(tmp_path: Path) -> No
     assert "user1@host1:/workspace/x and /home/user" in whole(made) and "user1-lovelace" in whole(made)
     assert made.manifest.scrubbed and wrong(made) == []
     assert all(digest(data) == name.removeprefix(CANDIDATES) for name, data in made.files.items() if CANDIDATES in name)
+
+
+def test_who_deployed_and_who_approved_are_people_and_a_deployment_after_the_run_verifies(tmp_path: Path) -> None:
+    found = planted(tmp_path, "")
+    one = Deployment(1, "r1", 1, 2e9, "deployed", by="grace@babbage", answered_by="mary@babbage:pts/1")
+    last = found.events[-1]
+    seen = e.Event(last.seq + 1, last.at, e.DeploymentSeen("r1", DeploymentCard("prover", one)))
+    found = replace(found, events=(*found.events, seen))
+    assert {"grace", "mary"} <= found.people
+    assert wrong(gather(found, Scrub())) == []
 
 
 def test_unscrubbed_it_says_who_and_where(tmp_path: Path) -> None:
