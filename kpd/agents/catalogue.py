@@ -59,6 +59,11 @@ def preset(name: str, config: Config) -> AgentConfig:
     return found.preset if (found := _known(_whole(name, config))) is not None else AgentConfig()
 
 
+def agent_keys(name: str, config: Config) -> tuple[str, ...]:
+    """Return the variables with a coding agent's keys: config.toml's, else those that it brings with it."""
+    return config.agents.get(name, AgentConfig()).keys or preset(name, config).keys
+
+
 def choices(config: Config) -> str:
     """Return the names of the agents that a run may have, for people: `claude, script:FOLDER`."""
     names = sorted({*AGENTS.names(), *config.agents} - {SESSION})

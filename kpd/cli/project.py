@@ -59,8 +59,9 @@ def arguments(parser: ArgumentParser) -> None:
     deploy.add_argument("--iteration", metavar="ITER", type=int, help="an accepted iteration (default: the incumbent)")
     deploy.add_argument(
         "--fixer",
-        choices=("none", "model", "folder"),
-        help="who mends a file that does not build, run or verify (default: the project's)",
+        metavar="WHO",
+        help="who mends a file that does not build, run or verify: none, model, folder, or a coding agent's name "
+        "(default: the project's)",
     )
     deploy.add_argument("--yes", action="store_true", help="approve the change of the production file unseen")
     deploy.add_argument("--gate", action="store_true", help="do not ask here, but wait for kpd project approve")

@@ -15,7 +15,7 @@ from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
 from kpd.cli.log import recorded, run_of
 from kpd.cli.project import at_place, known
-from kpd.cli.purse import model_answers, purse_of
+from kpd.cli.purse import agent_answers, model_answers, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import DaemonError, operator
 from kpd.daemon.hardening import close_memory
@@ -33,7 +33,6 @@ from kpd.text import deployments
 from kpd.text.foreign import visible
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning
 from kpd.workspace.paths import Workspace
-from kpd.workspace.projects import ProjectFixer
 
 NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
 """Reasons that say nothing of the candidate."""
@@ -126,20 +125,23 @@ def code_of(one: Deployment) -> int:
 
 
 @contextlib.asynccontextmanager
-async def _fixer(
-    ws: Workspace, name: str, who: ProjectFixer, journal: DeploymentJournal
-) -> AsyncIterator[Fixer | None]:
+async def _fixer(ws: Workspace, name: str, who: str, journal: DeploymentJournal) -> AsyncIterator[Fixer | None]:
     """Hold who mends files of the next deployment for as long as the block runs; None without one. Raises CliError."""
+    number = journal.next_number
     if who == "none":
         yield None
     elif who == "folder":
-        folder = journal.folder / f"{journal.next_number:04d}.mailbox"
+        folder = journal.folder / f"{number:04d}.mailbox"
         narrate(f"where a file has to be mended, {folder / PROMPT} asks, and {folder / REPLY} answers")
         yield Fixer(MailboxAnswers(folder))
     else:
-        purse = purse_of(ws, f"deployment {journal.next_number} of {name}")
-        async with model_answers(ws, purse, "fix", "--fixer folder asks in a folder") as answers:
-            close_memory()  # the key is in it, and the program, with others' code, may run on this machine
+        purse, instead = purse_of(ws, f"deployment {number} of {name}"), "--fixer folder asks in a folder"
+        async with (
+            model_answers(ws, purse, "fix", instead)
+            if who == "model"
+            else agent_answers(ws, purse, "fix", who, journal.folder / f"{number:04d}.agent", instead)
+        ) as answers:
+            close_memory()  # a key is in it, and the program, with others' code, may run on this machine
             yield Fixer(answers, lambda: purse.spend)
 
 

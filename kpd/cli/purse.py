@@ -1,8 +1,10 @@
 """Asks a model for a verb that is no run: within the limits of the workspace, and on its account."""
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from kpd.agents.answers import ServiceAnswers
 from kpd.claude.purse import Purse
@@ -12,6 +14,8 @@ from kpd.cli.ask import query
 from kpd.cli.exit_codes import INFRA, CliError
 from kpd.cli.terminal_text import narrate
 from kpd.model.spending import Purpose
+from kpd.sessions.answers import AgentAnswers
+from kpd.sessions.terms import why_not
 from kpd.text.foreign import visible
 from kpd.text.waits import wait
 from kpd.workspace.config import load_config
@@ -39,6 +43,21 @@ async def model_answers(ws: Workspace, purse: Purse, purpose: Purpose, instead: 
         yield ServiceAnswers(service, config, hooks, purpose)
     finally:
         await service.close()
+
+
+@asynccontextmanager
+async def agent_answers(
+    ws: Workspace, purse: Purse, purpose: Purpose, name: str, folder: Path, instead: str
+) -> AsyncIterator[AgentAnswers]:
+    """Give a coding agent that answers, in sessions below `folder`. Raises CliError where it cannot be started."""
+    config = load_config(ws)
+    if why := why_not(name, config):
+        raise CliError(visible(why), instead, INFRA)
+
+    def tell(channel: str, text: str) -> None:
+        sys.stderr.write(visible(text))
+
+    yield AgentAnswers(name, config, ws, folder, purse, purpose, tell)
 
 
 async def at_once() -> None:

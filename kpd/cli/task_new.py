@@ -53,6 +53,7 @@ def arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--mailbox", action="store_true", help="ask in a folder, where any program or person can answer, and no model"
     )
+    group.add_argument("--agent", metavar="AGENT", help="a coding agent writes the harness, and no model")
     group.add_argument(
         "--tries", metavar="N", type=count, default=3, help="refuse N answers for their text at most (default: 3)"
     )
@@ -201,12 +202,17 @@ async def _make(
 async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIterator[PromptAnswers]":
     """Hold who writes the harness for as long as the block runs. Raises CliError."""
     from kpd.agents.answers import MailboxAnswers
-    from kpd.cli.purse import model_answers
+    from kpd.cli.purse import agent_answers, model_answers
 
     if args.mailbox:
         yield MailboxAnswers(ws.root / "onboarding" / args.name)
         return
     instead = "--mailbox asks in a folder, --facts needs no model"
+    if args.agent:
+        folder = ws.root / "onboarding" / f"{args.name}.agent"
+        async with agent_answers(ws, purse, "harness", args.agent, folder, instead) as agent:
+            yield agent
+        return
     async with model_answers(ws, purse, "harness", instead) as answers:
         yield answers
 

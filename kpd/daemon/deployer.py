@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from kpd.agents.catalogue import agent_keys
 from kpd.daemon.journal import EventJournal, Message
 from kpd.engine.journal import holding, run_of
 from kpd.model import events as e
@@ -80,12 +81,11 @@ class Deployer:
             self._look()
 
     def _environment(self, project: str) -> dict[str, str]:
-        """Return the environment of a project's process: the model's key is in it only where a model mends files."""
-        config, found = self._settings(), dict(os.environ)
-        key = config.claude.api_key_env
-        if project in config.project and config.project[project].fixer == "model" and key in keys():
-            found[key] = keys()[key]
-        return found
+        """Return the environment of a project's process: of the keys it has those of who mends its files."""
+        config = self._settings()
+        who = config.project[project].fixer if project in config.project else "none"
+        own = (config.claude.api_key_env,) if who == "model" else agent_keys(who, config)
+        return {**os.environ, **{name: keys()[name] for name in own if name in keys()}}
 
 
 async def _ended(root: Path, run: Run, output: Path, env: Mapping[str, str]) -> str:

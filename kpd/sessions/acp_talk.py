@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,8 @@ from kpd.model.session import KPD, TurnEnd
 from kpd.sessions.conversation import Conversation, usage_of
 from kpd.sessions.given import OWN_SERVER, ToolServer
 from kpd.sessions.network import AgentNetwork
-from kpd.sessions.permissions import MOST_REQUESTS, AgentWish, Answer, wish_of
+from kpd.sessions.permissions import MOST_REQUESTS, AgentWish, Answer, Asks, wish_of
+from kpd.sessions.program import SOCKET
 from kpd.sessions.terms import SERVERS_MS
 from kpd.sessions.turn import TurnResult, Watch, failed, started
 from kpd.sessions.wire import AgentWire
@@ -40,9 +41,8 @@ REFUSED_KEY = (401, 403)
 """Statuses of a model's service that does not take the key."""
 AUTHENTICATION = -32000
 log = logging.getLogger(__name__)
-TOOLS_ENV = ("KPD_SESSION", "HOME", "PATH", "LANG", "TMPDIR")
+TOOLS_ENV = (SOCKET, "HOME", "PATH", "LANG", "TMPDIR")
 """What servers of tools get of the agent's environment."""
-Asks = Callable[[AgentWish], Awaitable[Answer]]
 
 
 class Permissions:
@@ -93,7 +93,8 @@ class AcpTalk:
     ) -> "AcpTalk":  # fmt: skip
         """Start the agent, and begin a session in the order's folder, or go on with the session `own`.
 
-        The session has kpd's tools, and the servers of built ones. `keys` are the variables that may have its key.
+        The session has kpd's tools, where the order has a socket for them, and the servers of built ones. `keys` are
+        the variables that may have its key.
 
         Raises Unavailable with what is wrong and what helps.
         """
@@ -201,7 +202,8 @@ class AcpTalk:
         """Begin a session with these tools, or go on with `own`."""
         socket = [schema.EnvVariable(name=name, value=order.env[name]) for name in TOOLS_ENV if name in order.env]
         program, *args = OWN_SERVER
-        servers: list[Any] = [schema.McpServerStdio(name="kpd", command=program, args=args, env=socket)]
+        own_server = schema.McpServerStdio(name="kpd", command=program, args=args, env=socket)
+        servers: list[Any] = [own_server] if SOCKET in order.env else []
         for one in tools:
             argv = [*args, "--tool", one.name, "--", *one.command]
             servers.append(schema.McpServerStdio(name=one.name, command=program, args=argv, env=socket))

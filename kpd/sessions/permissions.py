@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,10 @@ class Answer:
     why: str = ""
     open: bool = False
     judge: str = ""
+
+
+Asks = Callable[[AgentWish], Awaitable[Answer]]
+"""Answers what an agent asks for."""
 
 
 def wish_of(call: Mapping[str, Any]) -> AgentWish:

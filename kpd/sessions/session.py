@@ -1,14 +1,13 @@
 """Starts a coding agent for one turn of its session, with what it may use, and ends it after that."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from kpd.agents.agent import Context
 from kpd.claude.errors import Unavailable
-from kpd.hosts.keeper import Order
 from kpd.hosts.own_network import can_isolate
 from kpd.model import events as e
 from kpd.model.run import Run
@@ -22,14 +21,67 @@ from kpd.sessions.folder import SessionFolder
 from kpd.sessions.given import ToolServer
 from kpd.sessions.network import AgentNetwork, reach_of
 from kpd.sessions.past import Past
+from kpd.sessions.permissions import Asks
 from kpd.sessions.terms import OPEN, names_hosts, secrets
 from kpd.sessions.turn import Talk
 from kpd.workspace.coding_agents import AgentConfig
 from kpd.workspace.endpoints import Endpoint
 from kpd.workspace.environment import keys
+from kpd.workspace.paths import Workspace
 
 LEAST_S = 60.0
 """Seconds that a prompt after the first one gets at least, or the whole limit if that is shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPlace:
+    """The agent `name` and where it works: its folder, its keys, and the socket of kpd's tools, if it has them."""
+
+    name: str
+    settings: AgentConfig
+    folder: SessionFolder
+    workspace: Workspace
+    keys: dict[str, str]
+    socket: Path | None = None
+
+
+@asynccontextmanager
+async def talking(
+    at: AgentPlace, conversation: Conversation, answers: Asks, refused: Callable[[Endpoint], None], own: str = "",
+    tools: Sequence[ToolServer] = (),
+) -> AsyncIterator[tuple[Talk, bool]]:  # fmt: skip
+    """Start the agent, with the network that it may have, and whether that is an open one. It ends with the block.
+
+    Raises Unavailable.
+    """
+    settings, root = at.settings, at.folder.root
+    try:
+        alone = settings.confined and await asyncio.to_thread(can_isolate)
+    except OSError as err:
+        raise Unavailable(
+            f"{at.name} is not started with an open network: {err}", "try again when this machine is less busy"
+        ) from err
+    if settings.confined and not alone and names_hosts(at.name, settings):
+        raise Unavailable(OPEN, f'hosts = ["*"] in [agents.{at.name}] lets it reach everything; kpd doctor')
+    reach = reach_of(settings.hosts, {**settings.env, **at.keys}) if alone else None
+    network = AgentNetwork(reach, refused) if reach is not None else None
+    order = program.order(settings, at.folder, at.workspace, at.keys, at.socket, reach)
+    talk: Talk
+    try:
+        if settings.command:
+            from kpd.sessions.acp_talk import AcpTalk
+
+            how = (own, settings.mode, settings.model, tools, network, secrets(settings.keys))
+            talk = await AcpTalk.start(order, root, conversation, answers, *how)
+        else:
+            talk = ExecTalk(order, root, root / "prompt.md", conversation, network)
+        try:
+            yield talk, reach is None
+        finally:
+            await talk.close()
+    finally:
+        if network is not None:
+            await network.close()
 
 
 @dataclass(slots=True)
@@ -78,46 +130,19 @@ class WorkingSession:
 
         Raises Unavailable.
         """
-        settings, session = self.settings, before.session
+        session = before.session
 
         def refused(to: Endpoint) -> None:
             self.record(e.HostRefused(*self.at, session, self.cleaner.text(str(to))))
             conversation.note(KPD, f"{to} is not among its hosts")
 
+        at = AgentPlace(self.name, self.settings, self.folder, self.context.workspace, self.keys, socket)
         try:
-            alone = settings.confined and await asyncio.to_thread(can_isolate)
-        except OSError as err:
-            raise Unavailable(
-                f"{self.name} is not started with an open network: {err}", "try again when this machine is less busy"
-            ) from err
-        if settings.confined and not alone and names_hosts(self.name, settings):
-            raise Unavailable(OPEN, f'hosts = ["*"] in [agents.{self.name}] lets it reach everything; kpd doctor')
-        reach = reach_of(settings.hosts, {**settings.env, **self.keys}) if alone else None
-        network = AgentNetwork(reach, refused) if reach is not None else None
-        order = program.order(settings, self.folder, self.context.workspace, self.keys, socket, reach)
-        try:
-            talk = await self._started(order, conversation, own, asking, tools, network)
-            try:
-                self.record(e.SessionKnown(*self.at, session, talk.own, talk.agent, talk.loads, reach is None))
+            async with talking(at, conversation, asking.answer, refused, own, tools) as (talk, is_open):
+                self.record(e.SessionKnown(*self.at, session, talk.own, talk.agent, talk.loads, is_open))
                 yield talk
-            finally:
-                await talk.close()
         finally:
-            if network is not None:
-                await network.close()
             asking.close()
-
-    async def _started(
-        self, order: Order, conversation: Conversation, own: str, asking: Asking, tools: Sequence[ToolServer],
-        network: AgentNetwork | None,
-    ) -> Talk:  # fmt: skip
-        settings, root = self.settings, self.folder.root
-        if not settings.command:
-            return ExecTalk(order, root, root / "prompt.md", conversation, network)
-        from kpd.sessions.acp_talk import AcpTalk
-
-        how = (own, settings.mode, settings.model, tools, network, secrets(settings.keys))
-        return await AcpTalk.start(order, root, conversation, asking.answer, *how)
 
     def cutting(self, talk: Talk) -> "asyncio.Task[None]":
         """Start a task that ends the agent's turn as soon as an operator has cut it."""

@@ -4,16 +4,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Literal
 
 from kpd.workspace.durations import duration
+from kpd.workspace.entry_points import NAME
 from kpd.workspace.strict import Document, Few, Filled, Positive, Text
 
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 KERNEL = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", re.ASCII)
 VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-
-ProjectFixer = Literal["none", "model", "folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +22,11 @@ class ProjectConfig:
     `build`, `run` and `verify` are shell commands that run in the folder `cwd` with `env` added to the environment, for
     `limit_build` and `limit_run` at most. `verify` is the program's own check of its result; without it that is the
     exit code of `run` and the content of its `outputs`. With `approve` a person has to approve what is deployed;
-    `fixer` says who mends a file that does not build, run or verify; `min_gain_pct` is the least gain that is deployed,
-    of the kernel alone and of the whole program. With `sudo_ncu` Nsight
-    Compute runs under sudo. `arch` and `flags` are the architecture and the options (-I, -D) with which the kernel is
-    compiled alone; `top` is the number of launch configurations to take from a run, and one whose p95 is above `split`
-    times its p25 counts as two.
+    `fixer` says who mends a file that does not build, run or verify: none, model, folder, or a coding agent;
+    `min_gain_pct` is the least gain that is deployed, of the kernel alone and of the whole program. With `sudo_ncu`
+    Nsight Compute runs under sudo. `arch` and `flags` are the architecture and the options (-I, -D) with which the
+    kernel is compiled alone; `top` is the number of launch configurations to take from a run, and one whose p95 is
+    above `split` times its p25 counts as two.
     """
 
     host: Text
@@ -47,7 +45,7 @@ class ProjectConfig:
     verify: str = ""
     outputs: tuple[Text, ...] = ()
     approve: bool = True
-    fixer: ProjectFixer = "none"
+    fixer: Text = "none"
     sudo_ncu: bool = False
     arch: str = ""
     flags: tuple[Text, ...] = ()
@@ -95,6 +93,8 @@ def _faults(project: ProjectConfig, hosts: tuple[str, ...]) -> Iterator[tuple[st
         for path in paths:
             if not _is_below(path) and not (path == "." and key in ("build_dir", "cwd")):
                 yield key, f"has {path!r}, which is not below the root", "write a plain path relative to the root"
+    if not NAME.fullmatch(project.fixer):
+        yield "fixer", f"is {project.fixer!r}", "write none, model, folder, or a coding agent's name"
     twice = [path for at, path in enumerate(project.written) if path in project.written[:at]]
     if twice:
         yield "binary" if twice[0] in project.binary else "files", f"has {twice[0]!r} twice", "name each file once"

@@ -34,8 +34,8 @@ MAY: dict[str, str] = {
     "mcp": "",
     "report": "model text profile",
     "evidence": "model text workspace measure",
-    "cli": "model text workspace operations hosts measure profile claude agents tools daemon demo onboarding imports"
-    " production mcp report evidence",
+    "cli": "model text workspace operations hosts measure profile claude agents tools sessions daemon demo onboarding"
+    " imports production mcp report evidence",
 }
 """What each room imports of kpd besides itself, and so may: docs/architecture.md has the same table."""
 ROOMS = tuple(MAY)

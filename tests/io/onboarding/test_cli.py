@@ -29,6 +29,12 @@ def test_without_a_key_nothing_is_asked(project: Sources, tmp_path: Path) -> Non
         "there is no API key: ANTHROPIC_API_KEY is not set; set it; --mailbox asks in a folder, --facts needs no model"
     )
     assert said.stderr == f"kpd: {told}\n"
+    said = kpd(tmp_path, "rows", *project.arguments, "--agent", "nobody")
+    assert (said.returncode, said.stderr) == (
+        3,
+        "kpd: there is no agent nobody: [agents.nobody] of config.toml needs command = [...] or exec = [...]; "
+        "--mailbox asks in a folder, --facts needs no model\n",
+    )
     assert left(tmp_path) == []
 
 
