@@ -68,7 +68,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/pip
 	@echo "Installing kpd and its dependencies into $(VENV): about 235 MB on disk, once."
 	@echo "That took 27 to 40 s on two busy cores; a slow machine or network needs minutes. docs/dependencies.md says what it is."
 	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check --editable .
-	@echo "Installed."
+	@echo 'Installed. To type kpd alone in this shell: export PATH=$(CURDIR)/$(BIN):$$PATH'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed

@@ -38,7 +38,7 @@ class Picture(NamedTuple):
     name: str
     at: tuple[int, str]
     pressed: Sequence[str] = ()
-    theme: str = ""
+    theme: str = "kpd-dark"
 
 
 PICTURES = (

@@ -18,6 +18,7 @@ from kpd.workspace import expr
 from kpd.workspace.environment import child_environment
 
 Tune = dict[str, tuple[str, ...]]
+_PIN = re.compile(r"(\w+)\s*=\s*(\S+)")
 
 
 class Sweep:
@@ -54,7 +55,7 @@ class Sweep:
         changes = [f"{name} {at[name]} → {value}" for name, value in point.items() if value != at[name]]
         of = f"iteration {base.number} with " if context.base else ""
         files = space.write_point(base.files, point)
-        memo = of + ("; ".join(changes) or "its own point")
+        memo = of + ("; ".join(changes) or "its own point") + not_taken(context.run, context.number, base.tune)
         return replace(Proposal.of_tree(files, context.incumbent, memo), point=point)
 
     async def _suggest(
@@ -110,8 +111,23 @@ def steered(run: Run, tune: Tune) -> Tune:
     """
     turns = len(run.agents) > 1
     notes = (line.text for line in run.steering if turns or line.consumed_by is not None)
-    pairs = (pair for text in notes for pair in re.findall(r"(\w+)\s*=\s*(\S+)", text))
+    pairs = (pair for text in notes for pair in _PIN.findall(text))
     return {name: (value,) for name, value in pairs if value in tune.get(name, ())}
+
+
+def not_taken(run: Run, number: int, tune: Tune) -> str:
+    """Say what of the notes that iteration `number` has taken pins nothing, and why; empty where everything does."""
+    said = []
+    alone = len(run.agents) == 1
+    for note, text in ((one.note, one.text) for one in run.steering if alone and one.consumed_by == number):
+        pairs = _PIN.findall(text)
+        said += [] if pairs else [f"note {note} names no parameter; {next(iter(tune))}=… would pin one"]
+        for name, value in pairs:
+            if name not in tune:
+                said.append(f"note {note}: {name} is none of the parameters {', '.join(tune)}")
+            elif value not in tune[name]:
+                said.append(f"note {note}: {name} has no value {value} in [tune], but {', '.join(tune[name])}")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def history(run: Run, since: int = 0, own: int | None = None) -> list[tuple[space.Point, float | None]]:

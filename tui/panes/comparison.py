@@ -108,7 +108,7 @@ class _Layout:
         columns += [Column("", right=False, keep=700)] if self.bars else []
         columns += [Column(now, keep=900)]
         columns += [Column(before, keep=600), Column("Δ", keep=800)] if self.sides.parent else []
-        columns += [Column(third, keep=5)] if self.sides.third else []
+        columns += [Column(third, keep=550)] if self.sides.third else []
         return columns + [Column(name, keep=500 - nth) for nth, name in enumerate(_heads(self.cases))]
 
     def row(self, sides: Sides, label: str, metric: Metric) -> list[Cell]:

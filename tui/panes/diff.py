@@ -13,8 +13,10 @@ from tui.format.text import BLANK, Part, clean, line, wrapped
 from tui.model.answers import Diff, Problem
 from tui.model.selected import nothing_to_compare
 from tui.model.view import View
+from tui.panes.cases import cases
 from tui.panes.hunks import laid_out
-from tui.panes.parts import nothing_selected, problem, sentence
+from tui.panes.memo import chapter
+from tui.panes.parts import heading, nothing_selected, problem, sentence
 from tui.panes.patch import Patch, parsed
 
 SPLIT_LEAST = 100
@@ -30,10 +32,11 @@ class Drawn:
 
 
 def lines(view: View, width: int, height: int) -> Sequence[Content]:
-    return drawn(view, width).lines
+    return drawn(view, width, height).lines
 
 
-def drawn(view: View, width: int) -> Drawn:
+def drawn(view: View, width: int, height: int) -> Drawn:
+    """Draw the diff; below one that leaves room for it stands what the change was for, and what was measured."""
     if (nothing := nothing_selected(view, width)) is not None:
         return Drawn(nothing)
     if (why := nothing_to_compare(view)) != "":
@@ -49,8 +52,24 @@ def drawn(view: View, width: int) -> Drawn:
     head = _head(view, diff, parsed(diff.text), width)
     sheet = laid_out(diff.text, width, split)
     body, above = sheet.rows, len(head)
-    rows = LazyRows(above + len(body), lambda y: head[y] if y < above else body[y - above])
+    below, until = _outcome(view, width, height - above - len(sheet.rows)), above + len(body)
+    rows = LazyRows(
+        until + len(below), lambda y: head[y] if y < above else body[y - above] if y < until else below[y - until]
+    )
     return Drawn(rows, tuple(above + begin for begin in sheet.hunks))
+
+
+def _outcome(view: View, width: int, room: int) -> list[Content]:
+    """Draw the iteration's chapter of the story, and its cases once timed, each if it fits into `room` lines."""
+    run, it, found = view.run, view.iteration, list[Content]()
+    if run is None or it is None:
+        return found
+    story = [heading("Memo"), *chapter(view, run, it, (), width)]
+    timed = cases(it, view.shown.detail, width) if view.shown.detail.timed is not None else []
+    for part in (story, timed):
+        if part and len(found) + len(part) + 2 <= room:
+            found += [BLANK, *part]
+    return found
 
 
 def foot(view: View, drawn: Drawn, hunk: int) -> Content | None:
@@ -81,7 +100,7 @@ def _side(view: View) -> str:
 def _else(view: View, width: int) -> str:
     other = f"{key(view, 'against')} another"
     if view.split and width < SPLIT_LEAST:
-        return f"{other} · side by side takes {SPLIT_LEAST} columns, here are {width}: {key(view, 'zoom')} makes room"
+        return f"{other} · side by side takes {SPLIT_LEAST} columns, here are {width} · {key(view, 'zoom')} zooms"
     return f"{other} · {key(view, 'split')} {'in one column' if view.split else 'side by side'}"
 
 

@@ -17,6 +17,7 @@ from tui.model import hosts
 from tui.model.view import View
 from tui.panes import devices, host
 from tui.panes.devices import INDENT
+from tui.panes.iterations import on_hosts
 from tui.panes.parts import heading, nothing_heard, sentence
 
 FOLDED = 2
@@ -38,7 +39,10 @@ def lines(view: View, width: int, height: int) -> list[Content]:
 
 
 def page(view: View, width: int, height: int) -> Page:
-    """Draw every host in full if all fit into `height`; else only the chosen one, and the others in two lines each."""
+    """Draw every host in full if all fit into `height`; else only the chosen one, and the others in two lines each.
+
+    What is left of the height says what was measured there lately.
+    """
     if (nothing := nothing_heard(view, width)) is not None:
         return Page(nothing, {})
     cards = hosts.ordered(view.state)
@@ -59,7 +63,8 @@ def page(view: View, width: int, height: int) -> Page:
         spans[card.name] = range(first, len(found))
         if not folded and card is not cards[-1]:
             found.append(BLANK)
-    return Page(found, spans)
+    measured = on_hosts(view, width - INDENT, height - len(found) - 1)
+    return Page([*found, BLANK, *(Content(" " * INDENT) + row for row in measured)] if measured else found, spans)
 
 
 def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:

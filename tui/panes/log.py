@@ -23,8 +23,11 @@ from tui.model.details import TEXTS
 from tui.model.output import OutputLine, shortened
 from tui.model.view import View
 from tui.panes import output_rows
+from tui.panes.iterations import around
 from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, sentence
 
+FOOT = 1
+"""The row of a search, which comes and goes."""
 ROWS = 1 << 12
 """More rows than a printed line is ever folded to."""
 
@@ -41,22 +44,30 @@ class LogRows:
     """The lines of the log for one view and width; only those in sight are drawn.
 
     `keys` identifies lines when others come and go: those of output grow in the order in which it came, others are
-    negative, or 0 where no key is needed. `matches` are the lines that match the search.
+    negative, or 0 where no key is needed. `matches` are the lines that match the search. Where less than `height` lines
+    are needed, the other iterations of the run have a line each above and below.
     """
 
-    def __init__(self, view: View, width: int) -> None:
+    def __init__(self, view: View, width: int, height: int = 0) -> None:
         self.keys: list[int] = []
         self.matches: list[int] = []
         self._entries: list[Content | tuple[OutputLine, int]] = []
-        self._width = width
+        self._width, self._height = width, height
         self._wanted = _pattern(view.find)
         self._made_of = _made_of(view)
         self._fill(view)
+        above, below = around(view, width, height - len(self._entries) - FOOT)
+        if above:  # the others begin further down: what is shown is so little that it is collected again
+            self.keys, self.matches, self._entries = [], [], []
+            self._say(above)
+            self._fill(view)
+        self._say(below)
 
-    def holds(self, view: View, width: int) -> bool:
+    def holds(self, view: View, width: int, height: int) -> bool:
         """Return whether these rows still show this view: most keys change nothing about the log."""
         old, new = self._made_of, _made_of(view)
-        return width == self._width and all(one is other or one == other for one, other in zip(old, new, strict=True))
+        same = all(one is other or one == other for one, other in zip(old, new, strict=True))
+        return same and (width, height) == (self._width, self._height)
 
     def rows(self, here: int | None = None) -> LazyRows:
         """Return the lines to show, with the match in line `here` highlighted."""
@@ -181,7 +192,7 @@ class LogRows:
 
 
 def lines(view: View, width: int, height: int) -> Sequence[Content]:
-    return LogRows(view, width).rows()
+    return LogRows(view, width, height).rows()
 
 
 def foot(view: View, matches: Sequence[int], at: int | None, below: int) -> Content | None:
@@ -227,7 +238,7 @@ def _made_of(view: View) -> tuple[object, ...]:
     """Return all parts of a view that the log shows."""
     return (
         view.output, view.shown.events, view.shown.acts, view.shown.diary, view.shown.texts, view.shown.show,
-        view.state.notices, view.at, view.iteration, view.run is None, view.state.seq == 0, view.link.state, view.find,
+        view.state.notices, view.at, view.run, view.state.seq == 0, view.link.state, view.find,
         view.zone,
     )  # fmt: skip
 

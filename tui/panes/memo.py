@@ -42,7 +42,7 @@ def lines(view: View, width: int, height: int) -> list[Content]:
     acts = _acts(view, run)
     found.append(heading(f"{run.id} up to iteration {last}", ("newest first", ".muted")))
     for it in reversed(told[-MOST_TOLD:]):
-        found += [BLANK, *_chapter(view, run, it, acts.get(it.number, ()), width)]
+        found += [BLANK, *chapter(view, run, it, acts.get(it.number, ()), width)]
     if len(told) > MOST_TOLD:
         earlier = counted(len(told) - MOST_TOLD, "earlier iteration")
         found += [BLANK, *sentence(f"{earlier}: select one on the left to read the story up to it.", width)]
@@ -139,7 +139,7 @@ def _act(view: View, event: e.Event, indent: int, width: int) -> list[Content]:
     ]
 
 
-def _chapter(view: View, run: Run, it: Iteration, acts: Sequence[e.Event], width: int) -> list[Content]:
+def chapter(view: View, run: Run, it: Iteration, acts: Sequence[e.Event], width: int) -> list[Content]:
     mark = marks.of_iteration(it, run, bool(view.state.held), view.out_of_touch)
     gain = marks.gain_of(it)
     head = line(

@@ -24,14 +24,15 @@ from tui.format import marks, money
 from tui.format.numbers import figure
 from tui.format.scores import unit
 from tui.format.text import BLANK, Part, as_fits, beside, clean, clip, line, wrapped
-from tui.model.answers import Problem
+from tui.model.answers import Problem, Show
 from tui.model.view import View
 from tui.panes.cases import cases
 from tui.panes.chart import chart
 from tui.panes.distance import distance, split
+from tui.panes.iterations import lately
 from tui.panes.models import models
 from tui.panes.next_step import budget, next_lines
-from tui.panes.other_runs import lately, others
+from tui.panes.other_runs import others
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
 from tui.panes.steps import across, down
 
@@ -80,7 +81,7 @@ def _wide(view: View, run: Run, it: Iteration, width: int, height: int) -> list[
     left = [*best, *far, *chart(run, main, rows, view.state.direction(run)), BLANK, *table]
     right = [*down(view, run, it, detail, SIDE), BLANK, heading("Budget"), *budget(view, run, SIDE)]
     found = [*beside(left, right, main), *_after_blank(others(view, run, width))]
-    found += why(detail, width, height - len(found)) if height - len(found) > 6 else []
+    found += why(view, width, height - len(found)) if height - len(found) > 6 else []
     room = height - len(found) - 2
     return [*found, *_after_blank(lately(view, run, width, min(MOST_LATELY, room)))] if room > 2 else found
 
@@ -99,7 +100,7 @@ def _widest(view: View, run: Run, it: Iteration, width: int, height: int) -> lis
     right = beside(down(view, run, it, detail, SIDE), limits, SIDE, GAP)
     right += [BLANK, *cases(it, detail, rest), *split(detail, rest)]
     right += _after_blank(models(view, run, rest)) if run.spend.calls else []
-    right += why(detail, rest, height - len(right))
+    right += why(view, rest, height - len(right), roomy=True)
     return beside(left, right, half, GAP)
 
 
@@ -249,20 +250,28 @@ def _cost(view: View, run: Run, width: int) -> Content:
 MOST = 8
 
 
-def why(detail: Detail, width: int, height: int) -> list[Content]:
-    """Draw the largest changes and the rules that fired, as much as fits into `height` lines; empty while not known."""
-    known = detail.explained
-    if known is None:
+def why(view: View, width: int, height: int, roomy: bool = False) -> list[Content]:
+    """Draw the largest changes and the rules that fired, as much as fits into `height` lines.
+
+    Until it is known what fires for the candidate, the rules are its incumbent's, dimmed, where the screen is `roomy`.
+    """
+    it, show, known = view.iteration, view.shown.show, view.shown.detail.explained
+    parent = show.parent if roomy and isinstance(show, Show) and it is not None and it.outcome is None else None
+    own = known is not None
+    known = known or (parent.explained if parent is not None else None)
+    if known is None or it is None:
         return []
-    moved = [line(clip(clean(change(one)), width)) for one in known.changes]
+    moved = [line(clip(clean(change(one)), width)) for one in known.changes] if own else []
     fired = []
     for finding in known.findings:
         mark = marks.of_severity(finding.severity)
         head = line((f"{mark.glyph} {mark.word:<7}", mark.style), (clean(finding.rule), ".strong"), "  ")
-        fired.append(head + line((clip(clean(finding.message), width - head.cell_length), ".muted")))
+        row = head + line((clip(clean(finding.message), width - head.cell_length), ".muted"))
+        fired.append(row if own else line((row.plain, ".muted")))
+    aside = "" if own else f"its incumbent's, {view.at.run}.{it.parent}, until its own are known"
     room = max(0, (height - 4) // 2)
     found: list[Content] = []
-    for title, rows in (("Moved most", moved), ("Rules", fired)):
+    for title, rows in ((heading("Moved most"), moved), (heading("Rules", (aside, ".muted")), fired)):
         if rows and room:
-            found += [BLANK, heading(title), *rows[: min(MOST, room)]]
+            found += [BLANK, title.truncate(width, ellipsis=True), *rows[: min(MOST, room)]]
     return found

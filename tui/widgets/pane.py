@@ -59,7 +59,7 @@ class DiffPane(Pane):
         self._hunks: tuple[int, ...] = ()
 
     def redraw(self) -> None:
-        drawn = diff.drawn(self.view, self.room.width)
+        drawn = diff.drawn(self.view, self.room.width, self.room.height)
         self._hunks = drawn.hunks
         answer = self.view.shown.diff
         fresh = (self.view.at, answer.before if isinstance(answer, Diff) else None)
@@ -122,9 +122,9 @@ class LogPane(Pane):
     def redraw(self) -> None:
         moved, self._place = self._place != self.view.at, self.view.at
         follow = moved or self._follows or self._at_the_end
-        if moved or not self._sheet.holds(self.view, self.room.width):
+        if moved or not self._sheet.holds(self.view, self.room.width, self.room.height):
             top, here = self._key(self.scroll_offset.y), self._key(self._here)
-            self._sheet = log.LogRows(self.view, self.room.width)
+            self._sheet = log.LogRows(self.view, self.room.width, self.room.height)
             self._here = self._line(here) if here in self._sheet.keys and here else None
             self.show(self._sheet.rows(self._here), None, self.foot)
             if top and not follow:

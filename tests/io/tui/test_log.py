@@ -311,8 +311,9 @@ def marked(line: Any, style: str) -> bool:
 
 def test_keys_that_change_nothing_of_the_log_do_not_make_it_anew() -> None:
     view = view_of(logs.running(), output=printed("x\n").lines())
-    sheet = log.LogRows(view, 80)
-    assert sheet.holds(replace(view, keys={"help": "x"}), 80)
-    assert not sheet.holds(replace(view, output=printed("y\n").lines()), 80)
-    assert not sheet.holds(replace(view, find="x"), 80)
-    assert not sheet.holds(view, 81)
+    sheet = log.LogRows(view, 80, 20)
+    assert sheet.holds(replace(view, keys={"help": "x"}), 80, 20)
+    assert not sheet.holds(replace(view, output=printed("y\n").lines()), 80, 20)
+    assert not sheet.holds(replace(view, find="x"), 80, 20)
+    assert not sheet.holds(view, 81, 20)
+    assert not sheet.holds(view, 80, 21)

@@ -24,7 +24,7 @@ from tui.panes.cases import cases
 from tui.panes.chart import chart
 from tui.panes.distance import distance, split
 from tui.panes.next_step import budget, next_lines
-from tui.panes.other_runs import lately, others
+from tui.panes.other_runs import others
 from tui.panes.overview import why
 from tui.panes.steps import across, down, elapsed, usual
 from tui.widgets.overview import OverviewPane
@@ -176,22 +176,13 @@ def test_other_runs_stand_with_where_they_are_and_what_they_have_won() -> None:
     assert all(row.cell_length <= 30 for row in others(waiting, waiting.run, 30))
 
 
-def test_the_newest_iterations_say_what_became_of_them_and_why() -> None:
-    view = view_of(logs.running())
-    assert view.run is not None
-    rows = [line.plain.rstrip() for line in lately(view, view.run, 80, 3)]
-    assert rows[0].startswith("Lately")
-    assert rows[1].startswith("≈ r1.5   0.3 % less time  323.5  PREFETCH=256")
-    assert len(rows) == 4, "the one under way has nothing to tell yet"
-
-
 def test_what_moved_and_what_fired_is_told_in_brief() -> None:
-    detail = gpu_view(gpu.transposed()).shown.detail
-    told = plain(why(detail, 100, 30))
+    view = gpu_view(gpu.transposed())
+    told = plain(why(view, 100, 30))
     assert "Moved most" in told
     assert "smem_bank_conflicts" in told
-    assert len(why(detail, 100, 12)) <= 12
-    assert why(detail, 100, 4) == []
+    assert len(why(view, 100, 12)) <= 12
+    assert why(view, 100, 4) == []
 
 
 # ── as a whole ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import pytest
 
 from kpd.agents.agent import Exhausted
 from kpd.agents.suggest import serve, suggest
-from kpd.agents.sweep import Sweep, Tune, history, steered
+from kpd.agents.sweep import Sweep, Tune, history, not_taken, steered
 from kpd.model.run import Steering
 from kpd.workspace.expr import condition
 from tests.support.agents.sweeps import context, iteration
@@ -63,6 +63,20 @@ def test_notes_pin_parameters_taken_or_where_others_take_turns_given() -> None:
     tune: Tune = {"TILE": ("8", "16")}
     assert steered(alone, tune) == {"TILE": ("8",)}
     assert steered(replace(alone, agent="claude,sweep"), tune) == {"TILE": ("16",)}
+
+
+def test_a_note_that_pins_nothing_is_answered_in_the_memo_of_the_iteration_that_took_it() -> None:
+    texts = ("TILE=8", "TILLE=8", "TILE=7 please", "go faster")
+    notes = tuple(Steering(nth, text, "", 0.0, consumed_by=nth) for nth, text in enumerate(texts, start=1))
+    tune: Tune = {"TILE": ("8", "16"), "VEC": ("1", "4")}
+    assert [not_taken(run_of(steering=notes), nth, tune) for nth in (1, 2, 3, 4, 5)] == [
+        "",
+        " (note 2: TILLE is none of the parameters TILE, VEC)",
+        " (note 3: TILE has no value 7 in [tune], but 8, 16)",
+        " (note 4 names no parameter; TILE=… would pin one)",
+        "",
+    ]
+    assert not_taken(replace(run_of(steering=notes), agent="claude,sweep"), 4, tune) == "", "another agent reads it"
 
 
 def test_a_search_whose_daemon_was_killed_ends_quietly() -> None:

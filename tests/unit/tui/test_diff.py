@@ -238,5 +238,5 @@ async def test_the_next_hunk_comes_into_sight_and_the_foot_counts_them(monkeypat
 
 def test_one_hunk_needs_no_foot() -> None:
     view = on(made(OLD, NEW))
-    assert diff.foot(view, diff.drawn(view, 60), 0) is None
-    assert diff.foot(on(DIFF), diff.drawn(on(DIFF), 60), 0) is not None
+    assert diff.foot(view, diff.drawn(view, 60, 20), 0) is None
+    assert diff.foot(on(DIFF), diff.drawn(on(DIFF), 60, 20), 0) is not None
