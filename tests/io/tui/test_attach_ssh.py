@@ -34,7 +34,9 @@ async def refused(where: str | None, address: str = "box", transport: Ssh | None
 # ── what goes over it ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-async def test_a_command_and_its_event(gate: Box, there: RealDaemon) -> None:
+async def test_a_command_and_its_event_and_who_may_only_read(
+    gate: Box, there: RealDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = there.workspace.root
     async with remote_daemon("box", str(root / "tasks")) as at, watched(at).going() as ui:
         assert (at.root, at.name) == (str(root), "workspace@box")
@@ -47,24 +49,28 @@ async def test_a_command_and_its_event(gate: Box, there: RealDaemon) -> None:
         there.until_event("run_ended", outcome="stopped")
     assert not at.socket.exists()
     assert there.query("status")["pid"]
-
-
-async def test_read_only_is_the_daemons_word(
-    gate: Box, there: RealDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor does it matter that a socket has no room in the folder of temporary files."""
-    (temporary := tmp_path / ("long" * 20)).mkdir()
+    (temporary := tmp_path / ("long" * 20)).mkdir()  # a socket has no room in it
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    async with remote_daemon("box", str(there.workspace.root)) as at, watched(at, read_only=True).going() as ui:
+    async with remote_daemon("box", str(root)) as at, watched(at, read_only=True).going() as ui:
         with pytest.raises(DaemonError, match="may only read: pause is not done"):
             await ui.feed.command("pause")
 
 
-async def test_a_config_that_is_wrong_there_is_a_complaint(gate: Box, there: RealDaemon) -> None:
+async def test_a_config_that_is_wrong_there_is_a_complaint_and_the_only_daemon_is_found_without_a_word(
+    gate: Box, there: RealDaemon
+) -> None:
+    """If others run beside it, all of them are named."""
+    root = str(there.workspace.root)
+    try:
+        async with remote_daemon("box", None) as at:
+            assert at.root == root
+    except CliError as err:
+        assert "daemons run there for" in err.remedy
+        assert root in err.remedy
     there.workspace.config.write_text("[tui]\nthema = 3\n")
-    async with remote_daemon("box", str(there.workspace.root)) as at:
+    async with remote_daemon("box", root) as at:
         assert at.config.tui.theme == ""
-        assert at.complaint.startswith(f"{there.workspace.root}/config.toml: ")
+        assert at.complaint.startswith(f"{root}/config.toml: ")
         assert "thema" in at.complaint
 
 
@@ -78,19 +84,6 @@ async def test_through_a_jump_host_of_the_ssh_configuration(tmp_path: Path, ther
 
 
 # ── what is missing ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
-async def test_the_only_daemon_there_is_found_without_a_word(
-    gate: Box, there: RealDaemon, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If others run beside it, all of them are named."""
-    root = str(there.workspace.root)
-    try:
-        async with remote_daemon("box", None) as at:
-            assert at.root == root
-    except CliError as err:
-        assert "daemons run there for" in err.remedy
-        assert root in err.remedy
 
 
 async def test_no_workspace_and_no_daemon(gate: Box, daemon: RealDaemon, tmp_path: Path) -> None:
@@ -135,7 +128,16 @@ async def test_nobody_is_let_in_or_there_at_all(gate: Box, tmp_path: Path) -> No
         assert "is not an address" in await refused("/", address=wrong)
 
 
-def test_the_ui_over_ssh(gate: Box, there: RealDaemon) -> None:
+def test_the_ui_over_ssh_and_what_is_wrong_before_it_takes_the_screen(gate: Box, there: RealDaemon) -> None:
+    known = gate.home / ".ssh" / "known_hosts"
+    kept = known.read_text()
+    known.unlink()
+    refused = at_terminal(gate, there)
+    refused.until("--accept-new")
+    assert refused.code() == 3
+    assert "kpd: box: nobody has confirmed yet that" in refused.said
+    assert "\x1b[" not in refused.said
+    known.write_text(kept)
     there.command("run", task="scale", agent="mailbox")
     terminal = at_terminal(gate, there)
     terminal.until("workspace@box")
@@ -144,15 +146,6 @@ def test_the_ui_over_ssh(gate: Box, there: RealDaemon) -> None:
     terminal.until("detached: the daemon on box goes on")
     assert terminal.code() == 0
     there.command("stop", run="r1")
-
-
-def test_what_is_wrong_is_said_before_the_ui_takes_the_screen(gate: Box, there: RealDaemon) -> None:
-    (gate.home / ".ssh" / "known_hosts").unlink()
-    terminal = at_terminal(gate, there)
-    terminal.until("--accept-new")
-    assert terminal.code() == 3
-    assert "kpd: box: nobody has confirmed yet that" in terminal.said
-    assert "\x1b[" not in terminal.said
 
 
 def test_accept_new_alone_is_an_error(there: RealDaemon) -> None:

@@ -13,7 +13,7 @@ from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled
 from tests.support.tui.typing_keys import REFUSED, at_once, typed, words
 from tests.support.tui.views import view_of
-from tui.actions.action import Action, reason
+from tui.actions.action import reason
 from tui.actions.table import ACTIONS
 from tui.app import KpdApp
 
@@ -67,31 +67,23 @@ def test_what_reads_keys_can_be_refused_when_a_run_has_ended() -> None:
     assert {"stop", "budget", "agent", "skip", "edit"} <= {action.id for action in REFUSED_WHEN_ENDED}
 
 
-@pytest.mark.parametrize("action", REFUSED_WHEN_ENDED, ids=lambda action: action.id)
-async def test_a_dialog_that_is_refused_swallows_what_is_typed_for_it(action: Action) -> None:
+async def test_a_dialog_that_is_refused_swallows_what_is_typed_for_it() -> None:
     feed = CannedFeed(logs.ended())
     app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        why = reason(action, app.view)
         before = shown(app)
-        await press_all(pilot, action.keys.split(",")[0], *BOUND, "y", "enter")
-        await settled(pilot)
-        assert shown(app) == before
-        assert why in words(app)
-        await pilot.press("escape")
-        assert len(app.screen_stack) == 1
-    assert feed.commands == []
-
-
-async def test_a_note_typed_into_a_refused_dialog_accepts_nothing() -> None:
-    feed = CannedFeed(logs.ended())
-    app = app_on(feed)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+        for action in REFUSED_WHEN_ENDED:
+            why = reason(action, app.view)
+            await press_all(pilot, action.keys.split(",")[0], *BOUND, "y", "enter")
+            await settled(pilot)
+            assert (action.id, shown(app)) == (action.id, before)
+            assert why in words(app)
+            await pilot.press("escape")
+            assert len(app.screen_stack) == 1
         await at_once(pilot, "xa bigger tile, yes\ry\r")
         await settled(pilot)
-    assert feed.commands == []
+    assert feed.commands == [], "a note for what is refused accepts nothing"
 
 
 @pytest.mark.parametrize("keys", [("e", "enter"), ("U",)], ids=["editor", "tools"])
@@ -128,17 +120,18 @@ async def test_what_is_typed_behind_an_answer_is_swallowed_until_it_has_arrived(
     assert feed.commands == [("memo", {"iteration": "r1.5", "text": "wider tiles"})]
 
 
-@pytest.mark.parametrize("first", ["mone line\r", "/one line\r", "aone line\r"])
-async def test_a_second_line_in_the_packet_is_no_keys_of_the_screen_below(first: str) -> None:
+async def test_a_second_line_in_the_packet_is_no_keys_of_the_screen_below() -> None:
     """As a terminal sends a paste that it does not mark as one."""
     feed = CannedFeed(logs.some())
     app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await at_once(pilot, f"{first}any but\ry7\ryes\r")
-        await settled(pilot)
-        assert app.view.tab == "overview"
-    assert [verb for verb, _ in feed.commands] in ([], ["memo"])
+        for first, verbs in (("aone line\r", []), ("/one line\r", []), ("mone line\r", ["memo"])):
+            await settled(pilot)
+            await at_once(pilot, f"{first}any but\ry7\ryes\r")
+            await settled(pilot)
+            assert (first, app.view.tab, [verb for verb, _ in feed.commands]) == (first, "overview", verbs)
+            while len(app.screen_stack) > 1 or app.view.filter:
+                await pilot.press("escape")
 
 
 async def test_a_dialog_that_opens_by_itself_is_not_answered_by_what_was_typed_before() -> None:
