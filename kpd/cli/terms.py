@@ -91,7 +91,8 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     return [
         ("iterations", str(most["iterations"]), str(found["counted"]), left(most["iterations"], found["counted"])),
         ("patience", str(most["patience"]), str(found["in_vain"]), left(most["patience"], found["in_vain"])),
-        ("hours", f"{most['hours']:g}" if most["hours"] else "", f"{found['hours']:.1f}", _hours_left(found)),
+        ("hours", *_hours(found, "hours", 1)),
+        ("GPU hours", *_hours(found, "gpu_hours", 2)),
         ("dollars", usd[0], cost(spend), usd[1]),
         ("stop score", numbers.number(most["stop_score"]), numbers.number(found["score"]), ""),
         ("least gain, %", f"{most['min_gain_pct']:g}", "", ""),
@@ -99,9 +100,10 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _hours_left(found: dict[str, Any]) -> str:
-    most = found["budget"]["hours"]
-    return f"{max(most - found['hours'], 0.0):.1f}" if most else ""
+def _hours(found: dict[str, Any], name: str, digits: int) -> tuple[str, str, str]:
+    """Format a limit, what of it is used, and what is left."""
+    most, used = found["budget"][name], found[name]
+    return f"{most:g}" if most else "", f"{used:.{digits}f}", f"{max(most - used, 0.0):.{digits}f}" if most else ""
 
 
 def _left(most: int, used: int) -> str:

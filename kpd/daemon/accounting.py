@@ -58,7 +58,7 @@ def gpu_hours(workspace: Workspace, state: State, now: float) -> dict[str, float
         raise DaemonError("infra", err.message, err.remedy) from err
 
 
-def terms(run: Run, direction: Direction) -> dict[str, Any]:
+def terms(run: Run, direction: Direction, gpu_hours: float) -> dict[str, Any]:
     """Return a run's budget and how much of it is used, and what its operator chose."""
     return {
         "run": run.id,
@@ -71,6 +71,7 @@ def terms(run: Run, direction: Direction) -> dict[str, Any]:
         "in_vain": without_gain(run),
         "spend": run.spend,
         "hours": _hours(run),
+        "gpu_hours": gpu_hours,
         "score": paired_score(run, direction),
     }
 

@@ -179,7 +179,7 @@ def _terms(sources: Sources, run: str | None = None) -> Any:
     """Return the terms of the named run, else of the newest run that has begun, else of the newest."""
     state = sources.state
     of = state.active or run_ref(state) if run is None else run_ref(state, run)
-    return terms(of, state.direction(of))
+    return terms(of, state.direction(of), gpu_hours(sources.workspace, state, time.time()).get(of.id, 0.0))
 
 
 def _skill(sources: Sources, id: str) -> Any:

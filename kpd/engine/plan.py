@@ -8,6 +8,7 @@ from kpd.model.agents import AGAIN, BASELINE, EDIT
 from kpd.model.causes import (
     AgentsDone,
     BaselineFaulty,
+    GpuHoursUsed,
     HoursUsed,
     IterationsUsed,
     NothingLeft,
@@ -134,7 +135,7 @@ def _next(run: Run, direction: Direction) -> Action:
         return Reflect(building.number, building.agent)
     number = run.iterations[-1].number + 1 if run.iterations else 0
     if run.late and run.incumbent is None and run.reopened is None:
-        return End(result(run), HoursUsed(run.budget.hours))
+        return End(result(run), _hours_used(run))
     if run.incumbent is None and (first := _first(run, number)) is not None:
         return first
     if run.pending_edit and run.reopened is None:
@@ -277,13 +278,17 @@ def _spent(run: Run, direction: Direction) -> RunCause | None:
     if score is not None and stop is not None and scores.reached(score, stop, direction):
         return StopScoreReached(stop, score)
     if run.late:
-        return HoursUsed(budget.hours)
+        return _hours_used(run)
     if len(run.counted) >= budget.iterations:
         return IterationsUsed(budget.iterations)
     without = without_gain(run)
     if without >= budget.patience and not _exploring(run):
         return PatienceUsed(without, budget.patience)
     return None
+
+
+def _hours_used(run: Run) -> HoursUsed | GpuHoursUsed:
+    return GpuHoursUsed(run.budget.gpu_hours) if run.gpus_used else HoursUsed(run.budget.hours)
 
 
 def without_gain(run: Run) -> int:

@@ -1,6 +1,7 @@
 """Executes one run: each of its devices is a lane, which iterates until the plan says that the run is over."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 
@@ -13,6 +14,9 @@ from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.lane import Lane
 from kpd.engine.placement import Placement
 from kpd.engine.turns import Turns
+from kpd.hosts.errors import HostError
+from kpd.hosts.slurm.hours import GpuHours, hours_file
+from kpd.hosts.slurm.shares import by_run
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.causes import NotMeasurable, PlugInTrouble, RunCause, Stopped
@@ -22,6 +26,10 @@ from kpd.workspace.config import Config
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import TaskError
+
+LOOK_S = 30.0
+"""How often a run with a limit in GPU hours looks at its share of the allocations."""
+log = logging.getLogger(__name__)
 
 
 class RunLoop:
@@ -41,6 +49,7 @@ class RunLoop:
         )
         self.over = asyncio.Event()
         self._hours: asyncio.TimerHandle | None = None
+        self._gpu_hours: asyncio.TimerHandle | None = None
 
     @property
     def run(self) -> Run:
@@ -117,22 +126,44 @@ class RunLoop:
     def mind_hours(self) -> None:
         """Set the timer for the moment when the hours of the run's budget are used; they may have changed."""
         self._forget_hours()
-        if (at := self.run.deadline) is not None:
-            self._hours = asyncio.get_running_loop().call_later(max(at - time.time(), 0.0), self._hours_used)
+        loop, run = asyncio.get_running_loop(), self.run
+        if (at := run.deadline) is not None:
+            self._hours = loop.call_later(max(at - time.time(), 0.0), self._hours_used)
+        if run.budget.gpu_hours and run.begun and not run.late:
+            self._gpu_hours = loop.call_later(min(max(self._gpu_hours_last_s(), 0.0), LOOK_S), self._look_at_gpu_hours)
+
+    def _gpu_hours_last_s(self) -> float:
+        """Return for how many seconds the GPU hours of the run's budget will last at least."""
+        try:
+            lent = GpuHours(hours_file(self.workspace)).read()
+        except HostError as err:
+            log.warning("%s: whether its GPU hours are used is not known: %s", self.run_id, err)
+            return LOOK_S
+        used = by_run(lent, self.journal.state.runs.values(), time.time()).get(self.run_id, 0.0)
+        gpus = max((one.gpus for one in lent if one.host == self.host), default=1)
+        return 3600 * (self.run.budget.gpu_hours - used) / max(gpus, 1)
+
+    def _look_at_gpu_hours(self) -> None:
+        """Have the run end as at the end of its hours, once its share of the allocations is used."""
+        if self._gpu_hours_last_s() <= 0:
+            self._hours_used(gpus=True)
+        else:
+            self.mind_hours()
 
     def _forget_hours(self) -> None:
-        if self._hours is not None:
-            self._hours.cancel()
+        for timer in (self._hours, self._gpu_hours):
+            if timer is not None:
+                timer.cancel()
 
-    def _hours_used(self) -> None:
+    def _hours_used(self, gpus: bool = False) -> None:
         """Give up what an agent is at; what is the operator's, or a contest that a result needs, is finished."""
         with holding(self.journal):
-            self.journal.emit(e.DeadlinePassed(self.run_id))
+            self.journal.emit(e.DeadlinePassed(self.run_id, gpus))
         on_a_tool = plan.on_a_tool(self.run) is not None
         for lane in self.lanes:
             it = self.run.current_in(lane.number)
             if (on_a_tool and lane.number == 0) or (it is not None and not self.run.trait(it.agent).operators):
-                lane.control.interrupt("skip", "the budget's hours")
+                lane.control.interrupt("skip", f"the budget's {'GPU ' if gpus else ''}hours")
         self.wake()
 
     def _break_off(self, outcome: RunOutcome, cause: RunCause) -> None:

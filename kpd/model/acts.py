@@ -225,13 +225,17 @@ def _answered(state: State, fact: IterationFact, answer: PersonsAnswer) -> State
     return on_iteration(state, fact, review=answer)
 
 
+def _hours(budget: Budget) -> tuple[float, float]:
+    return budget.hours, budget.gpu_hours
+
+
 @reduces(BudgetChanged)
 def _budget_changed(state: State, at: float, fact: BudgetChanged) -> State:
     run = state.runs.get(fact.run)
     if run is not None and run.out_of_hours:
-        return on_run(state, fact.run, budget=fact.budget, status=Queued(), clock=None, late=False)
-    if run is not None and run.budget.hours != fact.budget.hours:
-        return on_run(state, fact.run, budget=fact.budget, late=False)
+        return on_run(state, fact.run, budget=fact.budget, status=Queued(), clock=None, late=False, gpus_used=False)
+    if run is not None and _hours(run.budget) != _hours(fact.budget):
+        return on_run(state, fact.run, budget=fact.budget, late=False, gpus_used=False)
     return on_run(state, fact.run, budget=fact.budget)
 
 

@@ -25,6 +25,10 @@ class HoursUsed(Kind, frozen=True):
     hours: float
 
 
+class GpuHoursUsed(Kind, frozen=True):
+    hours: float
+
+
 class StopScoreReached(Kind, frozen=True):
     stop: float
     score: float
@@ -62,6 +66,7 @@ RunCause = (
     IterationsUsed
     | PatienceUsed
     | HoursUsed
+    | GpuHoursUsed
     | StopScoreReached
     | AgentsDone
     | BaselineFaulty

@@ -223,7 +223,9 @@ class RunResumed(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class DeadlinePassed(RunFact):
-    """The hours of the run's budget are used: nothing further is proposed."""
+    """The hours of the run's budget are used, with `gpus` its GPU hours: nothing further is proposed."""
+
+    gpus: bool = False
 
 
 @dataclass(frozen=True, slots=True)

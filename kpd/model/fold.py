@@ -148,7 +148,7 @@ def _run_moved(state: State, at: float, fact: e.RunMoved) -> State:
 
 @reduces(e.DeadlinePassed)
 def _deadline_passed(state: State, at: float, fact: e.DeadlinePassed) -> State:
-    return on_run(state, fact.run, late=True)
+    return on_run(state, fact.run, late=True, gpus_used=fact.gpus)
 
 
 @reduces(e.RunWaits)

@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Literal
 
 from kpd.model.agents import BASELINE, KNOWN, NONE, AgentTraits
-from kpd.model.causes import HoursUsed
+from kpd.model.causes import GpuHoursUsed, HoursUsed
 from kpd.model.hosts import Confinement, DeviceRef
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
@@ -30,7 +30,8 @@ TaskState = Literal["continue", "reset"]
 class Budget:
     """What a run may spend. `patience` counts iterations in a row without an accepted one.
 
-    `usd` is dollars for calls to models, `hours` the time since the run began, also while it waits; 0 is no limit.
+    `usd` is dollars for calls to models, `hours` the time since the run began, also while it waits, `gpu_hours` its
+    share of the allocations that schedulers lend; 0 is no limit.
     """
 
     iterations: int = 6
@@ -40,6 +41,7 @@ class Budget:
     fix_attempts: int = 8
     usd: float = 0.0
     hours: float = 0.0
+    gpu_hours: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,10 @@ class Run:
     compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is its place in a
     comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
     operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
-    and `late` means that they are used. `pruned` are iterations whose files were removed. `apart`: it works on a copy
-    beside other runs of its task. `devices` is how many devices of one host it wants, 0 for all; `more` are the ids of
-    those that it has beside the first: each of its devices is a lane, with an iteration of its own under way.
+    and `late` means that they are used, or, with `gpus_used`, its GPU hours. `pruned` are iterations whose files
+    were removed. `apart`: it works on a copy beside other runs of its task. `devices` is how many devices of one
+    host it wants, 0 for all; `more` are the ids of those that it has beside the first: each of its devices is a
+    lane, with an iteration of its own under way.
     `lane_waits` is what the iterations of further lanes wait for. `deploy` is the project into which its winner is
     brought when it has ended; `deploys` counts the times that this was begun since, and `undeployed` says why the last
     one could not begin.
@@ -122,6 +125,7 @@ class Run:
     task_text: str = ""
     clock: float | None = None
     late: bool = False
+    gpus_used: bool = False
     pruned: tuple[int, ...] = ()
     apart: bool = False
     devices: int = 1
@@ -149,8 +153,8 @@ class Run:
 
     @property
     def out_of_hours(self) -> bool:
-        """Whether the hours of its budget have ended it: with more of them it goes on."""
-        return isinstance(self.status, Ended) and isinstance(self.status.cause, HoursUsed)
+        """Whether the hours of its budget have ended it, of its time or of GPUs: with more of them it goes on."""
+        return isinstance(self.status, Ended) and isinstance(self.status.cause, HoursUsed | GpuHoursUsed)
 
     @property
     def paused(self) -> bool:

@@ -26,6 +26,7 @@ DEPLOY = Arg(
     "PROJECT", "bring the winner into this project at the end; its change waits for kpd project approve", "--deploy"
 )
 HOURS = Arg("H", "end so many hours after the beginning, also while it waits", "--hours")
+GPU_HOURS = Arg("H", "end once it has had so many GPU hours of a cluster's allocations", "--gpu-hours")
 MIN_GAIN = Arg("PCT", "accept gains of at least this", "--min-gain")
 
 
@@ -55,6 +56,7 @@ class QueueRun(OnDaemon):
     stop_score: Annotated[Positive | None, Arg("X", "end once the score is this good", "--stop-score")] = None
     usd: Annotated[Positive | None, Arg("DOLLARS", "spend no more than this on models", "--usd")] = None
     hours: Annotated[Positive | None, HOURS] = None
+    gpu_hours: Annotated[Positive | None, GPU_HOURS] = None
     apart: Annotated[bool, APART] = False
     devices: Annotated[Few | Literal["all"] | None, DEVICES] = None
     deploy: Annotated[str, DEPLOY] = ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from kpd.operations.arguments import Arg, Count, NotNegative, Percent, Text
 from kpd.operations.operation import Key, OnRun, Refused, ended
-from kpd.operations.runs import HOURS, ITERATIONS, MIN_GAIN, PATIENCE
+from kpd.operations.runs import GPU_HOURS, HOURS, ITERATIONS, MIN_GAIN, PATIENCE
 
 if TYPE_CHECKING:
     from kpd.model.run import Run
@@ -35,6 +35,7 @@ class ChangeBudget(OnRun):
     )
     usd: Annotated[NotNegative | None, Arg("D", "spend no more than this on models; 0: no limit", "--usd")] = None
     hours: Annotated[NotNegative | None, HOURS._replace(help=f"{HOURS.help}; 0: no limit")] = None
+    gpu_hours: Annotated[NotNegative | None, GPU_HOURS._replace(help=f"{GPU_HOURS.help}; 0: no limit")] = None
     fix_attempts: Annotated[Count | None, Arg("N", "how often an agent may repair a candidate", "--fix-attempts")] = (
         None
     )
@@ -45,7 +46,9 @@ class ChangeBudget(OnRun):
         since = [one for one in state.runs.values() if one.task == target.task and one.queued > target.queued]
         if since:
             return ended(target)
-        return None if self.hours is not None else ended(target, f"kpd budget {target.id} --hours H gives it H more")
+        option = "--gpu-hours" if target.gpus_used else "--hours"
+        more = self.gpu_hours if target.gpus_used else self.hours
+        return None if more is not None else ended(target, f"kpd budget {target.id} {option} H gives it more")
 
 
 class ChangeAgent(OnRun):

@@ -68,6 +68,8 @@ def run_ended(cause: c.RunCause) -> str:
             return f"{counted(cause.without, 'iteration')} without a gain (patience {cause.patience})"
         case c.HoursUsed():
             return f"budget of {counted(cause.hours, 'hour')} used"
+        case c.GpuHoursUsed():
+            return f"budget of {counted(cause.hours, 'GPU hour')} used"
         case c.StopScoreReached():
             return f"stop score {cause.stop:g} reached: {cause.score:g}"
         case c.AgentsDone():

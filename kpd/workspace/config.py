@@ -30,6 +30,7 @@ class RunConfig:
     iterations: Count = 6
     patience: Count = 4
     hours: NotNegative = 0.0
+    gpu_hours: NotNegative = 0.0
     min_gain_pct: Percent = 1.0
     fix_attempts: Count = 8
     profile: Literal["checked", "accepted", "never"] = "checked"
@@ -140,6 +141,7 @@ class Config:
             fix_attempts=self.run.fix_attempts,
             usd=self.claude.max_usd_per_run,
             hours=self.run.hours,
+            gpu_hours=self.run.gpu_hours,
         )
 
 

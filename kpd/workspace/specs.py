@@ -168,6 +168,7 @@ class BudgetSpec:
     stop_score: Positive | None = None
     usd: Positive | None = None
     hours: Positive | None = None
+    gpu_hours: Positive | None = None
 
     def over(self, budget: Budget) -> Budget:
         given = {field.name: getattr(self, field.name) for field in fields(BudgetSpec)}

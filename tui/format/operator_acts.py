@@ -147,4 +147,5 @@ def _budget(budget: Budget) -> str:
     parts += [f"stop at a score of {figure(budget.stop_score)}"] if budget.stop_score is not None else []
     parts += [f"{dollars(budget.usd)} at most"] if budget.usd else []
     parts += [f"{counted(budget.hours, 'hour')} at most"] if budget.hours else []
+    parts += [f"{counted(budget.gpu_hours, 'GPU hour')} at most"] if budget.gpu_hours else []
     return ", ".join(parts)

@@ -39,7 +39,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     """Queue a run of a task; a task that only ships with kpd is first copied into the workspace. Raises TaskError."""
     config = engine.config
     task, agent, host = place_of(engine, op.task, op.agent, op.host)
-    given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd, op.hours)
+    given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd, op.hours, op.gpu_hours)
     budget = given.over(task.budget.over(config.budget()))
     approve = config.run.approve if op.approve is None else op.approve
     if op.evolve and not catalogue.reflects(agent, config):

@@ -7,7 +7,15 @@ from hypothesis import given, strategies as st
 
 from kpd.engine.plan import End, Iterate, Reflect, Wait, next_action, result
 from kpd.model.agents import AgentTraits
-from kpd.model.causes import AgentsDone, HoursUsed, IterationsUsed, NothingLeft, PatienceUsed, StopScoreReached
+from kpd.model.causes import (
+    AgentsDone,
+    GpuHoursUsed,
+    HoursUsed,
+    IterationsUsed,
+    NothingLeft,
+    PatienceUsed,
+    StopScoreReached,
+)
 from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Iteration, Override
@@ -221,4 +229,6 @@ def test_a_run_whose_hours_are_used_proposes_no_more_and_still_measures_its_resu
     assert next_action(confirmed(run)) == End("improved", HoursUsed(2.0))
     assert next_action(replace(run_of(it(0, "baseline", 40.0)), late=True)) == End("no_gain", HoursUsed(0.0))
     assert next_action(replace(run_of(), late=True)) == End("failed", HoursUsed(0.0))
+    gpus = replace(confirmed(run), gpus_used=True, budget=Budget(hours=2.0, gpu_hours=0.5))
+    assert next_action(gpus) == End("improved", GpuHoursUsed(0.5))
     assert next_action(replace(run, pending_edit={"k.c": "1"})) == Iterate(2, "operator"), "a person's edit is measured"

@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +19,21 @@ from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
 from kpd.daemon.views import answer
 from kpd.engine.engine import Engine
+from kpd.engine.placement import Placement
 from kpd.engine.plan import End, Iterate, Wait, next_action
+from kpd.engine.run_loop import RunLoop
+from kpd.hosts.slurm.hours import GpuHours, Lent, hours_file
+from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
-from kpd.model.causes import HoursUsed, IterationsUsed, Stopped
+from kpd.model.causes import GpuHoursUsed, HoursUsed, IterationsUsed, Stopped
+from kpd.model.hosts import Device
 from kpd.model.kinds import Told
 from kpd.model.run import Budget, Run
 from kpd.model.status import Queued
 from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.config import Config
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace
 
 BUDGET = Budget(iterations=4, patience=3, min_gain_pct=2.0, stop_score=1.5, fix_attempts=8, usd=5.0)
@@ -145,6 +152,31 @@ async def test_a_run_that_its_hours_have_ended_goes_on_with_new_ones(engine: Eng
     assert isinstance(run().status, Queued) and not run().late and run().deadline is None
     engine.journal.emit(e.RunStarted("r1", "cpu"))
     assert run().clock is not None and run().started == began, "the new hours count from now on"
+
+
+async def test_a_run_ends_once_its_share_of_the_allocations_is_used_and_goes_on_with_more(engine: Engine) -> None:
+    journal, now = engine.journal, time.time()
+    journal.emit(e.IterationStarted("r1", 1, "claude", 0))
+    engine.pool.hosts["local"] = host_of("local", HostConfig(), engine.workspace)
+    places = [Placement("local", Device("cpu", "cpu", "EPYC"))]
+    loop = RunLoop(engine.workspace, lambda: engine.config, journal, engine.pool, places, engine.scheduler.turns, "r1")
+    await told(engine, "budget", gpu_hours=4)
+    GpuHours(hours_file(engine.workspace)).note(Lent("local", "7", "me", "a", 3600, now - 60, now + 60))
+    loop.mind_hours()
+    assert not journal.state.runs["r1"].late, "one second of these GPUs is an hour"
+    await told(engine, "budget", gpu_hours=1e-9)
+    passed = asyncio.Event()
+    journal.subscribe(lambda message: passed.set())
+    loop.mind_hours()
+    await passed.wait()
+    assert last(engine) == e.DeadlinePassed("r1", gpus=True)
+    journal.emit(e.RunEnded("r1", "no_gain", GpuHoursUsed(1e-9)))
+    with pytest.raises(DaemonError, match="has ended: budget of 1e-09 GPU hours used") as caught:
+        await told(engine, "budget", hours=2)
+    assert "--gpu-hours" in caught.value.remedy
+    await told(engine, "budget", gpu_hours=8)
+    run = journal.state.runs["r1"]
+    assert isinstance(run.status, Queued) and not run.late and not run.gpus_used
 
 
 async def test_a_run_is_not_continued_after_another_of_its_task(engine: Engine) -> None:

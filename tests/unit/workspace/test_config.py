@@ -90,6 +90,7 @@ def test_the_local_host_is_always_there(tmp_path: Path) -> None:
         ('[hosts.a]\ntransport = "shh"\n', 2, "is 'shh': no such transport; did you mean 'ssh'?"),
         ('[hosts.a]\ntransport = "zzz"\n', 2, "known are controlmaster, local"),
         ("[hosts.a]\noptions = 1\n", 2, "unknown key 'options' in [hosts.a]"),
+        ('[hosts.a]\ntable = "b"\n', 2, "unknown key 'table' in [hosts.a]"),
         ('[hosts.a]\ntransport = "ssh"\naddress = "b"\ncontainer = "c"\n', 4, "unknown key 'container' in [hosts.a]"),
         ("[run]\n\nitterations = 3\n", 3, "unknown key 'itterations' in [run]; did you mean 'iterations'?"),
         ("[run]\nmin_gain_pct = 100\n", 2, "below 100"),
