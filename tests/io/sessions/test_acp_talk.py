@@ -176,13 +176,16 @@ async def test_it_goes_on_with_its_own_session_and_the_old_words_are_not_said_ag
     assert transcript(tmp_path / "session" / "log.jsonl") == "## agent\n\nagain\n"
 
 
-async def test_one_that_has_lost_its_session_begins_another(start: Start, tmp_path: Path) -> None:
-    talk = await start([["say", "anew"]], own="forgotten", forgets=True)
+@pytest.mark.parametrize("can", [{"forgets": True}, {"loads": False}], ids=["has lost it", "says that it cannot"])
+async def test_one_that_cannot_go_on_with_its_session_begins_another(
+    start: Start, tmp_path: Path, can: dict[str, bool]
+) -> None:
+    talk = await start([["say", "anew"]], own="forgotten", **can)
     assert (talk.own, talk.loads) == ("their-own-7", False)
     assert (await talk.ask("go", PATIENCE_S, 1.0)).said == "anew"
     await talk.close()
     log = transcript(tmp_path / "session" / "log.jsonl")
-    assert "it cannot go on with its session: Internal error: no previous sessions" in log
+    assert ("it cannot go on with its session: Internal error: no previous sessions" in log) == ("forgets" in can)
 
 
 @pytest.mark.parametrize(

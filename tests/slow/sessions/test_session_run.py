@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 from tests.support.sessions.scripted import agent, kernel
@@ -49,15 +47,14 @@ def test_what_lies_in_the_tree_is_measured_and_a_repair_goes_to_the_same_session
     assert "what was said before" not in said
 
 
-@pytest.mark.parametrize("can", [{"loads": False}, {"forgets": True}], ids=["says so", "has lost its session"])
 def test_a_session_over_its_time_is_measured_and_one_that_cannot_go_on_leaves_its_tree(
-    daemon: RealDaemon, workspace: Workspace, can: dict[str, bool]
+    daemon: RealDaemon, workspace: Workspace
 ) -> None:
     agent(
         workspace,
         [["write", "kernel.c", kernel(4)], ["say", "MEMO: four\n"], ["fork", 3], ["sleep", 600]],
         settings='limit = ["600s", "3s"]',
-        **can,
+        forgets=True,
     )
     daemon.start()
     daemon.command("run", task="scale", agent="mine", iterations=2, patience=2)
