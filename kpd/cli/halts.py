@@ -11,10 +11,14 @@ from kpd.model.run import Run
 from kpd.model.status import Paused
 from kpd.model.waits import DeviceBusy, ForLease, ForService, ForTurn, Pause, PausedBy, Silent, Wait
 from kpd.text import waits
+from kpd.text.deployments import headline
 
 
 class Halts:
-    """Tells what changes the going on of a run. A wait that comes again before the iteration has ended is told once."""
+    """Tells what changes the going on of a run, and of its winner's deployment.
+
+    A wait that comes again before the iteration has ended is told once.
+    """
 
     def __init__(self, run: str) -> None:
         self._run = run
@@ -37,6 +41,10 @@ class Halts:
                 return _paused(of, cause)
             case e.RunResumed(run=of) if of == self._run:
                 return f"{of} goes on"
+            case e.DeploymentSeen(run=of, card=card) if of == self._run:
+                return line(headline(card))
+            case e.DeployNotBegun(run=of, said=said) if of == self._run:
+                return line(f"{of} is not deployed: {said}")
         return ""
 
     def _once(self, wait: Wait) -> str:

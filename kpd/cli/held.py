@@ -1,4 +1,4 @@
-"""kpd held: lists the candidates that wait for a person, before they are built or because a winner is flagged."""
+"""kpd held: lists what waits for a person: candidates to be reviewed, flagged winners, changes of production files."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -18,14 +18,16 @@ def arguments(parser: ArgumentParser) -> None:
 
 def execute(args: Namespace) -> int:
     """Print what waits, each with its flags and the verbs that decide; on stderr where nothing does."""
-    runs = query(workspace(args), "status")["runs"].values()
-    found = [(run, it) for run in runs if args.run in (None, run["id"]) for it in _waiting(run)]
+    status = query(workspace(args), "status")
+    found = [(run, it) for run in status["runs"].values() if args.run in (None, run["id"]) for it in _waiting(run)]
+    cards = [one for one in status["deployments"] if one["waits"] and args.run in (None, one["deployment"]["run"])]
     if args.json:
         out_json([{"run": run["id"], **it} for run, it in found])
-    elif not found:
+    elif not found and not cards:
         narrate("nothing waits for a person")
     else:
         out(*(text for run, it in found for text in lines(run["id"], clean(it), columns())))
+        out(*(text for card in cards for text in wrapped(clean(card)["text"], columns())))
     return OK
 
 

@@ -13,6 +13,7 @@ from kpd.cli.halts import Halts, now, waiting_at_most
 from kpd.cli.parser import add_json, add_timeout, nearest
 from kpd.cli.terminal_text import columns, cut, line, narrate, out, out_json, pad
 from kpd.model import codec
+from kpd.model.deploying import goes_on
 from kpd.model.events import Event, IterationEnded, RunEnded
 from kpd.model.fold import fold
 from kpd.model.run import Run
@@ -58,7 +59,7 @@ def execute(args: Namespace) -> int:
     wanted = [it for it in run.iterations if it.near_miss or not args.near_misses]
     if args.follow:
         _tell(run, [it.number for it in wanted if it.outcome is not None], args.json, head)
-        if not run.over:
+        if goes_on(state, run):
             if reason := status["held"]:
                 narrate(f"the queue is held: {line(reason)}; kpd resume releases it")
             if said := now(run):
@@ -88,14 +89,16 @@ async def _tell_until_its_end(ws: Workspace, state: State, run_id: str, as_json:
         state = fold(state, event)
         if said := halts.say(event.fact):
             narrate(said)
+        run = state.runs[run_id]
         match event.fact:
-            case IterationEnded(run=run, iteration=number) if run == run_id:
-                ended = state.runs[run_id].iteration(number)
+            case IterationEnded(run=of, iteration=number) if of == run_id:
+                ended = run.iteration(number)
                 if not near or (ended is not None and ended.near_miss):
-                    _tell(state.runs[run_id], [number], as_json)
-            case RunEnded(run=run, cause=cause) if run == run_id:
-                narrate(f"{run_id} {labels.run_state(json_views.run(state.runs[run_id]))}: {line(run_ended(cause))}")
-                return
+                    _tell(run, [number], as_json)
+            case RunEnded(run=of, cause=cause) if of == run_id:
+                narrate(f"{run_id} {labels.run_state(json_views.run(run))}: {line(run_ended(cause))}")
+        if not goes_on(state, run):
+            return
 
 
 def _head(card: dict[str, Any]) -> tuple[str, ...]:

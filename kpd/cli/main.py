@@ -58,7 +58,7 @@ VERBS: tuple[tuple[str, tuple[Verb, ...]], ...] = (
             Verb("status", "show what runs where, what waits, and what needs you", "status"),
             Verb("queue", "list the queued runs", "status"),
             Verb("runs", "list all runs, with the disk that each takes", "runs"),
-            Verb("held", "list the candidates that wait for you: flagged winners, and those to review", "held"),
+            Verb("held", "list what waits for you: candidates to review, flagged winners, deployments", "held"),
             Verb("log", "list a run's iterations with their verdicts", "log"),
             Verb("show", "show one iteration in full", "show"),
             Verb("cases", "show the speed-up of the incumbent and of the best candidate in each case", "cases"),

@@ -7,7 +7,7 @@ from kpd.cli.halts import Halts, now
 from kpd.cli.log import follow, recorded
 from kpd.cli.terminal_text import line, narrate
 from kpd.model import events as e
-from kpd.model.deploying import deployed_by, outcome, wants_deployment
+from kpd.model.deploying import goes_on, outcome, wants_deployment
 from kpd.model.fold import fold
 from kpd.model.headline import headline
 from kpd.model.notices import (
@@ -26,7 +26,6 @@ from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended, Paused, RunOutcome
 from kpd.model.waits import ForDevice
-from kpd.text.deployments import headline as in_production
 from kpd.text.endings import iteration_ended, of_run
 from kpd.text.headlines import headline as told_headline
 from kpd.text.notices import told as notice
@@ -51,10 +50,10 @@ async def wait_for(ws: Workspace, run_id: str) -> int:
         if isinstance(run.status, Ended):
             if isinstance(event.fact, e.RunEnded) and event.fact.run == run_id:
                 code = _verdict(run, run.status.outcome, rolled_back)
-            if not wants_deployment(run):
-                return code
-            if (ended := _in_production(event.fact, state, run)) is not None:
-                return ended
+            elif said := halts.say(event.fact):
+                narrate(said)
+            if not goes_on(state, run):
+                return _in_production(state, run) if wants_deployment(run) else code
             continue
         if isinstance(run.waiting, ForDevice) and run.waiting.in_vain:
             remedy = f"kpd hosts shows them; {run_id} stays queued: kpd stop {run_id} withdraws it"
@@ -77,17 +76,12 @@ async def _from_its_beginning(ws: Workspace, run_id: str) -> AsyncIterator[e.Eve
         yield event
 
 
-def _in_production(fact: e.Fact, state: State, run: Run) -> int | None:
-    """Print what an event says of the winner's deployment; return the exit code once that has ended."""
+def _in_production(state: State, run: Run) -> int:
+    """Return the exit code of how the deployment of the winner ended."""
     from kpd.cli.project_deploy import code_of
 
-    match fact:
-        case e.DeploymentSeen(card=card) if card in deployed_by(state, run):
-            narrate(line(in_production(card)))
-        case e.DeployNotBegun(run=of) if of == run.id:
-            raise CliError(line(run.undeployed), f"kpd project deploy {run.deploy} {run.id} tries again", INFRA)
     last = outcome(state, run)
-    return None if last is None else INFRA if last.cut else code_of(last.deployment)
+    return INFRA if last is None or last.cut else code_of(last.deployment)
 
 
 def _rolled_back(fact: e.Fact, run_id: str, before: bool) -> bool:

@@ -8,7 +8,7 @@ The environment is that of the process that answers.
 
     status    {version, pid (null: no daemon), workspace, seq, at, held (in words), hold, active, begun, queued,
                runs: {id: Run}, hosts: {name: HostCard}, tasks: {name: TaskCard}, notices, playback: Playback or null,
-               deployments: [{project, deployment: Deployment, cut, sign, text}]}   of runs' winners, oldest first
+               deployments: [{project, deployment: Deployment, cut, waits, sign, text}]}   of winners, oldest first
     queue     {held, hold, active, begun, queued}            active: the newest of those begun, or null
     log       [{seq, at, kind, body}]                  limit=200, run: the newest events, oldest first
     events    [{seq, at, kind, body}]                  after=0, limit=1000, run, iteration: the next events

@@ -59,6 +59,11 @@ def outcome(state: State, run: Run) -> DeploymentCard | None:
     return cards[-1] if not _was_cut(cards[-1]) or run.undeployed or run.deploys >= MOST_BEGUN else None
 
 
+def goes_on(state: State, run: Run) -> bool:
+    """Return whether the run, or the deployment of its winner, has still to end."""
+    return not run.over or (wants_deployment(run) and not run.undeployed and outcome(state, run) is None)
+
+
 def wants_deployment(run: Run) -> bool:
     return bool(run.deploy) and isinstance(run.status, Ended) and run.status.outcome == "improved"
 

@@ -179,5 +179,6 @@ def noticed(found: Notice) -> Json:
 
 
 def deployment(found: DeploymentCard) -> Json:
-    """Return a deployment of a project with its `sign` and `text`: where it stands, in words."""
-    return {**codec.jsonable(found), "sign": codec.jsonable(signs.of_deployment(found)), "text": in_production(found)}
+    """Return a deployment of a project with its `sign` and `text`: where it stands, in words; `waits`: for a person."""
+    told = {"sign": codec.jsonable(signs.of_deployment(found)), "text": in_production(found)}
+    return {**codec.jsonable(found), **told, "waits": found.waits}

@@ -5,6 +5,7 @@ import pytest
 from kpd.cli.halts import Halts
 from kpd.model import events as e
 from kpd.model.causes import Skipped
+from kpd.model.deployments import Deployment, DeploymentCard
 from kpd.model.waits import DeviceBusy, ForLease, ForService, ForTask, ForTurn, HostTrouble, Silent, Wait
 
 BUSY = HostTrouble("busy", "too busy to measure")
@@ -48,3 +49,10 @@ def test_another_reason_is_told(first: Wait, other: Wait) -> None:
 
 def test_waits_of_other_runs_are_not_told() -> None:
     assert not Halts("r2").say(e.RunWaits("r1", Silent(5)))
+
+
+def test_the_deployment_of_the_run_s_winner_is_told_and_no_other() -> None:
+    card = DeploymentCard("p", Deployment(1, "r2", 4, 0.0, asks="a-hash"))
+    assert Halts("r2").say(e.DeploymentSeen("r2", card)).startswith("p #1, r2.4 waits for you: kpd project approve p")
+    assert Halts("r2").say(e.DeployNotBegun("r2", "p", "no\x1b[2J answer")) == "r2 is not deployed: no␛[2J answer"
+    assert Halts("r1").say(e.DeploymentSeen("r2", card)) == ""

@@ -6,7 +6,7 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.causes import Stopped
-from kpd.model.deploying import MOST_BEGUN, due, outcome
+from kpd.model.deploying import MOST_BEGUN, due, goes_on, outcome
 from kpd.model.deployments import Deployment, DeploymentCard
 from kpd.model.run import Budget
 from kpd.model.status import RunOutcome
@@ -70,6 +70,7 @@ def test_one_that_was_cut_off_is_begun_again_but_not_for_ever() -> None:
         assert not is_due(log)
         assert outcome(log.state, log.state.runs["r1"]) is None
         seen(log, replace(OPEN, number=number), cut=True)
+        assert goes_on(log.state, log.state.runs["r1"]) == (number < MOST_BEGUN), "one is still to be begun"
     assert not is_due(log)
     last = outcome(log.state, log.state.runs["r1"])
     assert last is not None
