@@ -11,15 +11,18 @@ from kpd.wire import DaemonError
 from kpd.workspace.strict import misfit
 
 
-def checked_call(what: str, function: Callable[..., Any], args: dict[str, Any]) -> dict[str, Any]:
+def checked_call(
+    what: str, function: Callable[..., Any], args: dict[str, Any], beside: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return all arguments of `function` but its first: those in `args`, and defaults for the others.
 
-    An argument that is null counts as left out. `what` names the function in errors. Raises DaemonError (usage).
+    An argument that is null counts as left out. In errors `what` names the function, and `beside` arguments that are
+    taken before it is called. Raises DaemonError (usage).
     """
     kind = arguments_of(function)
-    known = {one.name for one in fields(kind)}
-    if unknown := sorted(args.keys() - known):
-        remedy = f"it takes: {', '.join(known) or 'nothing'}"
+    known = [one.name for one in fields(kind)]
+    if unknown := sorted(args.keys() - {*known}):
+        remedy = f"it takes: {', '.join([*known, *beside]) or 'nothing'}"
         raise DaemonError("usage", f"{what} takes no {unknown[0][:80]!r}", remedy)
     given = {name: value for name, value in args.items() if value is not None}
     try:

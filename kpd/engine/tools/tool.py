@@ -52,8 +52,8 @@ class Tool:
         return known
 
     def read(self, desk: Desk, args: dict[str, Any]) -> Answer:
-        """Answer as `answer` does, for a tool that does not measure. Raises DaemonError."""
-        known: Answer = jsonable(self.use(desk, **checked_call(self.name, self.use, args)))
+        """Answer as `answer` does, for a tool that does not measure, of the run of `desk`. Raises DaemonError."""
+        known: Answer = jsonable(self.use(desk, **checked_call(self.name, self.use, args, ("run",))))
         return known
 
 

@@ -45,6 +45,8 @@ async def test_any_client_may_read_and_nothing_else(place: Place) -> None:
         assert tried.structured_content["error"]["remedy"].startswith("tools: inspect")
         noted = await client.call_tool("note", {"text": "hello"})
         assert noted.is_error and "kpd start" in noted.content[0].text, "only a daemon writes"
+        strange = await client.call_tool("rules", {"rule": "x"})
+        assert strange.is_error and "it takes: run" in strange.content[0].text
         other = await client.call_tool("history", {"run": "r9"})
         assert other.is_error and "no run r9" in other.content[0].text
 
