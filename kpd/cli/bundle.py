@@ -144,7 +144,8 @@ def verify(args: Namespace) -> int:
         mark = paint("✓", "green", colour) if said.holds else paint("✗", "red", colour)
         out(f"{mark} {line(said.about):<{wide}}  {line(said.text)}")
     wrong = sum(not said.holds for said in lines)
-    narrate("everything holds" if holds else f"{wrong} of {len(lines)} lines do not hold")
+    fails = f"{wrong} of {counted(len(lines), 'line')} {'does' if wrong == 1 else 'do'} not hold"
+    narrate("everything holds" if holds else fails)
     narrate("as recorded, not derived: that the samples were measured, results of checks, counters, rooflines")
     return OK if holds else FAILED
 

@@ -106,7 +106,8 @@ async def _lacking(host: Host, task: Task) -> tuple[str, ...]:
 async def _driven(bench: Bench, built: str, task: Task, flags: str, seeds: int) -> TaskTrial:
     passed = await bench.check(built, "check", lambda text: None)
     kinds = len(task.check.distributions)
-    note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {seeds} seeds x {kinds} kinds"
+    over = f"{counted(seeds, 'seed')} x {counted(kinds, 'kind')}"
+    note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {over}"
     warnings = [found for found in (sizes(passed),) if found]
     if passed.worst > MOST_MARGIN:
         warnings.append(f"that is above {MOST_MARGIN:g}: a candidate that is as correct as this kernel may be refused")

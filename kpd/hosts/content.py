@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.link import Frame
+from kpd.text.numbers import counted
 
 ALONG = 64 << 10  # bytes of new content worth sending unasked: asking first would cost a round trip
 BATCH = 8 << 20  # bytes of content a message carries, unless one blob alone is larger
@@ -40,7 +41,7 @@ class Content:
             await self._send({sha: blobs[sha] for sha in reply["missing"]})
             reply = await self._tree(manifest, {})
         if "missing" in reply:
-            raise HostError("host", f"{self.name}: {len(reply['missing'])} files that were just sent are gone")
+            raise HostError("host", f"{self.name}: {counted(len(reply['missing']), 'file')} just sent, and gone")
         self._held.update(blobs)
         return str(reply["digest"])
 

@@ -1,18 +1,20 @@
 """Renders what the audits before an acceptance found."""
 
 from kpd.model.audits import AuditedGain, AuditSummary
+from kpd.text.numbers import counted
 
 
 def summary(found: AuditSummary) -> str:
     """Say on one line what the gain was in each audit, on how many calls, and what that took."""
-    calls = f"{found.calls} calls of each kernel on fresh inputs, {found.compared} compared"
+    calls = f"{counted(found.calls, 'call')} of each kernel on fresh inputs, {found.compared} compared"
     kept = "" if found.kept is None else f" ({_gain(found.kept)} more while inputs hardly change)"
     clock = "" if found.driver is None else f" ({_gain(found.driver)} by the driver's clock)"
     alone = f"{_gain(found.alone)} one kernel at a time{clock}"
     told = f"{_gain(found.fresh)} over {calls}{kept}; {alone}; {found.seconds:.1f} s"
     if not found.unread:
         return told
-    return f"{told}; code in memory not compared in {found.unread} of {found.processes} processes: it could not be read"
+    unread = f"{found.unread} of {counted(found.processes, 'process')}"
+    return f"{told}; code in memory not compared in {unread}: it could not be read"
 
 
 def _gain(found: AuditedGain) -> str:

@@ -62,7 +62,7 @@ async def qualify(
 ) -> Findings:
     """Check a tool whose manifest is valid, in `room`, which is made anew and removed afterwards. Raises OSError."""
     found = Findings()
-    found.add("files", said=f"{len(files)} files")
+    found.add("files", said=f"{len(files)} file{'' if len(files) == 1 else 's'}")
     found.add("manifest", said=manifest.summary)
     if SKILL in files:
         found.add("skill", skill_trouble(files))

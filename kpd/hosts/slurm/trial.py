@@ -28,7 +28,8 @@ def partition(keys: SlurmKeys, rc: int | None, said: str, words: str) -> Check:
     if not rows:
         return Check("partition", "bad", f"sinfo knows no {keys.partition}", "set `partition` to one of `sinfo -s`")
     told = [
-        f"{name} {state}: {nodes} nodes with {gres}, {cpus} CPUs and {memory} MB, at most {limit}"
+        f"{name} {state}: {nodes} {'node' if nodes == '1' else 'nodes'} with {gres}, {cpus} CPUs and {memory} MB"
+        f", at most {limit}"
         for name, state, limit, nodes, gres, cpus, memory in rows[:3]
     ]
     if not any(parts[1] == "up" for parts in rows):

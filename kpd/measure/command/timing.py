@@ -14,6 +14,7 @@ from kpd.measure.samples import CaseSample, ClockReadings, ProcessSample, both, 
 from kpd.model.codec import CodecError
 from kpd.model.faults import OtherCases, WrongResult
 from kpd.model.scores import Direction
+from kpd.text.numbers import counted
 
 Blamed = Callable[[CommandRun], Result]
 """A function that reads a run's result. Raises CheckFailed for a failed candidate, HostError for a failed incumbent."""
@@ -63,7 +64,7 @@ async def _refuse_end(host: Host, result: JobResult, missing: int) -> None:
         return
     await jobs.refuse_unfinished(host, result)
     if result.rc != 0 or missing:
-        raise await jobs.unreported(host, result, f"{missing} runs are missing")
+        raise await jobs.unreported(host, result, f"{counted(missing, 'run')} missing")
 
 
 def _slowed(run: CommandRun) -> str:

@@ -18,6 +18,7 @@ from kpd.production.observe.observation import Observation, observation
 from kpd.production.observe.record import ProcessRecord, UnreadableRecord, read_record
 from kpd.production.program import shell_path
 from kpd.source.kernels import Kernel
+from kpd.text.numbers import counted
 
 LAUNCHES = 10_000
 BYTES = 64 << 20
@@ -225,7 +226,7 @@ def _problems(records: Sequence[ProcessRecord], ran: JobResult) -> list[str]:
     told = [_WARNINGS.get(warning, f"CUPTI: {warning}") for warning in found]
     if cut := sum(not record.ended for record in records):
         told.append(
-            f"{cut} of {len(records)} processes did not come to an end of their own: the last durations may lack"
+            f"{cut} of {counted(len(records), 'process')} did not end by themselves: the last durations may lack"
         )
     if bad := sum(record.unreadable for record in records):
         told.append(f"{bad} lines of the records cannot be read")

@@ -144,7 +144,7 @@ async def test_what_a_cluster_cannot_give_is_told_with_what_helps_and_what_it_ha
             await host.transport.close()
     assert not slurm.jobs()
     checks = trial_through_ssh(workspace)
-    assert checks["partition"]["found"].startswith("gpu* up: 1 nodes with gpu:fake:2, 8 CPUs")
+    assert checks["partition"]["found"].startswith("gpu* up: 1 node with gpu:fake:2, 8 CPUs")
     assert checks["quota"]["state"] == "off" and checks["shared root"]["state"] == "ok"
     assert checks["compiler"]["state"] == "ok"
     assert not slurm.jobs(), "the trial's allocation is given back"
