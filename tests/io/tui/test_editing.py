@@ -15,10 +15,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
+from textual.pilot import Pilot
 
 from kpd.model import events as e
 from kpd.subscription import DaemonError
@@ -51,10 +52,14 @@ async def after(feed: CannedFeed, *keys: str) -> KpdApp:
     app = app_on(feed)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-            await settled(pilot)
+        await press(pilot, *keys)
     return app
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
 
 
 def left(temporary: Path) -> list[Path]:
@@ -118,45 +123,39 @@ async def test_and_one_that_the_task_has_not_can_be_removed() -> None:
     assert feed.commands == [("edit", {"run": "r1", "files": {"kernel.c": KERNEL}, "removed": ("build.json",)})]
 
 
-@pytest.mark.parametrize("text", ["", "\N{REPLACEMENT CHARACTER}"])
-async def test_another_file_that_is_empty_or_no_text_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+async def test_another_file_stays_as_it_is_where_it_is_no_text_or_known_not_to_be_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     editor(monkeypatch, CHANGES)
+    other: list[str | DaemonError] = [
+        "",
+        "\N{REPLACEMENT CHARACTER}",
+        DaemonError("unknown", "build.json is not there"),
+    ]
 
     class Feed(CannedFeed):
         async def query(self, what: str, **args: Any) -> Any:
             answer = await super().query(what, **args)
-            return {**answer, "text": text} if args.get("name") == "candidate/build.json" else answer
+            if args.get("name") != "candidate/build.json":
+                return answer
+            if isinstance(other[0], DaemonError):
+                raise other[0]
+            return {**answer, "text": other[0]}
 
     feed = Feed(logs.running())
-    await after(feed, "e", "enter")
-    assert feed.commands[0][1]["files"] == {"kernel.c": KERNEL.replace("2", "3")}
-
-
-@pytest.mark.parametrize(("code", "sent"), [("unknown", True), ("infra", False)])
-async def test_another_file_is_left_as_it_is_only_where_it_is_known_not_to_be_there(
-    monkeypatch: pytest.MonkeyPatch, code: Literal["unknown", "infra"], sent: bool
-) -> None:
-    editor(monkeypatch, CHANGES)
-
-    class Feed(CannedFeed):
-        async def query(self, what: str, **args: Any) -> Any:
-            if args.get("name") == "candidate/build.json":
-                raise DaemonError(code, "build.json cannot be had")
-            return await super().query(what, **args)
-
-    feed = Feed(logs.running())
-    app = await after(feed, "e", "enter")
-    assert bool(feed.commands) == sent
-    assert sent or said(app) == "edit: build.json cannot be had"
-
-
-async def test_nothing_is_sent_when_nothing_was_changed(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
-    editor(monkeypatch, "")
-    feed = CannedFeed(logs.running())
-    app = await after(feed, "e", "enter")
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        while other:
+            feed.commands.clear()
+            await press(pilot, "e", "enter")
+            assert feed.commands[0][1]["files"] == {"kernel.c": KERNEL.replace("2", "3")}
+            other.pop(0)
+        other.append(DaemonError("infra", "build.json cannot be had"))
+        feed.commands.clear()
+        await press(pilot, "e", "enter")
     assert feed.commands == []
-    assert said(app) == "nothing was changed in kernel.c, so nothing is sent"
-    assert left(temporary) == []
+    assert said(app) == "edit: build.json cannot be had"
 
 
 async def test_a_refused_edit_is_kept_and_its_path_told(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
@@ -170,44 +169,33 @@ async def test_a_refused_edit_is_kept_and_its_path_told(monkeypatch: pytest.Monk
     assert said(app).endswith(f"your text is in {kept}")
 
 
-async def test_an_editor_that_fails_sends_nothing_and_loses_nothing(
+async def test_an_editor_that_fails_or_changes_nothing_sends_nothing_and_loses_nothing(
     monkeypatch: pytest.MonkeyPatch, temporary: Path
 ) -> None:
-    editor(monkeypatch, CHANGES + "; sys.exit(3)")
     feed = CannedFeed(logs.running())
-    app = await after(feed, "e", "enter")
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        editor(monkeypatch, "")
+        await press(pilot, "e", "enter")
+        assert said(app) == "nothing was changed in kernel.c, so nothing is sent"
+        editor(monkeypatch, "raise SystemExit(1)")
+        await press(pilot, "e", "enter")
+        assert said(app) == "nothing was changed in kernel.c (the editor ended with 1), so nothing is sent"
+        assert app.view.said is not None and not app.view.said.good
+        for wanted, why in (("no-such-editor", "cannot run no-such-editor"), ("'", "$EDITOR cannot be read")):
+            monkeypatch.setenv("EDITOR", wanted)
+            await press(pilot, "e", "enter")
+            assert why in said(app)
+        assert left(temporary) == []
+        editor(monkeypatch, CHANGES + "; sys.exit(3)")
+        await press(pilot, "e", "enter")
+        [kept] = left(temporary)
+        assert said(app) == f"edit: the editor ended with 3, so nothing is sent; your text is in {kept}"
+        monkeypatch.setattr(HeadlessDriver, "can_suspend", False)
+        await press(pilot, "e", "enter")
+        assert said(app) == "edit: this terminal cannot be used for an editor"
     assert feed.commands == []
-    [kept] = left(temporary)
-    assert said(app) == f"edit: the editor ended with 3, so nothing is sent; your text is in {kept}"
-
-
-async def test_an_editor_that_fails_and_changes_nothing_is_told_of(
-    monkeypatch: pytest.MonkeyPatch, temporary: Path
-) -> None:
-    editor(monkeypatch, "raise SystemExit(1)")
-    app = await after(CannedFeed(logs.running()), "e", "enter")
-    assert said(app) == "nothing was changed in kernel.c (the editor ended with 1), so nothing is sent"
-    assert app.view.said is not None and not app.view.said.good
-    assert left(temporary) == []
-
-
-@pytest.mark.parametrize(
-    ("wanted", "why"), [("no-such-editor", "cannot run no-such-editor"), ("'", "$EDITOR cannot be read")]
-)
-async def test_an_editor_that_cannot_be_called_is_named(
-    monkeypatch: pytest.MonkeyPatch, temporary: Path, wanted: str, why: str
-) -> None:
-    monkeypatch.setenv("EDITOR", wanted)
-    app = await after(CannedFeed(logs.running()), "e", "enter")
-    assert why in said(app)
-    assert left(temporary) == []
-
-
-async def test_a_terminal_that_cannot_be_lent_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HeadlessDriver, "can_suspend", False)
-    editor(monkeypatch, CHANGES)
-    app = await after(CannedFeed(logs.running()), "e", "enter")
-    assert said(app) == "edit: this terminal cannot be used for an editor"
 
 
 # ── in a terminal ─────────────────────────────────────────────────────────────────────────────────────────────────

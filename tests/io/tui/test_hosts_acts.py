@@ -5,8 +5,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from kpd.model import events as e
 from kpd.model.codec import encode
 from kpd.subscription import DaemonError
@@ -19,26 +17,24 @@ from tui.widgets.hosts import HostsPane
 from tui.widgets.tree import Tree
 
 
-@pytest.mark.parametrize(
-    ("result", "said", "good"),
-    [
+async def test_the_answer_says_how_the_host_is_now() -> None:
+    feed = CannedFeed(many_hosts.troubled())
+    app = app_on(feed)
+    answers: list[tuple[Any, str, bool]] = [
         ({"hosts": [many_hosts.gpu_host("gpu3")]}, "gpu3 is up", True),
         ({"hosts": [many_hosts.REFUSED]}, "gpu4 is down: permission denied (publickey)", False),
         ({"cards": 3}, "cannot be read", False),
         (None, "cannot be read", False),
-    ],
-)
-async def test_the_answer_says_how_the_host_is_now(result: Any, said: str, good: bool) -> None:
-    feed = CannedFeed(many_hosts.troubled())
-    feed.on_command = lambda verb, args: json.loads(encode(result))
-    app = app_on(feed)
+    ]
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        await pilot.press("R")
-        await settled(pilot)
-    assert app.view.said is not None
-    assert said in app.view.said.text
-    assert app.view.said.good is good
+        for result, said, good in answers:
+            feed.on_command = lambda verb, args, result=result: json.loads(encode(result))
+            await pilot.press("R")
+            await settled(pilot)
+            assert app.view.said is not None
+            assert said in app.view.said.text
+            assert app.view.said.good is good
 
 
 async def test_while_the_hosts_are_looked_at_the_operator_is_told_so() -> None:

@@ -149,20 +149,6 @@ async def test_the_steering_queue_follows_what_the_daemon_says() -> None:
     assert "given to r1.7" in text
 
 
-async def test_a_note_that_is_consumed_while_it_is_edited_is_not_sent_under_its_number() -> None:
-    feed = CannedFeed(logs.paused())
-    app = app_on(feed)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("s", "up")
-        await settled(pilot)
-        feed.play([e.SteeringConsumed("r1", (1, 2), 7)])
-        await settled(pilot)
-        await pilot.press(*"new", "enter")
-        await settled(pilot)
-    assert feed.commands == [("steer", {"run": "r1", "text": "new"})]
-
-
 async def test_keys_can_be_changed_by_the_actions_id() -> None:
     _, feed = await press(logs.running(), "p", "f8", keys={"pause": "f8"})
     assert feed.commands == [("pause", {"run": "r1"})]
