@@ -90,7 +90,7 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     other = slurm.occupy()
     daemon.start()
     assert len(slurm.jobs()) == 1, "nothing is asked for before a run needs it"
-    daemon.command("run", task="scale", host="cluster", iterations=1)
+    daemon.command("run", task="scale", host="cluster", iterations=1, min_gain_pct=95.0)  # so contests are short
     daemon.until(lambda: waits(daemon).get("reason") == "Resources", "the reason why Slurm lets it wait")
     mine = waits(daemon)["job"]
     daemon.kill()
@@ -108,7 +108,7 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     slurm.stop_controller()
     slurm.start_controller()
 
-    assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
+    assert daemon.until_event("run_ended")["body"]["outcome"] == "no_gain"
     assert slurm.jobs("%i") in ([third], []), "a controller that starts again changes nothing"
     assert not daemon.events("run_paused")
     nothing_twice(daemon)
