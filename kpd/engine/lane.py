@@ -180,14 +180,16 @@ class Lane:
         self.journal.emit(e.Noticed("warning", Unlooked(self.run_id, number, str(err))))
 
     async def _follow_settings(self) -> None:
-        """Use changes of [claude], and of the run's agents and model, from the next iteration on.
+        """Use changes of [claude] and [agents], and of the run's agents and model, from the next iteration on.
 
-        This also happens when the run resumes: a model that cannot be asked can be replaced that way.
+        This also happens when the run resumes: what cannot be asked can be replaced that way. A run of a comparison
+        keeps the settings that it began with.
         """
-        run, now = self.run, self._settings().claude
-        now = replace(now, model=run.model or now.model)
-        if (now, run.agent) != (self.config.claude, self._named):
-            self.config, self._named = replace(self.config, claude=now), run.agent
+        run, now = self.run, self._settings()
+        agents = now.agents if run.compared is None else self.config.agents
+        claude = replace(now.claude, model=run.model or now.claude.model)
+        if (claude, agents, run.agent) != (self.config.claude, self.config.agents, self._named):
+            self.config, self._named = replace(self.config, claude=claude, agents=agents), run.agent
             await self.let_go()
 
     async def let_go(self) -> None:

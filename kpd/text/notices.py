@@ -26,7 +26,7 @@ def told(found: n.Subject) -> str:
         case n.Stalled():
             return _stalled(found)
         case n.SettingsRead(changed=True):
-            return "config.toml was read again: for the next run, and for hosts that no run is on"
+            return "config.toml was read again: for the next run, agents' next iteration, and hosts that no run is on"
         case n.SettingsRead():
             return "config.toml was read again: nothing in it has changed"
         case n.SettingsRefused():

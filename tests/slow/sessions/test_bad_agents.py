@@ -51,6 +51,10 @@ def test_each_has_a_clear_end_and_the_queue_goes_on(daemon: RealDaemon, workspac
     daemon.start()
     told = "a paused run waits for its host until that is connected, and no longer"
     daemon.until(lambda: [wait and wait["kind"] for wait in waits_of(daemon, "r1")][-2:] == ["for_device", None], told)
+    workspace.config.write_text(workspace.config.read_text().replace("[agents.mine]\ncommand", "[agents.mine]\nexec"))
+    daemon.until(lambda: "settings_read" in str(daemon.events("noticed")), "the table of the agent to be read again")
+    daemon.command("resume", run="r1")
+    assert daemon.until_event("session_turned", run="r1")["body"]["end"] == "crash", "the agent of the new table"
 
 
 def waits_of(daemon: RealDaemon, run: str) -> list[dict[str, str] | None]:
