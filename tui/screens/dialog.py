@@ -18,8 +18,8 @@ from tui.widgets.lines import Lines
 Hint = Sequence[tuple[str, str]]
 """Keys with their effect, and the action of a click there; empty where a click has none."""
 
-WIDTH, MARGIN = 90, 5
-"""Cells of a dialog (the same as in the style sheet), and those for its border, padding and scrollbar."""
+WIDTH, TALL, MARGIN = 90, 110, 5
+"""Cells of a dialog and of a tall one (the same as in the style sheet), and those for border, padding and scrollbar."""
 
 
 class Dialog(Modal[Answer], Generic[Answer]):
@@ -79,7 +79,7 @@ class Dialog(Modal[Answer], Generic[Answer]):
     @property
     def inner(self) -> int:
         """The number of cells in a line."""
-        return min(WIDTH, self.app.size.width) - MARGIN
+        return min(TALL if self._tall else WIDTH, self.app.size.width) - MARGIN
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._pressed = self._hinted(event.screen_offset)
