@@ -101,7 +101,8 @@ def row(one: Deployment, when: str, busy: bool) -> tuple[str, ...]:
     of = f"back of {one.of}" if one.of is not None else f"{one.run} {one.iteration}"
     state = _state(one)
     if one.state == "open":
-        state = f"{one.phase} NOW" if busy else f"CUT OFF in {one.phase}"
+        now = "WAITS FOR YOU" if one.asks else f"{one.phase} NOW"
+        state = now if busy else f"CUT OFF in {one.phase}"
     alone = "" if one.alone is None else f"≥ {one.alone:.2f} %"
     return str(one.number), when, state, of, alone, "" if one.verdict is None else gain(one.verdict.gain)
 

@@ -43,6 +43,7 @@ def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_a
         assert "p #1, r1.13 waits for you: kpd project approve p" in daemon.query("status")["notices"][-1]["text"]
         assert main(["-w", str(ws.root), "held"]) == 0
         assert "p #1, r1.13 waits for you: kpd project approve p" in capsys.readouterr().out
+        assert "  WAITS FOR YOU  r1 13" in kpd("history", "p")[1]
         assert not set(deploying().environ()) & set(daemon.env), "the model's key, as no model mends files"
         os.kill(deploying().pid, signal.SIGKILL)
         daemon.until(lambda: card()["number"] == 2 and card()["asks"], "the deployment to be begun again")
