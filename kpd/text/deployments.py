@@ -87,6 +87,8 @@ def why(one: Deployment) -> str:
     said = CAUSES[one.cause]
     if one.cause == "forbidden" and one.forbidden is not None:
         return f"{one.about}: {FORBIDDEN[one.forbidden]}"
+    if one.cause == "not_approved" and one.answered_by:
+        return f"{one.answered_by} has declined it"
     if one.cause == "no_gain" and one.verdict is not None:
         said = "faster alone, not in production" if one.verdict.word != "faster" else "faster, but by too little"
         because = f"; {REASONS[one.reason]}" if one.reason is not None else ""

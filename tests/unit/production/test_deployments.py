@@ -1,18 +1,19 @@
 """What a deployment was is read from its rows, whatever was cut off."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kpd.measure.judge import judge
-from kpd.model.deployments import lesson
+from kpd.model.deployments import Deployment, lesson
 from kpd.model.iteration import Iteration
 from kpd.model.projects import ProgramRun
 from kpd.model.run import Budget, Run
 from kpd.production.deploy.remember import remember
 from kpd.production.deploy.trial import quad
-from kpd.text.deployments import lines
+from kpd.text.deployments import lines, why
 from kpd.text.foreign import escaped
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.workspace.paths import Workspace
@@ -80,6 +81,11 @@ def test_what_says_something_of_the_candidate_is_remembered_once(
     text = path.read_text() if path.exists() else ""
     assert (lesson(one), opened.now.remembered, text.count("### r1.3 · ")) == (word, True, int(word is not None))
     assert word is None or f"\n- {word}: {escaped(said)}" in text
+
+
+def test_who_declined_is_named_and_nobody_else() -> None:
+    one = Deployment(1, "r1", 3, 0.0, "refused", cause="not_approved")
+    assert [why(one), why(replace(one, answered_by="ada"))] == ["nobody has approved it", "ada has declined it"]
 
 
 def test_another_run_that_has_the_same_id_by_now_is_left_alone(tmp_path: Path) -> None:
