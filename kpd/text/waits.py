@@ -93,7 +93,7 @@ def hold(found: s.Hold | None) -> str:
         case s.Unfinished():
             how = "was shut down" if found.ended == "cut" else "crashed or was killed"
             where = " and ".join(map(_left_at, found.runs))
-            return f"the daemon {how} {where}: resume goes on from there, stop ends it"
+            return f"the daemon {how} {where}: once resumed it goes on from there"
         case s.LogTrouble():
             return f"{found.message}; then resume"
         case s.OwnError(run=""):
