@@ -21,6 +21,7 @@ QUESTIONS = {
     "gres": "the devices of one allocation, as for sbatch: gpu:h100:1",
     "account": "the account that pays",
     "qos": "the quality of service",
+    "max_allocations": "how many allocations at a time, each for a run of its own",
 }
 
 
@@ -42,18 +43,18 @@ def cluster_rows(args: Namespace, config: Config) -> list[str]:
     for key, question in QUESTIONS.items():
         if key in known and key not in given:
             required = known[key].default is dataclasses.MISSING
-            if said := _asked(key, question, required):
+            if said := _asked(key, question if required else f"{question} (Enter: {known[key].default or 'none'})"):
                 given[key] = said
             elif required:
                 raise CliError(f"a host of {args.transport} needs {key}, {question}", f"say it with --set {key}=…")
     return [f'transport = "{args.transport}"', *(f"{key} = {_toml(key, given[key], known)}" for key in given)]
 
 
-def _asked(key: str, question: str, required: bool) -> str:
+def _asked(key: str, question: str) -> str:
     """Return a person's answer; empty where there is none."""
     if not sys.stdin.isatty():
         return ""
-    narrate(question if required else f"{question} (Enter: none)")
+    narrate(question)
     try:
         return input(f"{key}: ").strip()
     except EOFError:

@@ -66,7 +66,8 @@ def _resume(view: View, answer: str) -> Op:
 def _skip(view: View, answer: str) -> Op:
     if view.run is None:
         return NO_RUN
-    return SkipIteration(run=view.ref if view.iteration in view.run.open else view.at.run)
+    several = len(view.run.open) > 1 and view.iteration in view.run.open
+    return SkipIteration(run=view.ref if several else view.at.run)
 
 
 def _review(view: View, answer: str) -> Op:
