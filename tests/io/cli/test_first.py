@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 
 from tests.places import ROOT
@@ -9,6 +10,8 @@ from tests.support.cli.shell import Shell, here, runtime
 from tests.support.patience import PATIENCE_S
 
 __all__ = ["here", "runtime"]
+
+SAID = ("Installing kpd and its dependencies", "docs/dependencies.md says what it is", "pip install", "export PATH=")
 
 
 def test_commands_that_only_look_or_go_wrong_make_nothing(here: Shell) -> None:
@@ -23,6 +26,13 @@ def test_commands_that_only_look_or_go_wrong_make_nothing(here: Shell) -> None:
     assert "no workspace at" in here.kpd("-w", ".", "run", "transpose_cpu").stderr
     assert "transpose_cpu" in here.kpd("task", "list").stdout
     assert list(here.folder.iterdir()) == []
+
+
+def test_make_says_what_it_installs_before_it_does_and_how_to_type_kpd_then(here: Shell) -> None:
+    told = ["make", "--dry-run", "--no-print-directory", "-C", str(ROOT), f"VENV={here.folder}/v", "start"]
+    done = subprocess.run(told, capture_output=True, text=True, check=True)
+    what, how_long, installs, done_then = (done.stdout.index(part) for part in SAID)
+    assert what < how_long < installs < done_then
 
 
 def test_a_first_run_makes_a_workspace_and_starts_the_daemon(here: Shell) -> None:

@@ -10,7 +10,9 @@ from tests.support.cli.recorded_run import workspace_of
 Printed = pytest.CaptureFixture[str]
 
 
-def test_it_lies_in_the_runs_folder_unless_told_otherwise(tmp_path: Path, capsys: Printed) -> None:
+def test_it_lies_in_the_runs_folder_unless_told_otherwise_and_can_be_opened(
+    tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = workspace_of(tmp_path / "ws").root
     assert main(["-w", str(root), "report"]) == 0
     path = root / "runs" / "transpose_cuda" / "r1" / "report.html"
@@ -19,6 +21,13 @@ def test_it_lies_in_the_runs_folder_unless_told_otherwise(tmp_path: Path, capsys
     assert main(["-w", str(root), "report", "r1", "--html", str(other)]) == 0
     assert "+__global__" in (text := other.read_text()), "the diffs come from the iterations' files"
     assert text == path.read_text()
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or not opened[1:])
+    for said in ("", "no browser could be opened; open the file by hand"):
+        capsys.readouterr()
+        assert main(["-w", str(root), "report", "r1", "--html", str(other), "--open"]) == 0
+        assert said in capsys.readouterr().err
+    assert opened == [other.resolve().as_uri()] * 2
 
 
 @pytest.mark.parametrize(
