@@ -100,3 +100,18 @@ async def test_an_end_that_no_daemon_saw_is_asked_of_slurms_accounts(slurm: Path
         await host.transport.open()
     assert [round(one.hours(now)) for one in hours.read()] == [1]
     await host.transport.close()
+
+
+async def test_what_other_allocations_of_the_table_may_still_use_of_the_day_is_left_to_them(slurm: Path) -> None:
+    workspace, now = Workspace(slurm.parent), time.time()
+    with workspace.config.open("a") as config:
+        config.write('gres = "gpu:2"\nmax_allocations = 2\nmax_gpu_hours_per_day = 3\n')
+    hours = GpuHours(hours_file(workspace))
+    hours.note(Lent("c.2", "5", "me", "a", 2, now, now + 3600, table="c"))
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    with pytest.raises(HostError, match="ended before kpd could use it"):  # it has asked for ten minutes
+        await host.transport.open()
+    hours.note(Lent("c.2", "5", "me", "a", 2, now, now + 5100, table="c"))
+    with pytest.raises(HostError, match=r"GPU hours for today \(UTC\) are used, and 2\.83 more go to others of c"):
+        await host.transport.open()
+    await host.transport.close()
