@@ -26,8 +26,6 @@ from tui.panes import output_rows
 from tui.panes.iterations import around
 from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, sentence
 
-FOOT = 1
-"""The row of a search, which comes and goes."""
 ROWS = 1 << 12
 """More rows than a printed line is ever folded to."""
 
@@ -56,8 +54,8 @@ class LogRows:
         self._wanted = _pattern(view.find)
         self._made_of = _made_of(view)
         self._fill(view)
-        above, below = around(view, width, height - len(self._entries) - FOOT)
-        if above:  # the others begin further down: what is shown is so little that it is collected again
+        above, below = around(view, width, height - len(self._entries) - 1)  # a search has a foot
+        if above:  # it is short: collected again, it begins below them
             self.keys, self.matches, self._entries = [], [], []
             self._say(above)
             self._fill(view)

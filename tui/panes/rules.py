@@ -12,11 +12,14 @@ from kpd.text.numbers import counted
 from tui.actions.table import key
 from tui.format import marks
 from tui.format.numbers import compact, percent
-from tui.format.text import BLANK, Part, clean, line, wrapped
+from tui.format.text import BLANK, Part, clean, fit, line, wrapped
 from tui.model.answers import Problem, Show
 from tui.model.selected import fired, known_rules, not_fired
 from tui.model.view import View
 from tui.panes.parts import heading, nothing_selected, problem, sentence, told
+
+LEAST_ROOM = 6
+"""Lines below the findings from which on other rules are listed."""
 
 
 def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]:
@@ -32,7 +35,19 @@ def lines(view: View, width: int, height: int, chosen: int = 0) -> list[Content]
     if detail.profiled is not None and detail.profiled.advice:
         cases = tuple(case.case for case in detail.timed.cases) if detail.timed is not None else ()
         found += [BLANK, *advised(detail.profiled.advice, cases, width)]
-    return found
+    return [*found, *_others(view, width, height - len(found))]
+
+
+def _others(view: View, width: int, room: int) -> list[Content]:
+    """List other rules in at most `room` lines, those first that have fired most often: what else kpd looks for."""
+    here = {finding.rule for finding in (*fired(view), *not_fired(view))}
+    rest = sorted((one for one in known_rules(view) if one.id not in here), key=lambda one: -one.fired)[: room - 2]
+    if room < LEAST_ROOM or not rest:
+        return []
+    names = max(cell_len(one.id) for one in rest)
+    rows = [line("  ", fit(one.id, names), ("  " + clean(one.finding), ".muted")) for one in rest]
+    title = heading("What else kpd looks for", ("those first that fired most often", ".muted"))
+    return [BLANK, *(row.truncate(width, ellipsis=True) for row in (title, *rows))]
 
 
 def _incumbents(view: View, show: Show, width: int) -> list[Content]:

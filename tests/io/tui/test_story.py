@@ -22,6 +22,8 @@ from tui.model.view import View
 from tui.panes import memo, rules
 from tui.widgets.lines import Lines
 
+FIRED = "far_below_bandwidth"
+
 ANNA, BEN = "anna@lab1:pts/3", "ben@lab2"
 
 
@@ -244,3 +246,21 @@ async def test_until_the_candidates_rules_are_known_the_incumbents_are_shown_as_
     assert "Its incumbent's, r1.4  until its own are known" in before
     assert "far_below_bandwidth" in before
     assert "incumbent's" not in after, "there will be none of its own"
+
+
+def test_below_what_fired_stands_what_else_kpd_looks_for_where_there_is_room() -> None:
+    log, feed = logs.some(), CannedFeed(logs.some())
+    view = view_of(log, TreePosition(logs.TASK, "r1", 5))
+    assert view.iteration is not None
+    known = (
+        RuleRecord("rare", 0, 0, 0),
+        RuleRecord("frequent", 7, 2, 1, finding="it waits"),
+        RuleRecord(FIRED, 9, 0, 0),
+    )
+    view = replace(view, shown=LoadedDetails(Show(view.iteration, feed.detail("r1", 5)), rules=known))
+    told = plain(rules.lines(view, 100, 40))
+    assert told.index("What else kpd looks for") < told.index("frequent  it waits") < told.index("\n  rare")
+    assert told.count(FIRED) == 1
+    short = rules.lines(view, 100, 18)
+    assert "What else" not in plain(short)
+    assert len(rules.lines(view, 100, len(short) + 6)) <= len(short) + 6
