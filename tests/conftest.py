@@ -45,4 +45,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Thousands of tests last as long as the suite: nobody need look through them for cycles again and again."""
     gc.freeze()
-    gc.set_threshold(10_000)  # the UI makes thousands of small objects at each press of a key
