@@ -64,6 +64,11 @@ def agent_keys(name: str, config: Config) -> tuple[str, ...]:
     return config.agents.get(name, AgentConfig()).keys or preset(name, config).keys
 
 
+def fixer_keys(who: str, config: Config) -> tuple[str, ...]:
+    """Return the variables with the keys of who mends production files: the model, a coding agent, or nobody."""
+    return (config.claude.api_key_env,) if who == "model" else agent_keys(who, config)
+
+
 def choices(config: Config) -> str:
     """Return the names of the agents that a run may have, for people: `claude, script:FOLDER`."""
     names = sorted({*AGENTS.names(), *config.agents} - {SESSION})

@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 from kpd.cli.exit_codes import NOT_OVER, CliError
 from kpd.cli.terminal_text import line
 from kpd.model import events as e
+from kpd.model.notices import NotDeployed
 from kpd.model.run import Run
 from kpd.model.status import Paused
 from kpd.model.waits import DeviceBusy, ForLease, ForService, ForTurn, Pause, PausedBy, Silent, Wait
 from kpd.text import waits
 from kpd.text.deployments import headline
+from kpd.text.notices import told
 
 
 class Halts:
@@ -43,8 +45,8 @@ class Halts:
                 return f"{of} goes on"
             case e.DeploymentSeen(run=of, card=card) if of == self._run:
                 return line(headline(card))
-            case e.DeployNotBegun(run=of, said=said) if of == self._run:
-                return line(f"{of} is not deployed: {said}")
+            case e.DeployNotBegun(run=of, project=project, said=said) if of == self._run:
+                return told(NotDeployed(of, project, said))
         return ""
 
     def _once(self, wait: Wait) -> str:

@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import termios
+import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict
 
 from kpd.agents.answers import MailboxAnswers
+from kpd.agents.catalogue import fixer_keys
 from kpd.agents.mailbox import PROMPT, REPLY
 from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
@@ -31,7 +34,9 @@ from kpd.production.deploy.winner import AcceptedKernel, NoWinner, winner
 from kpd.production.place import ProjectPlace, new_id
 from kpd.text import deployments
 from kpd.text.foreign import visible
+from kpd.workspace.config import load_config
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning
+from kpd.workspace.environment import take_key
 from kpd.workspace.paths import Workspace
 
 NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
@@ -49,7 +54,10 @@ def journal_of(ws: Workspace, name: str) -> DeploymentJournal:
 
 def deploy(ws: Workspace, args: Namespace) -> int:
     """Deploy, and return 0 improved, 1 rolled back, 2 no gain, 3 infrastructure. Raises CliError, HostError."""
+    began = time.time()
     project = known(ws, args.name)[args.name]
+    who = args.fixer or project.fixer
+    _keep_keys(fixer_keys(who, load_config(ws)))
     found = _winner(ws, args)
     asks = project.approve and not args.yes
     if asks and not args.gate and not sys.stdin.isatty():
@@ -58,12 +66,12 @@ def deploy(ws: Workspace, args: Namespace) -> int:
         )
 
     async def work(place: ProjectPlace) -> Deployment:
-        for one in await settle(place, journal):
-            if one.state == "deployed" and (one.run, one.iteration, one.of) == (found.run, found.iteration, None):
-                return one  # it was kept, and its process ended before it could say so
-        async with _fixer(
-            ws, args.name, args.fixer or project.fixer, journal
-        ) as fixer:  # before it begins: it may not be had
+        meanwhile = [one for one in journal.all() if (one.ended or 0.0) >= began and one.cause != "cut"]
+        kept = [one for one in await settle(place, journal) if one.state == "deployed"]
+        for one in (*meanwhile, *kept):  # another process has done it, or was ended before it could say that it had
+            if (one.run, one.iteration, one.of) == (found.run, found.iteration, None):
+                return one
+        async with _fixer(ws, args.name, who, journal) as fixer:  # before it begins: it may not be had
             opened = journal.begin(found.run, found.iteration, operator(), new_id())
             opened.note(unattended=args.gate)
 
@@ -78,13 +86,29 @@ def deploy(ws: Workspace, args: Namespace) -> int:
 
     journal = journal_of(ws, args.name)
     try:
-        with journal.locked():
+        with journal.locked(wait=args.gate):
             one = at_place(ws, project, work)
     except DeploymentRunning as err:
-        raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
+        raise is_deployed(args.name, journal) from err
     code = told(args, one)
     remembered(ws, args.name)
     return code
+
+
+def _keep_keys(names: Sequence[str]) -> None:
+    """Keep keys from child processes, and from the program, which may run on this machine with others' code."""
+    held = [name for name in names if name in os.environ]
+    for name in held:
+        take_key(name)
+    if held:
+        close_memory()
+
+
+def is_deployed(name: str, journal: DeploymentJournal) -> CliError:
+    """Return the error that another process deploys this project, with what helps."""
+    waits = any(one.state == "open" and one.asks for one in journal.all())
+    remedy = f"it waits for a person: kpd project decline {name} ends it" if waits else "wait until that has ended"
+    return CliError(f"{name} is being deployed", remedy, INFRA)
 
 
 def remembered(ws: Workspace, name: str) -> None:
@@ -141,7 +165,6 @@ async def _fixer(ws: Workspace, name: str, who: str, journal: DeploymentJournal)
             if who == "model"
             else agent_answers(ws, purse, "fix", who, journal.folder / f"{number:04d}.agent", instead)
         ) as answers:
-            close_memory()  # a key is in it, and the program, with others' code, may run on this machine
             yield Fixer(answers, lambda: purse.spend)
 
 

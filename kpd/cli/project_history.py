@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.project import at_place, known
-from kpd.cli.project_deploy import journal_of, remembered, telling, told
+from kpd.cli.project_deploy import is_deployed, journal_of, remembered, telling, told
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.client import operator
 from kpd.hosts.errors import HostError
@@ -71,7 +71,7 @@ def rollback(ws: Workspace, args: Namespace) -> int:
         with journal.locked():
             one = at_place(ws, project, work)
     except DeploymentRunning as err:
-        raise CliError(f"{args.name} is being deployed", "wait until that has ended", INFRA) from err
+        raise is_deployed(args.name, journal) from err
     code = told(args, one)
     if one.cause == "later" and not args.json:
         out(*(f"    {visible(path)} was changed since, and is left as it is" for path in one.about.split("\n")))

@@ -1,6 +1,5 @@
 """Asks a model for a verb that is no run: within the limits of the workspace, and on its account."""
 
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +18,7 @@ from kpd.sessions.terms import why_not
 from kpd.text.foreign import visible
 from kpd.text.waits import wait
 from kpd.workspace.config import load_config
+from kpd.workspace.environment import keys
 from kpd.workspace.paths import Workspace
 
 
@@ -34,11 +34,11 @@ async def model_answers(ws: Workspace, purse: Purse, purpose: Purpose, instead: 
     Raises CliError without a key; `instead` says what needs none.
     """
     config = load_config(ws).claude
-    if not os.environ.get(config.api_key_env, "").strip():
+    if not keys().get(config.api_key_env, "").strip():
         message = f"there is no API key: {config.api_key_env} is not set"
         raise CliError(message, f"set it; {instead}", INFRA)
     hooks = Hooks(lambda text: None, lambda why: narrate(visible(wait(why))) if why else None, purse, at_once)
-    service = Service(config, os.environ)
+    service = Service(config, keys())
     try:
         yield ServiceAnswers(service, config, hooks, purpose)
     finally:

@@ -14,9 +14,6 @@ from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Ended
 
-MOST_BEGUN = 3
-"""How often a deployment is begun for a run that has ended, if its process is ended before it can say how it went."""
-
 
 @dataclass(frozen=True, slots=True)
 class DeploymentSeen(RunFact):
@@ -34,7 +31,7 @@ class DeployBegun(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class DeployNotBegun(RunFact):
-    """The end of such a process that has changed nothing, and begun no deployment; `said` are its last words."""
+    """What kpd gives up: the process has begun no deployment, or was ended too often. `said` are its last words."""
 
     project: str
     said: str
@@ -46,21 +43,18 @@ def due(state: State) -> Iterator[Run]:
     A deployment that was cut off is begun again: whatever it had changed is restored first. One that has ended is not.
     """
     for run in state.runs.values():
-        may = wants_deployment(run) and not run.undeployed and run.deploys < MOST_BEGUN
-        if may and all(_was_cut(card) for card in deployed_by(state, run)):
+        if run.over and goes_on(state, run) and all(_was_cut(card) for card in deployed_by(state, run)):
             yield run
 
 
 def outcome(state: State, run: Run) -> DeploymentCard | None:
-    """Return the last deployment of the run's winner; None while one is to come, or goes on."""
-    cards = deployed_by(state, run)
-    if not cards or (cards[-1].deployment.state == "open" and not cards[-1].cut):
-        return None
-    return cards[-1] if not _was_cut(cards[-1]) or run.undeployed or run.deploys >= MOST_BEGUN else None
+    """Return the last deployment of the run that says how it went; None where none does, or not yet."""
+    cards = (card for card in deployed_by(state, run) if card.deployment.state != "open" and not _was_cut(card))
+    return max(cards, key=lambda card: card.deployment.number, default=None)
 
 
 def goes_on(state: State, run: Run) -> bool:
-    """Return whether the run, or the deployment of its winner, has still to end."""
+    """Return whether the run, or the deployment of its winner, has still to end; the daemon ends what it gives up."""
     return not run.over or (wants_deployment(run) and not run.undeployed and outcome(state, run) is None)
 
 
@@ -73,10 +67,15 @@ def _was_cut(card: DeploymentCard) -> bool:
 
 
 def deployed_by(state: State, run: Run) -> tuple[DeploymentCard, ...]:
-    """Return the deployments of the run's winner into the run's own project, oldest first; no rollbacks."""
+    """Return the deployments of the run's winner into the run's own project, oldest first; no rollbacks.
+
+    One that stayed, or that nobody sat before, counts whatever is the winner by now: what a person makes the incumbent
+    afterwards is not what was to be deployed.
+    """
     won = run.best.number if run.best is not None else None
-    cards = (card for card in state.deployments_of(run) if card.project == run.deploy)
-    return tuple(card for card in cards if card.deployment.of is None and card.deployment.iteration == won)
+    cards = ((card, card.deployment) for card in state.deployments_of(run) if card.project == run.deploy)
+    mine = (card for card, one in cards if one.iteration == won or one.unattended or one.state == "deployed")
+    return tuple(card for card in mine if card.deployment.of is None)
 
 
 @reduces(DeployBegun)

@@ -80,8 +80,8 @@ class Run:
     host it wants, 0 for all; `more` are the ids of those that it has beside the first: each of its devices is a
     lane, with an iteration of its own under way.
     `lane_waits` is what the iterations of further lanes wait for. `deploy` is the project into which its winner is
-    brought when it has ended; `deploys` counts the times that this was begun since, and `undeployed` says why the last
-    one could not begin.
+    brought when it has ended; `deploys` counts the times that this was begun, and `undeployed` says why kpd has
+    given it up.
     """
 
     id: str

@@ -3,7 +3,9 @@
 import contextlib
 import fcntl
 import json
+import logging
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import fields
@@ -12,10 +14,13 @@ from typing import IO, Any
 
 import msgspec
 
+from kpd.model import codec
 from kpd.model.deployments import Deployment, Phase
 from kpd.workspace.run_files import write_atomic
 
-_FIELDS = {one.name for one in fields(Deployment)}
+_FIELDS = {one.name for one in fields(Deployment)} - {"number"}
+_NUMBER = re.compile(r"[0-9]{4}|[1-9][0-9]{4,8}")
+log = logging.getLogger(__name__)
 
 LOOK_S = 0.2
 """Whoever looks whether a process holds the journal holds it for far less than that."""
@@ -32,11 +37,13 @@ class DeploymentJournal:
         self.folder = folder
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the journal; the lock ends with the process. Raises DeploymentRunning, OSError."""
+    def locked(self, wait: bool = False) -> Iterator[None]:
+        """Hold the journal; the lock ends with the process. Raises DeploymentRunning unless it may `wait`, OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a") as lock:
             until = time.monotonic() + LOOK_S
+            if wait:
+                fcntl.flock(lock, fcntl.LOCK_EX)
             while not _taken(lock, fcntl.LOCK_EX):
                 if time.monotonic() > until:
                     raise DeploymentRunning(str(self.folder))
@@ -52,15 +59,26 @@ class DeploymentJournal:
         except FileNotFoundError:
             return False
 
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of all deployments."""
+        stems = (path.stem for path in self.folder.glob("*.jsonl"))
+        return sorted(int(stem) for stem in stems if _NUMBER.fullmatch(stem))
+
     def all(self) -> list[Deployment]:
-        """Return all deployments; a last row that was cut off is left out. Raises OSError."""
-        return [_read(path) for path in sorted(self.folder.glob("[0-9]*.jsonl"))]
+        """Return all deployments but those, with a warning, whose file says nothing of one. Raises OSError."""
+        found = []
+        for number in self.numbers:
+            try:
+                found.append(OpenDeployment(self.folder, number).now)
+            except codec.CodecError as err:
+                log.warning("deployment %d in %s is left out: %r", number, self.folder, str(err))
+        return found
 
     @property
     def next_number(self) -> int:
-        """The number that the next deployment will have. Raises OSError."""
-        before = self.all()
-        return before[-1].number + 1 if before else 1
+        """The number that the next deployment will have."""
+        return max(self.numbers, default=0) + 1
 
     def needed(self) -> list[str]:
         """Return the ids of the changes that may still be taken back. Raises OSError."""
@@ -90,7 +108,15 @@ class OpenDeployment:
 
     @property
     def now(self) -> Deployment:
-        return _read(self._path)
+        """What its rows say: of each key the last value counts, and a row that was cut off says nothing.
+
+        Raises OSError, and CodecError where they say nothing that the log could keep.
+        """
+        found: dict[str, Any] = {"run": "", "iteration": 0, "at": self._path.stat().st_mtime, "number": self.number}
+        for line in self._path.read_bytes().splitlines():
+            with contextlib.suppress(codec.CodecError):
+                found |= {key: value for key, value in codec.decode(line, dict).items() if key in _FIELDS}
+        return codec.decode(codec.encode(found), Deployment)
 
     @property
     def purpose(self) -> str:
@@ -131,11 +157,12 @@ class OpenDeployment:
         return self._beside("jsonl")
 
     def _write(self, row: dict[str, Any]) -> None:
-        line = json.dumps({"written": time.time(), **msgspec.to_builtins(row)}) + "\n"
+        """Add a row. What is no UTF-8 in names of programs and files becomes `?`: no reader could take it."""
+        line = json.dumps({"written": time.time(), **msgspec.to_builtins(row)}, ensure_ascii=False) + "\n"
         with self._path.open("ab") as file:
             if file.tell() and not self._path.read_bytes().endswith(b"\n"):
                 file.write(b"\n")  # a row was cut off
-            file.write(line.encode())
+            file.write(line.encode(errors="replace"))
             file.flush()
             os.fsync(file.fileno())
 
@@ -146,13 +173,3 @@ def _taken(lock: IO[str], how: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _read(path: Path) -> Deployment:
-    """Fold a deployment's rows: of each key the last value counts. The number is the file's name."""
-    found: dict[str, Any] = {"run": "", "iteration": 0, "at": path.stat().st_mtime, "number": int(path.stem)}
-    for line in path.read_bytes().splitlines():
-        with contextlib.suppress(ValueError):
-            row = json.loads(line)
-            found |= {key: value for key, value in row.items() if key in _FIELDS}
-    return msgspec.convert(found, Deployment)

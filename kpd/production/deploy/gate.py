@@ -3,8 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-import msgspec
-
+from kpd.model import codec
 from kpd.workspace.deployments import OpenDeployment
 from kpd.workspace.run_files import digest
 
@@ -34,11 +33,11 @@ async def approved_elsewhere(opened: OpenDeployment, diff: str) -> bool:
 
 def answer(opened: OpenDeployment, found: GateAnswer) -> None:
     """Answer the deployment that waits. Raises OSError."""
-    opened.keep("answer", msgspec.json.encode(found))
+    opened.keep("answer", codec.encode(found))
 
 
 def _answer(opened: OpenDeployment) -> GateAnswer | None:
     try:
-        return msgspec.json.decode(opened.kept("answer"), type=GateAnswer)
-    except (FileNotFoundError, msgspec.DecodeError):
+        return codec.decode(opened.kept("answer"), GateAnswer)
+    except (FileNotFoundError, codec.CodecError):
         return None

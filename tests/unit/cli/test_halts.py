@@ -54,5 +54,6 @@ def test_waits_of_other_runs_are_not_told() -> None:
 def test_the_deployment_of_the_run_s_winner_is_told_and_no_other() -> None:
     card = DeploymentCard("p", Deployment(1, "r2", 4, 0.0, asks="a-hash"))
     assert Halts("r2").say(e.DeploymentSeen("r2", card)).startswith("p #1, r2.4 waits for you: kpd project approve p")
-    assert Halts("r2").say(e.DeployNotBegun("r2", "p", "no\x1b[2J answer")) == "r2 is not deployed: no␛[2J answer"
+    said = "r2 is not deployed: no [2J answer; kpd project deploy p r2 tries again"
+    assert Halts("r2").say(e.DeployNotBegun("r2", "p", "no\x1b[2J answer")) == said
     assert Halts("r1").say(e.DeploymentSeen("r2", card)) == ""

@@ -6,7 +6,7 @@ import pytest
 
 from kpd.model import events as e
 from kpd.model.causes import Stopped
-from kpd.model.deploying import MOST_BEGUN, due, goes_on, outcome
+from kpd.model.deploying import due, goes_on, outcome
 from kpd.model.deployments import Deployment, DeploymentCard
 from kpd.model.run import Budget
 from kpd.model.status import RunOutcome
@@ -56,28 +56,54 @@ def test_a_winner_is_deployed_once_however_that_ended(ended: Deployment) -> None
 def test_other_deployments_do_not_count() -> None:
     deployed = replace(OPEN, state="deployed")
     assert is_due(seen(won(), deployed, project="another"))
-    assert is_due(seen(won(), replace(deployed, iteration=2)))
+    assert is_due(seen(won(), replace(deployed, iteration=2, state="rolled_back", cause="no_gain")))
     assert is_due(seen(won(), replace(deployed, of=7)))
     assert is_due(seen(won(), replace(deployed, at=1.0))), "of a former log with the same ids"
 
 
-def test_one_that_was_cut_off_is_begun_again_but_not_for_ever() -> None:
+@pytest.mark.parametrize(
+    "before",
+    [
+        replace(OPEN, iteration=2, state="deployed", taken_back=2),
+        replace(OPEN, iteration=2, state="rolled_back", cause="no_gain", unattended=True),
+    ],
+)
+def test_what_becomes_the_winner_later_is_not_deployed_by_itself(before: Deployment) -> None:
+    """A person went back to another iteration, accepted one, or it gave way: the run ends again."""
+    log = seen(won(), before).emit(e.RunEnded("r1", "improved", Stopped("op")))
+    assert not is_due(log)
+    assert not goes_on(log.state, log.state.runs["r1"])
+    log = won().emit(e.DeployNotBegun("r1", "p", "no answer")).emit(e.RunEnded("r1", "improved", Stopped("op")))
+    assert not is_due(log)
+
+
+def test_one_that_was_cut_off_is_begun_again_until_the_daemon_gives_it_up() -> None:
     log = won()
-    for number in range(1, MOST_BEGUN + 1):
+    for number in (1, 2, 3):
         assert is_due(log)
         log.emit(e.DeployBegun("r1", "p"))
         seen(log, replace(OPEN, number=number))
         assert not is_due(log)
-        assert outcome(log.state, log.state.runs["r1"]) is None
+        assert goes_on(log.state, log.state.runs["r1"])
         seen(log, replace(OPEN, number=number), cut=True)
-        assert goes_on(log.state, log.state.runs["r1"]) == (number < MOST_BEGUN), "one is still to be begun"
-    assert not is_due(log)
-    last = outcome(log.state, log.state.runs["r1"])
-    assert last is not None
-    assert last.cut
+    assert goes_on(log.state, log.state.runs["r1"])
     assert "CUT OFF p #3" in told(log.state.notices[-1])
-    assert not is_due(seen(log, replace(OPEN, number=3, state="rolled_back", cause="cut")))
-    assert log.state.notices == (), "it is restored: nobody has to look any more"
+    log.emit(e.DeployNotBegun("r1", "p", "its process was ended"))
+    assert not is_due(log)
+    assert (goes_on(log.state, log.state.runs["r1"]), outcome(log.state, log.state.runs["r1"])) == (False, None)
+    seen(log, replace(OPEN, number=3, state="rolled_back", cause="cut"))
+    assert [told(one) for one in log.state.notices] == [
+        "r1 is not deployed: its process was ended; kpd project deploy p r1 tries again"
+    ], "it is restored: nobody has to look any more"
+
+
+def test_one_by_hand_that_was_cut_off_afterwards_changes_nothing() -> None:
+    ended = replace(OPEN, state="rolled_back", cause="no_gain", unattended=True)
+    log = seen(seen(won(), ended), replace(OPEN, number=2), cut=True)
+    assert (is_due(log), goes_on(log.state, log.state.runs["r1"])) == (False, False)
+    found = outcome(log.state, log.state.runs["r1"])
+    assert found is not None
+    assert found.deployment == ended
 
 
 def test_one_that_cannot_begin_is_told_and_not_tried_for_ever() -> None:
