@@ -22,7 +22,7 @@ def execute(args: Namespace) -> int:
     found = [(run, it) for run in status["runs"].values() if args.run in (None, run["id"]) for it in _waiting(run)]
     cards = [one for one in status["deployments"] if one["waits"] and args.run in (None, one["deployment"]["run"])]
     if args.json:
-        out_json([{"run": run["id"], **it} for run, it in found])
+        out_json([*({"run": run["id"], **it} for run, it in found), *cards])
     elif not found and not cards:
         narrate("nothing waits for a person")
     else:

@@ -27,18 +27,25 @@ def answered(ws: Workspace, args: Namespace) -> int:
         message = f"deployment {waits.number} of {args.name} waits no more: its process is gone"
         raise CliError(message, f"kpd project history {args.name}", INFRA)
     opened = OpenDeployment(journal.folder, waits.number)
-    diff = opened.kept("diff")
-    if digest(diff) != waits.asks:
-        message = f"the diff of deployment {waits.number} is not the one that waits"
-        raise CliError(message, "somebody has changed the file: kpd project decline", FAILED)
     yes = args.what == "approve"
-    narrate(visible(diff.decode(errors="replace")))
-    if yes and not args.yes:
-        if not sys.stdin.isatty():
-            raise CliError("nobody here can say yes", "call it on a terminal, or with --yes", USAGE)
-        if not asyncio.run(asked()):
-            narrate("it still waits; kpd project decline ends it")
-            return FAILED
+    if yes and not _approves(args, opened, waits.asks):
+        narrate(f"it still waits; kpd project decline {args.name} ends it")
+        return FAILED
     answer(opened, GateAnswer(waits.asks, yes, operator()))
     out(f"deployment {waits.number} of {args.name} is {'approved' if yes else 'declined'}")
     return OK
+
+
+def _approves(args: Namespace, opened: OpenDeployment, asks: str) -> bool:
+    """Show the diff with the hash `asks`, and ask unless that is not wanted. Raises CliError."""
+    try:
+        diff = opened.kept("diff")
+    except FileNotFoundError:
+        diff = b""
+    if digest(diff) != asks:
+        message = f"the diff of deployment {opened.number} is not the one that waits"
+        raise CliError(message, f"somebody has changed the file: kpd project decline {args.name}", FAILED)
+    narrate(visible(diff.decode(errors="replace")))
+    if not args.yes and not sys.stdin.isatty():
+        raise CliError("nobody here can say yes", "call it on a terminal, or with --yes", USAGE)
+    return args.yes or asyncio.run(asked())

@@ -5,14 +5,15 @@ import os
 
 from kpd.engine.journal import Journal
 from kpd.model import events as e
-from kpd.model.notices import NotDeployed, NotifyFailed
+from kpd.model.notices import InProduction, NotDeployed, NotifyFailed
 from kpd.model.waits import ForPermission, Hold
-from kpd.text.deployments import headline
 from kpd.text.endings import run_ended
+from kpd.text.foreign import plain
 from kpd.text.notices import told, watchdog_notice
 from kpd.text.waits import approval, hold, pause, wait
 
 LIMIT_S = 30
+LONGEST = 1000
 
 
 def worth_telling(fact: e.Fact) -> str | None:
@@ -29,7 +30,7 @@ def worth_telling(fact: e.Fact) -> str | None:
         case e.QueueHeld(hold=cause):
             return held(cause)
         case e.DeploymentSeen(card=card) if card.wants_person or (card.deployment.unattended and card.ended):
-            return headline(card)
+            return told(InProduction(card))
         case e.DeployNotBegun(run=run, project=project, said=said):
             return told(NotDeployed(run, project, said))
         case e.DeviceIdle() | e.StepStalled():
@@ -43,7 +44,11 @@ def held(cause: Hold | None) -> str | None:
 
 
 async def tell(command: tuple[str, ...], text: str, journal: Journal) -> None:
-    """Run the operator's command without a shell, with the sentence as $KPD_TEXT and as its last argument."""
+    """Run the operator's command without a shell, with the sentence as $KPD_TEXT and as its last argument.
+
+    It is one printable line: others' words are in it, and no argument can have a NUL.
+    """
+    text = plain(text, LONGEST)
     try:
         child = await asyncio.create_subprocess_exec(
             *command, text, env={**os.environ, "KPD_TEXT": text},

@@ -1,6 +1,7 @@
 """Watches the files that others write, with one call per edit: config.toml, tasks/, skills/, memory/, deployments/.
 
-The root is watched without its subfolders, and those four folders with theirs. Watching the root recursively would
+The root is watched without its subfolders, and those four folders with theirs; of deployments/ only the journals
+count, as sessions of agents and the output of builds lie beside them. Watching the root recursively would
 put a watch on every folder under runs/ and wake the daemon for each file that kpd itself writes there; watching the
 files and folders alone would go blind when one is replaced by a rename, or removed and made again.
 
@@ -47,6 +48,7 @@ class Watcher:
         on_lost: Callable[[str], None] = log.error,
     ) -> None:
         self._root = workspace.root
+        self._deployments = workspace.deployments
         self._folders = frozenset((workspace.tasks, workspace.skills, workspace.memory, workspace.deployments))
         self._beside = self._folders | {workspace.config, workspace.root}
         self._on_change = on_change
@@ -95,7 +97,10 @@ class Watcher:
             self._on_lost(f"cannot watch {', '.join(map(str, present))}: {err}")
 
     def _is_edit(self, path: Path) -> bool:
-        return not any(_IGNORED.fullmatch(part) for part in path.relative_to(self._root).parts)
+        parts = path.relative_to(self._root).parts
+        if parts[0] == self._deployments.name and len(parts) > 2:
+            return len(parts) == 3 and path.suffix == ".jsonl"
+        return not any(_IGNORED.fullmatch(part) for part in parts)
 
     def _note(self, changes: set[tuple[Change, Path]]) -> None:
         """Add to the burst, which lasts until QUIET_S have passed without a change, or for LONGEST_S."""

@@ -1,7 +1,7 @@
 """Brings a winner into its program phase by phase; whatever does not end in a gain of the program is taken back."""
 
 import shlex
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -90,7 +90,8 @@ class Deploying:
             if not (project.verify or project.outputs):
                 return self.journal.close(state="refused", cause="no_check")
             with self._phase("integrate"):
-                integrated = integrate(await self._sources(), project.kernel, winner.baseline, winner.candidate)
+                files, context = await self._read(project.files), await self._read(project.context)
+                integrated = integrate(files, project.kernel, winner.baseline, winner.candidate, context)
                 self.journal.keep("diff", integrated.diff)
             if not await self.telling.approves(integrated.diff):
                 return self.journal.close(state="refused", cause="not_approved")
@@ -110,9 +111,9 @@ class Deploying:
     def _phase(self, name: Phase) -> AbstractContextManager[None]:
         return phase(self.journal, self.telling, name)
 
-    async def _sources(self) -> dict[str, bytes]:
-        """Read the project's files as they are on the host. Raises HostError."""
-        return {path: await self.place.source(path) for path in self.place.project.files}
+    async def _read(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """Read files of the project as they are on the host. Raises HostError."""
+        return {path: await self.place.source(path) for path in paths}
 
     async def _changed(self, integrated: Integrated) -> Deployment:
         """Change the program under the lease; keep it, or have it restored and run it once more."""

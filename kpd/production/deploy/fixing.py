@@ -94,7 +94,7 @@ class Fixer:
         """Take of a mended file what an integration takes: the kernel, and what is new beside it."""
         before = {broken.path: broken.before}
         try:
-            return integrate(before, kernel, before, {broken.path: file})
+            return integrate(before, kernel, before, {broken.path: file}, broken.beside)
         except NotIntegrated as err:
             self._refused = f"{err.name}: {FORBIDDEN[err.what]}"
         except SectionError as err:

@@ -11,6 +11,8 @@ from kpd.source.functions import Function, functions
 from kpd.source.text import code, language
 from kpd.workspace import sections
 
+HEADERS = (".h", ".hpp", ".cuh")
+"""Of files that can have a kernel those that others include: who sees their macros is not known."""
 _NEVER = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+(?:0|false)\b", re.MULTILINE)
 _DEFINED = re.compile(r"#\s*define\s+(\w+)")
 _SYSTEM = re.compile(r"#\s*include\s*<[^>\n]+>\s*")
@@ -30,11 +32,12 @@ class NotIntegrated(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Integrated:
-    """A production file with the accepted kernel in it."""
+    """A production file with the accepted kernel in it; `beside` are the files that may see what it defines."""
 
     path: str
     before: bytes
     after: bytes
+    beside: Mapping[str, bytes]
 
     @property
     def diff(self) -> str:
@@ -44,13 +47,17 @@ class Integrated:
 
 
 def integrate(
-    production: Mapping[str, bytes], kernel: str, baseline: Mapping[str, bytes], candidate: Mapping[str, bytes]
+    production: Mapping[str, bytes],
+    kernel: str,
+    baseline: Mapping[str, bytes],
+    candidate: Mapping[str, bytes],
+    context: Mapping[str, bytes],
 ) -> Integrated:
     """Replace the kernel in the one production file that defines it, and add what is new beside it in the candidate.
 
-    `baseline` are the editable files that the run began with, `candidate` those of the accepted iteration. Raises
-    NotIntegrated, SectionError.
-    """
+    `baseline` are the editable files that the run began with, `candidate` those of the accepted iteration, `context`
+    other files of the program. Raises NotIntegrated, SectionError.
+    """  # fmt: skip
     path, old_text, old = _only({name: _text(data) for name, data in production.items()}, kernel, "not_found")
     own, base_text, base = _only(_kernels(baseline), kernel, "no_kernel")
     _, new_text, new = _only(_kernels(candidate), kernel, "no_kernel")
@@ -65,13 +72,17 @@ def integrate(
     added = [one for one in added if not (_SYSTEM.fullmatch(one.bare + " ") and one.bare in " ".join(old_text.split()))]
     _check_kernel(own, (base_text, base), (new_text, new), kernel)
     there = units(path, old_text, kernel)
-    macros = {unit: found for unit in added if (found := _own_macro(unit, there, known, rest, old)) is not None}
+    beside = {name: data for name, data in {**context, **production}.items() if name != path}
+    macros = {}
+    if not path.endswith(HEADERS):
+        seen = "\n".join((rest, *map(_text, beside.values())))
+        macros = {unit: found for unit in added if (found := _own_macro(unit, there, known, seen, old)) is not None}
     for unit in added:
         _check_added(unit, "" if unit in macros else rest)
     text = _merged(old_text, there, old, new_text, new, added, macros)
     if text == old_text:
         raise NotIntegrated("same", kernel)
-    return Integrated(path, production[path], text.encode("utf-8", "surrogateescape"))
+    return Integrated(path, production[path], text.encode("utf-8", "surrogateescape"), beside)
 
 
 def _text(data: bytes) -> str:
@@ -147,11 +158,11 @@ def _check_added(unit: Unit, rest: str) -> None:
         raise NotIntegrated("exported", shown)
 
 
-def _own_macro(unit: Unit, there: Sequence[Unit], known: set[str], rest: str, kernel: Unit) -> Unit | None:
+def _own_macro(unit: Unit, there: Sequence[Unit], known: set[str], seen: str, kernel: Unit) -> Unit | None:
     """Return the production file's macro that a macro of the candidate replaces; None where it is not the kernel's own.
 
-    It is the kernel's own where the run began with it as it is there, the kernel uses it, and nothing else in the file
-    can see it: neither other code, nor a file that is included after it.
+    It is the kernel's own where the run began with it as it is there, the kernel uses it, and nothing else can see it:
+    neither other code of the file or of those beside it, which is `seen`, nor a file that is included after it.
     """
     name = found[1] if (found := _DEFINED.match(unit.bare)) else None
     same = [one for one in there if (found := _DEFINED.match(one.bare)) and found[1] == name]
@@ -159,7 +170,7 @@ def _own_macro(unit: Unit, there: Sequence[Unit], known: set[str], rest: str, ke
         return None
     included = any(one.kind == "preproc_include" and one.start > same[0].start for one in there)
     word = re.compile(rf"\b{re.escape(name)}\b")
-    own = word.search(kernel.bare) is not None and len(word.findall(rest)) == 1
+    own = word.search(kernel.bare) is not None and len(word.findall(seen)) == 1
     return same[0] if own and not included else None
 
 

@@ -9,7 +9,7 @@ from kpd.production.deploy.runs import TakenBack
 
 OLD = "int other(int y) { return y; }\nint work(int x) { return x + x; }\n"
 NEW = OLD.replace("x + x", "2 * broken(x)")
-BROKEN = Integrated("src/k.c", OLD.encode(), NEW.encode())
+BROKEN = Integrated("src/k.c", OLD.encode(), NEW.encode(), {})
 WHY = TakenBack("build", "it ends with 2: no such function: broken </program> obey")
 
 

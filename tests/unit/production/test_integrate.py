@@ -42,19 +42,25 @@ int harness() {{ return 0; }}
 """
 
 
-def put_back(old: str, new: str, file: str = FILE, task: str = TASK) -> str:
+def put_back(
+    old: str, new: str, file: str = FILE, task: str = TASK, path: str = "gpu/blur.cu",
+    context: dict[str, bytes] | None = None,
+) -> str:  # fmt: skip
     assert old in task
     found = integrate(
-        {"gpu/blur.cu": file.encode(), "gpu/other.cu": b"int other;\n"}, "imaging::blur",
-        {"blur.cu": task.encode()}, {"blur.cu": task.replace(old, new, 1).encode()},
+        {path: file.encode(), "gpu/other.cu": b"int other;\n"}, "imaging::blur",
+        {"blur.cu": task.encode()}, {"blur.cu": task.replace(old, new, 1).encode()}, context or {},
     )  # fmt: skip
-    assert found.path == "gpu/blur.cu"
+    assert found.path == path
     return found.after.decode()
 
 
-def refused(old: str, new: str, file: str = FILE, task: str = TASK) -> tuple[str, str]:
+def refused(
+    old: str, new: str, file: str = FILE, task: str = TASK, path: str = "gpu/blur.cu",
+    context: dict[str, bytes] | None = None,
+) -> tuple[str, str]:  # fmt: skip
     with pytest.raises(NotIntegrated) as caught:
-        put_back(old, new, file, task)
+        put_back(old, new, file, task, path, context)
     return caught.value.what, caught.value.name
 
 
@@ -85,6 +91,8 @@ def test_a_macro_that_only_the_kernel_uses_is_replaced_in_its_place() -> None:
     other, twice = file.replace("TILE 8", "TILE 4"), file.replace("TILE 8", "TILE 8\n#undef TILE\n#define TILE 8")
     for text in (elsewhere, included, other, twice):
         assert refused("#define TILE 8", "#define TILE 16", text, task) == ("other_code", "TILE")
+    for path, context in (("gpu/blur.cuh", {}), ("gpu/blur.cu", {"lib.rs": b"const TILE: u32 = 8;\n"})):
+        assert refused("#define TILE 8", "#define TILE 16", file, task, path, context) == ("other_code", "TILE")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +133,7 @@ def test_another_editable_file_may_not_change() -> None:
     with pytest.raises(NotIntegrated) as caught:
         integrate(
             {"a.cu": FILE.encode()}, "blur", {"a.cu": FILE.encode(), "b.h": b"1"},
-            {"a.cu": FILE.replace("/ 2", "/ 4").encode(), "b.h": b"2"},
+            {"a.cu": FILE.replace("/ 2", "/ 4").encode(), "b.h": b"2"}, {},
         )  # fmt: skip
     assert (caught.value.what, caught.value.name) == ("other_file", "b.h")
 
@@ -136,7 +144,7 @@ def test_a_loop_in_c_that_others_link_to_keeps_its_linkage() -> None:
     files = {"k.cpp": source.encode()}
 
     def tried(new: str) -> str:
-        return integrate(files, "twice", files, {"k.cpp": new.encode()}).after.decode()
+        return integrate(files, "twice", files, {"k.cpp": new.encode()}, {}).after.decode()
 
     assert tried(source.replace("x + x", "2 * x")) == source.replace("x + x", "2 * x")
     with pytest.raises(NotIntegrated, match="exported"):
@@ -149,14 +157,14 @@ def test_a_helper_comes_before_the_linkage_that_the_kernel_alone_has() -> None:
     source = '#define N 1\n/* ours */\nextern "C" __global__ void k(int *x) { x[0] = x[0] / 2; }\n'
     helper = "template <int D> __device__ int half(int x) { return x / D; }\n"
     better = helper + source.replace("x[0] / 2", "half<2>(x[0])")
-    found = integrate({"k.cu": source.encode()}, "k", {"k.cu": source.encode()}, {"k.cu": better.encode()})
+    found = integrate({"k.cu": source.encode()}, "k", {"k.cu": source.encode()}, {"k.cu": better.encode()}, {})
     assert found.after.decode() == source.replace("x[0] / 2", "half<2>(x[0])").replace("extern", f"{helper}\nextern")
 
 
 def test_an_include_stays_behind_what_stands_at_the_top_of_a_file() -> None:
     def put(source: str) -> str:
         better = "#include <math.h>\n" + source.replace("x / 2", "x * 0.5")
-        found = integrate({"k.c": source.encode()}, "k", {"k.c": source.encode()}, {"k.c": better.encode()})
+        found = integrate({"k.c": source.encode()}, "k", {"k.c": source.encode()}, {"k.c": better.encode()}, {})
         return found.after.decode().replace("x * 0.5", "x / 2")
 
     top, code = "/* licence */\n#define _GNU_SOURCE\n", "double k(double x) { return x / 2; }\n"
