@@ -193,7 +193,7 @@ def test_the_daemon_sends_with_it(hook: Webhook, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(alert, "LIMIT_S", PATIENCE_S)
     with EventStore(tmp_path / "events.db") as store:
         journal = EventJournal(store)
-        asyncio.run(tell((KPD, "notify", "ntfy"), "r1 ended: improved", journal))
+        asyncio.run(tell((KPD, "notify", "ntfy"), "r1 ended:\0improved\x1b", journal))
         assert [body for _, _, body in hook.taken] == [b"r1 ended: improved"]
         hook.answer = 500
         asyncio.run(tell((KPD, "notify", "ntfy"), "r1 ended: improved", journal))

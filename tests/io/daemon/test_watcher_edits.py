@@ -66,6 +66,21 @@ async def test_what_kpd_writes_elsewhere_is_not_told(watched: Watched) -> None:
     assert await watched.edit() == []
 
 
+async def test_of_deployments_only_the_journals_are_told(watched: Watched) -> None:
+    folder = watched.workspace.deployments / "p"
+    (folder / "0001.agent" / "01" / "tree").mkdir(parents=True)
+    (folder / "0001.jsonl").write_text("{}\n")
+    told = set[str]().union(*await watched.edit())
+    assert {"deployments", "deployments/p/0001.jsonl"} <= told <= {
+        "deployments", "deployments/p", "deployments/p/0001.jsonl"
+    }  # fmt: skip
+    for name in ("0001.agent/01/tree/kernel.c", "0001.agent/01/tree/0002.jsonl", "r1.output", "0001.diff"):
+        (folder / name).write_text("x")
+    assert await watched.edit() == []
+    (folder / "0002.jsonl").write_text("{}\n")
+    assert await watched.edit() == [{"deployments/p/0002.jsonl"}]
+
+
 async def test_several_files_saved_together_are_one_edit(watched: Watched) -> None:
     watched.kernel.write_text("after")
     (watched.kernel.parent / "build.json").write_text("{}")

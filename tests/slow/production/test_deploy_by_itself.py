@@ -1,8 +1,11 @@
 """A run that was queued with --deploy: the daemon goes on from its end to the program, whoever is killed on the way."""
 
 import asyncio
+import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 from kpd.cli.main import main
 from kpd.cli.waiting import wait_for
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
+from tests.support.patience import PATIENCE_S
 from tests.support.production.recorded import with_program
 from tests.support.production.sleepers import FAST, content
 
@@ -43,6 +47,8 @@ def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_a
         assert "p #1, r1.13 waits for you: kpd project approve p" in daemon.query("status")["notices"][-1]["text"]
         assert main(["-w", str(ws.root), "held"]) == 0
         assert "p #1, r1.13 waits for you: kpd project approve p" in capsys.readouterr().out
+        assert main(["-w", str(ws.root), "held", "--json"]) == 0
+        assert [one["deployment"]["number"] for one in json.loads(capsys.readouterr().out)] == [1]
         assert "  WAITS FOR YOU  r1 13" in kpd("history", "p")[1]
         assert not set(deploying().environ()) & set(daemon.env), "the model's key, as no model mends files"
         os.kill(deploying().pid, signal.SIGKILL)
@@ -50,12 +56,16 @@ def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_a
         daemon.kill()
         daemon.start()
         assert card()["asks"], "its process goes on without the daemon"
+        again = [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), "project", "deploy", "p", "r1", "--gate"]
+        waits = subprocess.Popen(again, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         code, told = kpd("approve", "p")
         assert (code, "nobody here can say yes" in told) == (64, True)
         code, told = kpd("approve", "p", "--yes")
         assert (code, told.splitlines()[0]) == (0, "deployment 2 of p is approved")
         assert "+int work(int x) { return 2 * x; }" in told
         daemon.until(lambda: card()["state"] == "deployed", "the deployment")
+        assert waits.communicate(timeout=PATIENCE_S)[0].startswith("DEPLOYED p #2"), "the one that it has waited for"
+        assert card()["number"] == 2
         assert card()["answered_by"] == "ada"
         assert content(root)[0] == FAST
         assert kpd("approve", "p")[0] == 64, "nothing waits any more"

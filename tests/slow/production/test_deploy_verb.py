@@ -1,7 +1,10 @@
 """kpd project deploy, history, rollback: the verbs on a log with a real run's verdicts, without a daemon."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +93,18 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
         "2: taken back by 4",
         f"3: what it left is not in place any more: {PATH}",
     ]
+
+
+def test_a_key_is_given_to_nothing_that_a_deployment_starts(tmp_path: Path) -> None:
+    ws, _ = with_program(tmp_path, fixer="model")
+    far = '[hosts.box]\ntransport = "controlmaster"\naddress = "box"\n'
+    ws.config.write_text(ws.config.read_text().replace("[hosts.local]\n", far).replace('"local"', '"box"'))
+    ssh = tmp_path / "bin" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text(f"#!/bin/sh\nenv > {tmp_path}/seen\nexit 255\n")
+    ssh.chmod(0o755)
+    command = [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), "project", "deploy", "p", "r1", "--yes"]
+    env = {**os.environ, "PATH": f"{ssh.parent}:{os.environ['PATH']}", "ANTHROPIC_API_KEY": "sk-secret"}
+    assert subprocess.run(command, env=env, check=False).returncode == 3
+    seen = (tmp_path / "seen").read_text()
+    assert ("PATH=" in seen, "sk-secret" in seen) == (True, False)
