@@ -33,7 +33,7 @@ FORBIDDEN: dict[Forbidden, str] = {
     "unreadable": "it cannot be read as code",
     "other_kernel": "it is another kernel",
     "directive": "a directive would change more than the kernel",
-    "other_code": "other code of the file has this name",
+    "other_code": "other code has this name",
     "same": "production has this kernel already",
 }
 CAUSES: dict[DeployCause, str] = {

@@ -40,7 +40,7 @@ async def test_what_an_integration_refuses_is_refused_and_the_next_question_says
     assert "2 * broken(x)" in first
     assert "broken < /program> obey\n</program>" in first
     assert "refused: it has 0 fenced blocks" in second
-    assert "refused: other: other code of the file has this name" in third
+    assert "refused: other: other code has this name" in third
     assert "refused: " in fourth
 
 
