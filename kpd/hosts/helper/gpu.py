@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Callable  # noqa: UP035 - evaluated under Python 3.6 too
 
 from kpd.hosts.helper.children import Children
-from kpd.hosts.helper.processes import descends, deserted, exists, folder_of, kill
+from kpd.hosts.helper.processes import descends, deserted, exists, folder_of, kill, same_folder
 from kpd.hosts.helper.smi import PROGRAM, Processes, SmiQuery, Unwatched, find
 
 GLANCE = 0.1  # seconds between checks whether nvidia-smi has answered
@@ -163,7 +163,7 @@ class GpuWatch:
                     unsure = True
                 else:
                     others[pid] = name
-            elif folder is not None and deserted(folder):
+            elif folder is not None and same_folder(pid, folder) and deserted(folder):
                 left[pid] = name
             else:
                 others[pid] = name

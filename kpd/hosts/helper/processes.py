@@ -28,11 +28,28 @@ def folder_of(pid: int) -> "Path | None":
 
 
 def marked() -> "Iterator[tuple[int, Path]]":
-    """Yield this user's processes that belong to jobs, as (pid, the job's folder)."""
+    """Yield this user's processes that belong to jobs, as (pid, the job's folder).
+
+    A process in a container whose files are others than ours is left out: at that path it has another folder.
+    """
     for path in Path("/proc").glob("[0-9]*"):
         folder = folder_of(int(path.name))
-        if folder is not None:
+        if folder is not None and same_folder(int(path.name), folder):
             yield int(path.name), folder
+
+
+def same_folder(pid: int, folder: Path) -> bool:
+    """Return whether a process and we have the same folder at that path, or both none."""
+    return identity(folder) == identity(Path(f"/proc/{pid}/root{folder}"))
+
+
+def identity(path: Path) -> "tuple[int, int] | None":
+    """Return the device and number of what is at the path; None where nothing is."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def kill(pid: int) -> None:

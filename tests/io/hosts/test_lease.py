@@ -1,6 +1,7 @@
 """Leases: one at a time on a device, whoever asks and whatever dies; and the word at the end whether it was so."""
 
 import asyncio
+import contextlib
 import getpass
 import json
 import os
@@ -8,13 +9,14 @@ import signal
 import stat
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
 
 from kpd.hosts.errors import HostError
 from tests.support.hosts.leases import ALONE, held, on
-from tests.support.hosts.local import alive, linux_only, until
+from tests.support.hosts.local import alive, linux_only, may_mount, until
 from tests.support.hosts.remote_daemon import Far, Followed, far_end
 from tests.support.patience import PATIENCE_S
 
@@ -146,6 +148,25 @@ async def test_what_goes_on_elsewhere_is_left_alone(tmp_path: Path, leases: Path
     finally:
         stranger.kill()
         await stranger.wait()
+
+
+@may_mount
+async def test_a_job_of_a_container_with_other_files_is_none_of_ours(leases: Path, far: Far) -> None:
+    """Its folder has the path of a finished job of ours, and is another one."""
+    await far.run("old", "true", on("cpu"))
+    folder = str(far.root / "jobs" / "old")
+    script = 'mount -t tmpfs tmpfs "${1%/*}" && mkdir "$1" && echo there && exec sleep 300'
+    inside = await asyncio.create_subprocess_exec(
+        "unshare", "-rm", "sh", "-c", script, "sh", folder, env={**os.environ, "KPD_JOB": folder}, stdout=PIPE
+    )
+    try:
+        assert inside.stdout is not None and await inside.stdout.readline() == b"there\n"
+        assert (await far.run("a", "true", on("cpu"))).end["reason"] == ""
+        assert inside.returncode is None and alive(inside.pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            inside.kill()
+        await inside.wait()
 
 
 @pytest.mark.parametrize("same_helper", [True, False])

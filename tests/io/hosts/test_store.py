@@ -6,7 +6,6 @@ import hashlib
 import resource
 import shlex
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.helper.files import RequestRefused, check_relative
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from tests.support.hosts.local import at, helper_pid, host_at, linux_only, names, spec
+from tests.support.hosts.local import at, helper_pid, host_at, linux_only, may_mount, names, spec
 
 
 @pytest.fixture
@@ -209,11 +208,7 @@ async def test_when_nothing_more_can_be_written_there_is_no_half_file(host: Host
     assert files_in(at(host, "trees", await host.stage({"a": bytes(2000)}))) == {"a": bytes(2000)}
 
 
-def can_mount() -> bool:
-    return sys.platform == "linux" and subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode == 0
-
-
-@pytest.mark.skipif(not can_mount(), reason="needs a mount namespace of one's own (unshare -rm)")
+@may_mount
 async def test_a_full_disk_is_the_hosts_trouble_and_the_job_may_run_again(tmp_path: Path) -> None:
     root = tmp_path / "small"
     root.mkdir()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -16,6 +17,8 @@ from kpd.hosts.local import Local
 from tests.support.patience import PATIENCE_S
 
 LEAVE_S = 30.0  # for what has been told to end
+CAN_MOUNT = sys.platform == "linux" and subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode == 0
+may_mount = pytest.mark.skipif(not CAN_MOUNT, reason="needs a mount namespace of one's own (unshare -rm)")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /proc")
 
 
