@@ -26,6 +26,9 @@ FRESH_SHARE = 0.8
 """The share of the contest's gain that must be possible on fresh inputs."""
 ALONE_SHARE = 0.5
 """The share that must be possible alone: in few processes, any of which other work may have disturbed."""
+COLDER_NS = 20.0
+"""How much more than the incumbent's a call of the candidate may take for the state of caches, as its code is another:
+two steps of a clock, or a missed branch or two. It matters for calls of less than a microsecond."""
 MOST_KEPT = 0.1
 """The share of the contest's gain that may be there only while inputs hardly change, and …"""
 KEPT_BESIDE = 0.5
@@ -183,10 +186,11 @@ def fresh_gain(
 
 
 def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
-    """Compute which share of its gain a candidate keeps that pays as much as the incumbent for the state of the caches.
+    """Compute which share of its gain a candidate keeps that pays a little more for the state of the caches.
 
     In a contest code, branch predictors and data are warm from the call before; on fresh inputs they are not. A call
-    of the incumbent is longer by so much, and one of the candidate may be, too: of short calls that is a large part.
+    of the incumbent is longer by so much. One of the candidate may be so by twice as much, but no more than COLDER_NS
+    above: of short calls that is a large part.
     """
     weights = _weights(contest)
     warm, cold = 0.0, 0.0
@@ -194,7 +198,7 @@ def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample])
         a, b = (_call_ns(contest, name, side) for side in ("a_ns", "b_ns"))
         more = max(median(one.a_ns) / one.reps - a, 0.0)
         warm += weights[name] * log(a / b)
-        cold += weights[name] * log((a + more) / (b + more))
+        cold += weights[name] * log((a + more) / (b + more + min(more, COLDER_NS)))
     return min(max(cold / warm, 0.0), 1.0) if warm > 0 else 1.0
 
 

@@ -106,6 +106,8 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
             numbered = _NUMBERED.search("".join(arguments[1:2]))
             number = int(numbered[1]) if numbered else 0
             return Call(_hash(parts), "timings of this pair", ordered=True, number=number)
+        if mode == FRESH:
+            return Call(_hash(parts), "audits of this pair on fresh inputs", ordered=True)
         words = f"`{' '.join([Path(program).name, mode])}` of these files"
         return Call(_hash(parts), words, "report" if made else "", Path(made))
     if program == "nvcc" and "-lib" in arguments:

@@ -89,7 +89,19 @@ def test_a_short_call_keeps_less_of_its_gain_where_caches_are_cold() -> None:
 
     assert share(3000) == 1.0
     assert share(2000) == 1.0, "a call that is shorter there has no such cost"
-    assert share(5500) == pytest.approx(log(5.5 / 3.5) / log(3))
+    assert share(5500) == pytest.approx(log(5.5 / 3.52) / log(3))
+    assert share(3010) == pytest.approx(log(3.01 / 1.02) / log(3)), "twice as much, where that is less"
+
+
+def test_a_gain_of_a_few_nanoseconds_a_call_is_there_on_fresh_inputs_too() -> None:
+    """An honest kernel whose other case, as long as ever, is of memory: seen on a quiet machine."""
+    cases = {
+        "same": FreshCase(1, 1, True, (190,) * 40, (170,) * 40),
+        "half": FreshCase(1, 1, True, (159_000,) * 40, (162_000,) * 40),
+    }
+    contest = contested((154, 121), (99_000, 99_000))
+    audit = AuditSamples(cases, tuple(contest), 0.5, 1.0, MOST_AUDITS)
+    assert refuse_gain(summary(audit, contest), Gain(11.3, 10.2, 12.4)) is None
 
 
 @pytest.mark.parametrize(
