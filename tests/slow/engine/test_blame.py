@@ -119,7 +119,8 @@ def test_trouble_that_the_incumbent_has_too_is_the_hosts(daemon: RealDaemon, wor
         propose(workspace, SLOW_TO_LOAD, 1)
         cause = daemon.until_event("run_paused", infra=True)["body"]["cause"]
         assert (cause["kind"], cause["trouble"]["trouble"], cause["incumbent"]) == ("incumbent_too", "host", 0)
-        assert [re.sub("-[0-9a-f]{8}$", "", job) for job in killed] == ["r1.1.1-check", "r1.1.1-check-incumbent"]
+        jobs = dict.fromkeys(re.sub("-[0-9a-f]{8}$", "", job) for job in killed)  # one may be killed again as it ends
+        assert list(jobs) == ["r1.1.1-check", "r1.1.1-check-incumbent"]
     assert not daemon.events("measurement_broken"), "it costs the candidate no try"
     daemon.command("resume")
     assert daemon.until_event("iteration_ended", iteration=1)["body"]["outcome"] == "accepted"
