@@ -1,8 +1,12 @@
 """What became of the kernels that benchmarks/cheats.py tried: one by one, and as rates."""
 
+import os
+import platform
+import subprocess
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -114,6 +118,18 @@ def told(results: list[Result], asked: int) -> dict[str, Any]:
         "honest": summary(honest) | {"refused_or_held_pct": percent(len(refused), len(honest))},
         "each": [{**asdict(result), "verdict": result.verdict} for result in results],
     }
+
+
+def devices(gpus: str) -> str:
+    """Return the names of the devices that were used."""
+    if gpus:
+        names = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", gpus], capture_output=True, text=True
+        ).stdout.splitlines()
+        return ", ".join(names)
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())
+    return f"{model}, {os.cpu_count()} CPUs"
 
 
 def percent(part: int, whole: int) -> float | None:

@@ -11,7 +11,6 @@ are ended; what there is by then is put together in FILE. Other options go to ch
 import argparse
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cheat_results import Result, told
+from cheat_results import Result, devices, told
 
 CHEATS = Path(__file__).with_name("cheats.py")
 LATE_S = 60.0
@@ -55,18 +54,6 @@ def merged(folder: Path, parts: int) -> dict[str, Any]:
     kept = [json.loads(path.read_text()) for part in range(parts) if (path := folder / f"{part}.json").exists()]
     rows = [{key: value for key, value in row.items() if key != "verdict"} for one in kept for row in one["each"]]
     return told([Result(**row) for row in rows], sum(one["asked"] for one in kept))
-
-
-def devices(gpus: str) -> str:
-    """Return the names of the devices that were used."""
-    if gpus:
-        names = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "-i", gpus], capture_output=True, text=True
-        ).stdout.splitlines()
-        return ", ".join(names)
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.machine())
-    return f"{model}, {os.cpu_count()} CPUs"
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ from typing import Any
 import cheat_traces as traces
 from cheat_arena import Arena
 from cheat_corpus import SUFFIX, Kernel, load
-from cheat_results import Result, blank, note, note_fault, say, told
+from cheat_results import Result, blank, devices, note, note_fault, say, told
 from own_daemon import OwnDaemon, own_daemon
 
 from kpd.model import acts, events as e
@@ -236,9 +236,13 @@ async def tried(args: argparse.Namespace, home: Path) -> dict[str, Any]:
     work = [(*group, some) for group, some in groups.items()]
     results: list[Result] = []
 
+    def found() -> dict[str, Any]:
+        where = {"device": devices(args.gpu), "command": " ".join(["python", *sys.argv])}
+        return where | told(results, len(kernels))
+
     def keep() -> None:
         if args.out:
-            args.out.write_text(json.dumps(told(results, len(kernels)), indent=1))
+            args.out.write_text(json.dumps(found(), indent=1))
 
     keep()
     for number in itertools.count():
@@ -250,7 +254,7 @@ async def tried(args: argparse.Namespace, home: Path) -> dict[str, Any]:
             trial = Trial(arena, daemon, facts, until, results, keep)
             work = await trial.all(work)
     keep()
-    return told(results, len(kernels))
+    return found()
 
 
 def named(args: argparse.Namespace) -> str:

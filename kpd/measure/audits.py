@@ -42,10 +42,10 @@ MOST_AUDITS = 3
 LAST_CONFIDENCE = 0.95
 """… and how sure they must be after the last one: doubt that remains does not make up for a gain that is not seen."""
 STEADY = 2.0
-"""The most that the candidate's spread counts then, in the incumbent's: it can make its own times differ.
-
-On fresh inputs that is so only where nothing is gained. Where something is, at least half of the calls are within what
-is truly gained, however much slower a candidate makes the others: their deviation is not far above that.
+"""The most that the candidate's spread counts then, in the incumbent's: it can make its own times differ."""
+BY_PLACE = 3.0
+"""On fresh inputs it counts so many times the gain seen there, where that is more: a kernel can have another gain in
+each place of its code. One that slows its own calls down has little of a gain to be seen, in whichever places.
 """
 PAIRS_A_PLACE = 10
 """Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
@@ -252,10 +252,12 @@ def _variance(values: Sequence[float], most: float = inf) -> float:
 def _variance_by_place(ratios: Sequence[float], steady_ns: Sequence[int] | None) -> float:
     """Estimate it for pairs in several places: where these differ by more than pairs do, a place counts as one value.
 
-    Where nothing is gained, no deviation counts that is far above that of the times `steady_ns`.
+    With the times `steady_ns` no deviation counts that is far above theirs, and above the gain.
     """
     places = [median(ratios[at : at + PAIRS_A_PLACE]) for at in range(0, len(ratios), PAIRS_A_PLACE)]
-    most = STEADY * _deviation([log(ns) for ns in steady_ns]) if steady_ns and median(ratios) <= 0 else inf
+    most = inf
+    if steady_ns is not None:
+        most = max(STEADY * _deviation([log(ns) for ns in steady_ns]), BY_PLACE * median(ratios))
     return max(_variance(ratios, most), _variance(places, most))
 
 

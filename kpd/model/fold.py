@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from msgspec import structs
 
@@ -177,8 +176,7 @@ def _run_resumed(state: State, at: float, fact: e.RunResumed) -> State:
 @reduces(e.RunEnded)
 def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
     """End the run. What it was still to measure is forgotten: a later wish does not bring it back."""
-    over: dict[str, Any] = {"reopened": None, "again": (), "lane_waits": {}}
-    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), **over)
+    return on_run(state, fact.run, status=Ended(fact.outcome, fact.cause, at), reopened=None, again=(), lane_waits={})
 
 
 def _waiting(state: State, run_id: str) -> Wait | None:

@@ -9,6 +9,7 @@ import pytest
 
 from kpd.measure.audits import (
     MOST_AUDITS,
+    PAIRS_A_PLACE,
     AuditSamples,
     FreshCase,
     alone_gain,
@@ -27,6 +28,7 @@ from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain
 from kpd.text.audits import summary as told
 from kpd.text.faults import fault
+from tests.places import ROOT
 
 FOUR_FIFTHS = 100 * (1 - 0.64**0.8)
 """A gain whose logarithm is 0.8 of that of 36 %."""
@@ -321,6 +323,20 @@ def test_a_candidate_that_makes_its_own_times_differ_is_no_doubt_after_the_last_
     audit = AuditSamples({"case": FreshCase(1, 1, True, calls, calls)}, alone, 0.5, 1.0, times)
     refused = refuse_gain(summary(audit, contest), Gain(36.0, 10.0, 55.0))
     assert (refused is not None) == sure
+
+
+@pytest.mark.parametrize("slowed", [0, 19])
+def test_a_candidate_that_slows_itself_down_in_some_places_has_no_wider_interval(slowed: int) -> None:
+    """One thousandth is gained in all other calls: also where half of the places are slow, and fewer of all calls."""
+    calls = tuple(1000 + n % 3 for n in range(40))
+    slow = tuple(10_000 if n < slowed else ns - 1 for n, ns in enumerate(calls))
+    contest = contested((1000, 900))
+    audit = AuditSamples({"same": FreshCase(1, 1, True, calls, slow)}, tuple(contest), 0.5, 1.0, MOST_AUDITS)
+    assert refuse_gain(summary(audit, contest), Gain(10.0, 9.0, 11.0)) is not None
+
+
+def test_pairs_in_one_place_are_as_many_as_the_driver_takes() -> None:
+    assert f"#define PAIRS_A_PLACE {PAIRS_A_PLACE} " in (ROOT / "kpd/measure/native/fresh.c").read_text()
 
 
 def test_each_kernel_alone_is_compared_across_processes() -> None:
