@@ -13,7 +13,7 @@ from kpd.production.deploy.gate import GateAnswer, answer
 from kpd.text.foreign import visible
 from kpd.workspace.deployments import OpenDeployment
 from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import digest
+from kpd.workspace.run_files import NotRegularFile, digest
 
 
 def answered(ws: Workspace, args: Namespace) -> int:
@@ -40,7 +40,7 @@ def _approves(args: Namespace, opened: OpenDeployment, asks: str) -> bool:
     """Show the diff with the hash `asks`, and ask unless that is not wanted. Raises CliError."""
     try:
         diff = opened.kept("diff")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotRegularFile):
         diff = b""
     if digest(diff) != asks:
         message = f"the diff of deployment {opened.number} is not the one that waits"

@@ -133,7 +133,8 @@ def _begun(root: Path, run: Run, output: Path, env: Mapping[str, str]) -> subpro
     deploy = ["project", "deploy", run.deploy, run.id, "--gate"]
     command = [sys.executable, "-P", "-m", "kpd.cli.main", "-w", str(root), *deploy]
     output.parent.mkdir(parents=True, exist_ok=True)
-    with output.open("wb") as file:
+    output.unlink(missing_ok=True)
+    with output.open("xb") as file:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env, start_new_session=True
         )

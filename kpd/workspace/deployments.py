@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import msgspec
 
 from kpd.model import codec
 from kpd.model.deployments import Deployment, Phase
-from kpd.workspace.run_files import write_atomic
+from kpd.workspace.run_files import NotRegularFile, read_plain, write_atomic
 
 _FIELDS = {one.name for one in fields(Deployment)} - {"number"}
 _NUMBER = re.compile(r"[0-9]{4}|[1-9][0-9]{4,8}")
@@ -40,7 +40,7 @@ class DeploymentJournal:
     def locked(self, wait: bool = False) -> Iterator[None]:
         """Hold the journal; the lock ends with the process. Raises DeploymentRunning unless it may `wait`, OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("a") as lock:
+        with self._lock("a") as lock:
             until = time.monotonic() + LOOK_S
             if wait:
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -54,10 +54,14 @@ class DeploymentJournal:
     def busy(self) -> bool:
         """Whether a process holds the journal. Raises OSError."""
         try:
-            with (self.folder / "lock").open() as lock:
+            with self._lock("r") as lock:
                 return not _taken(lock, fcntl.LOCK_SH)
         except FileNotFoundError:
             return False
+
+    def _lock(self, mode: Literal["a", "r"]) -> IO[str]:
+        """Open the lock, without waiting where somebody has put a FIFO in its place. Raises OSError."""
+        return open(self.folder / "lock", mode, opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK, 0o666))
 
     @property
     def numbers(self) -> list[int]:
@@ -71,7 +75,7 @@ class DeploymentJournal:
         for number in self.numbers:
             try:
                 found.append(OpenDeployment(self.folder, number).now)
-            except codec.CodecError as err:
+            except (codec.CodecError, NotRegularFile) as err:
                 log.warning("deployment %d in %s is left out: %r", number, self.folder, str(err))
         return found
 
@@ -110,10 +114,10 @@ class OpenDeployment:
     def now(self) -> Deployment:
         """What its rows say: of each key the last value counts, and a row that was cut off says nothing.
 
-        Raises OSError, and CodecError where they say nothing that the log could keep.
+        Raises OSError, NotRegularFile, and CodecError where they say nothing that the log could keep.
         """
         found: dict[str, Any] = {"run": "", "iteration": 0, "at": self._path.stat().st_mtime, "number": self.number}
-        for line in self._path.read_bytes().splitlines():
+        for line in read_plain(self._path).splitlines():
             with contextlib.suppress(codec.CodecError):
                 found |= {key: value for key, value in codec.decode(line, dict).items() if key in _FIELDS}
         return codec.decode(codec.encode(found), Deployment)
@@ -146,8 +150,8 @@ class OpenDeployment:
         write_atomic(self._beside(name), data)
 
     def kept(self, name: str) -> bytes:
-        """Read a file beside the journal. Raises OSError."""
-        return self._beside(name).read_bytes()
+        """Read a file beside the journal. Raises NotRegularFile, OSError."""
+        return read_plain(self._beside(name))
 
     def _beside(self, name: str) -> Path:
         return self.folder / f"{self.number:04d}.{name}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kpd.model import codec
 from kpd.workspace.deployments import OpenDeployment
-from kpd.workspace.run_files import digest
+from kpd.workspace.run_files import NotRegularFile, digest
 
 LOOK_S = 0.5
 
@@ -39,5 +39,5 @@ def answer(opened: OpenDeployment, found: GateAnswer) -> None:
 def _answer(opened: OpenDeployment) -> GateAnswer | None:
     try:
         return codec.decode(opened.kept("answer"), GateAnswer)
-    except (FileNotFoundError, codec.CodecError):
+    except (FileNotFoundError, NotRegularFile, codec.CodecError):
         return None

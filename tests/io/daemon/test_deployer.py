@@ -62,6 +62,8 @@ async def test_a_process_that_begins_nothing_is_told_with_its_last_words(
     monkeypatch.delattr(os, "pidfd_open", raising=False)  # as on macOS
     (tmp_path / "tasks").mkdir()
     (tmp_path / "config.toml").touch()
+    (tmp_path / "deployments" / "p").mkdir(parents=True)
+    os.mkfifo(tmp_path / "deployments" / "p" / "r1.output")
     journal, deploying = due(tmp_path, "p")
     deploying.begin()
     assert await given_up(journal) == "kpd: no project 'p' in config.toml; kpd project add makes one"
