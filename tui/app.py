@@ -288,6 +288,7 @@ OWN: Mapping[str, Callable[[KpdApp], None]] = {
     "run": commands.new_run,
     "steer": commands.steer,
     "rollback": commands.rollback,
+    "deploy": commands.deploy,
     "skill": commands.skill,
     "tools": commands.tools,
     "pin": commands.pin,

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kpd.model.run import RuleSetting
+from kpd.operations.deployments import AnswerDeployment
 from kpd.operations.iterations import RollBack
 from kpd.operations.operation import Operation
 from kpd.operations.runs import QueueRun, SteerRun
@@ -189,6 +190,31 @@ async def _show_diff(app: "KpdApp", screen: QuestionScreen, iteration: str, agai
         return
     text = str(found.get("text", "")) if isinstance(found, dict) else ""
     screen.show_diff(Diff(text, against, iteration))
+
+
+def deploy(app: "KpdApp") -> None:
+    """Ask before a change of a production program. Only the diff with the hash that the answer names is shown."""
+    action, view = BY_ID["deploy"], app.view
+    op = _picked(action, view)
+    assert isinstance(op, AnswerDeployment)
+    screen = QuestionScreen(confirm.deploy(view), reads=True)
+    _ask(app, action, view, screen)
+    app.run_worker(_show_change(app, screen, op), group="ask")
+
+
+async def _show_change(app: "KpdApp", screen: QuestionScreen, op: AnswerDeployment) -> None:
+    if app.feed is None:
+        return
+    try:
+        found = await app.feed.query("change", deployment=op.deployment)
+    except DaemonError as err:
+        screen.show_diff(Problem(f"the change cannot be shown: {err.message}", err.remedy))
+        return
+    if not isinstance(found, dict) or found.get("diff") != op.diff:
+        screen.show_diff(Problem("another change waits by now", "leave this, and look again"))
+        return
+    card = app.view.state.deployments[op.deployment]
+    screen.show_diff(Diff(str(found["text"]), card.project, f"{card.deployment.run}.{card.deployment.iteration}"))
 
 
 def steer(app: "KpdApp") -> None:

@@ -68,7 +68,12 @@ def arguments(parser: ArgumentParser) -> None:
     add_json(deploy)
     approve = verbs.add_parser("approve", help="show the change of a deployment that waits, and approve it")
     approve.add_argument("name", metavar="PROJECT")
-    approve.add_argument("--yes", action="store_true", help="do not ask")
+    approve.add_argument("--yes", action="store_true", help="do not ask: approve whatever waits now")
+    approve.add_argument(
+        "--diff",
+        metavar="HASH",
+        help="do not ask, and approve no change but the one with this hash (asks of kpd held --json)",
+    )
     decline = verbs.add_parser("decline", help="decline the change of a deployment that waits")
     decline.add_argument("name", metavar="PROJECT")
     history = verbs.add_parser("history", help="show what was deployed, with its figures, and what became of it")

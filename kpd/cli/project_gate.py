@@ -9,11 +9,12 @@ from kpd.cli.project import known
 from kpd.cli.project_deploy import asked, journal_of
 from kpd.cli.terminal_text import narrate, out
 from kpd.client import operator
-from kpd.production.deploy.gate import GateAnswer, answer
 from kpd.text.foreign import visible
-from kpd.workspace.deployments import OpenDeployment
+from kpd.workspace.deployments import GateAnswer, OpenDeployment
 from kpd.workspace.paths import Workspace
-from kpd.workspace.run_files import NotRegularFile, digest
+
+SHORTEST = 12
+"""Letters of a hash that name one diff."""
 
 
 def answered(ws: Workspace, args: Namespace) -> int:
@@ -31,21 +32,23 @@ def answered(ws: Workspace, args: Namespace) -> int:
     if yes and not _approves(args, opened, waits.asks):
         narrate(f"it still waits; kpd project decline {args.name} ends it")
         return FAILED
-    answer(opened, GateAnswer(waits.asks, yes, operator()))
+    opened.answer(GateAnswer(waits.asks, yes, operator()))
     out(f"deployment {waits.number} of {args.name} is {'approved' if yes else 'declined'}")
     return OK
 
 
 def _approves(args: Namespace, opened: OpenDeployment, asks: str) -> bool:
     """Show the diff with the hash `asks`, and ask unless that is not wanted. Raises CliError."""
-    try:
-        diff = opened.kept("diff")
-    except (FileNotFoundError, NotRegularFile):
-        diff = b""
-    if digest(diff) != asks:
+    diff = opened.shown
+    if diff is None:
         message = f"the diff of deployment {opened.number} is not the one that waits"
         raise CliError(message, f"somebody has changed the file: kpd project decline {args.name}", FAILED)
-    narrate(visible(diff.decode(errors="replace")))
+    narrate(visible(diff))
+    if args.diff is not None:
+        if len(args.diff) < SHORTEST or not asks.startswith(args.diff):
+            message = f"--diff names another change than the one that waits, {asks[:SHORTEST]}"
+            raise CliError(message, "look at the diff above, and name its hash if you approve it", FAILED)
+        return True
     if not args.yes and not sys.stdin.isatty():
-        raise CliError("nobody here can say yes", "call it on a terminal, or with --yes", USAGE)
+        raise CliError("nobody here can say yes", f"call it on a terminal, or with --diff {asks[:SHORTEST]}", USAGE)
     return args.yes or asyncio.run(asked())

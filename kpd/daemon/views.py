@@ -16,6 +16,8 @@ The environment is that of the process that answers.
                                                        iteration; headline: its speed-up over the baseline, or null;
                                                        parent, baseline: their times are of the iteration's contest
     diff      {text, from, to}                         iteration, against=its parent
+    change    {text, diff}                             deployment=its project#number: the diff that waits for a person
+                                                       in production, and its hash, which an approval names
     file      {text, truncated}                        iteration, name
     rederive  {recorded, rederived}                    iteration: the verdict as judged, and from timing.json again
     hosts     [HostCard]
@@ -63,6 +65,7 @@ from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views
 from kpd.text.waits import hold
 from kpd.wire import DaemonError
+from kpd.workspace.deployments import OpenDeployment
 from kpd.workspace.environment import keys
 
 MOST_EVENTS = 10_000  # of one answer
@@ -155,6 +158,16 @@ def _diff(sources: Sources, iteration: str, against: str | None = None) -> Any:
     return {"text": text, "from": before, "to": after}
 
 
+def _change(sources: Sources, deployment: str) -> Any:
+    if (card := sources.state.deployments.get(deployment)) is None or not card.waits:
+        raise DaemonError("refused", f"{deployment} does not wait for a person", "kpd held shows what does")
+    opened = OpenDeployment(sources.workspace.deployments / card.project, card.deployment.number)
+    if (text := opened.shown) is None:
+        what = f"the diff of {deployment} is not the one that waits"
+        raise DaemonError("refused", what, f"somebody has changed the file: kpd project decline {card.project}")
+    return {"text": text, "diff": opened.now.asks}
+
+
 def _file(sources: Sources, iteration: str, name: str) -> Any:
     run, it = iteration_ref(sources.state, iteration)
     text, truncated = artefacts.text(sources.files(run, it.number).folder, name)
@@ -225,6 +238,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "events": _events,
     "show": contests.show,
     "diff": _diff,
+    "change": _change,
     "file": _file,
     "rederive": _rederive,
     "cost": _cost,

@@ -56,6 +56,11 @@ def _agent(args: Mapping[str, Any]) -> list[str]:
     return ["agent", *run, args["agent"], *model]
 
 
+def _deployment(args: Mapping[str, Any]) -> list[str]:
+    project = args["deployment"].partition("#")[0]
+    return ["project", "approve", project, f"--diff={args['diff']}"] if args["yes"] else ["project", "decline", project]
+
+
 OWN: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "rule": _rule,
     "agent": _agent,
@@ -64,6 +69,7 @@ OWN: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "profile": lambda args: ["show", args["iteration"], "--profile=full"],
     "check_hosts": lambda args: ["doctor"],
     "nudge": lambda args: ["hosts", "retry", args["host"]],
+    "answer_deployment": _deployment,
     "trust": lambda args: ["hosts", "trust", args["host"]],
 }
 """Operations whose verb has a shape of its own."""

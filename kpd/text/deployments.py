@@ -116,9 +116,7 @@ def after(one: Deployment) -> str:
 
 def headline(card: DeploymentCard) -> str:
     """Say in one line where a deployment stands: its phase, or how it ended and why."""
-    one = card.deployment
-    what = f"takes back #{one.of}" if one.of is not None else f"{one.run}.{one.iteration}"
-    named = f"{card.project} #{one.number}, {what}"
+    one, named = card.deployment, name(card)
     if card.cut:
         remedy = f"its host restores what it has changed; kpd project history {card.project} says how it ended"
         return f"CUT OFF {named}, in phase {one.phase or 'gate'}: {remedy}"
@@ -131,6 +129,13 @@ def headline(card: DeploymentCard) -> str:
     if one.rechecked is False:
         said += "; THE RESTORED PROGRAM FAILS"
     return f"{_state(one)} {named}" + (f": {said}" if said else "")
+
+
+def name(card: DeploymentCard) -> str:
+    """Name a deployment, and what it brings or takes back."""
+    one = card.deployment
+    what = f"takes back #{one.of}" if one.of is not None else f"{one.run}.{one.iteration}"
+    return f"{card.project} #{one.number}, {what}"
 
 
 def learned(name: str, one: Deployment) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -16,7 +16,7 @@ import msgspec
 
 from kpd.model import codec
 from kpd.model.deployments import Deployment, Phase
-from kpd.workspace.run_files import NotRegularFile, read_plain, write_atomic
+from kpd.workspace.run_files import NotRegularFile, digest, read_plain, write_atomic
 
 _FIELDS = {one.name for one in fields(Deployment)} - {"number"}
 _NUMBER = re.compile(r"[0-9]{4}|[1-9][0-9]{4,8}")
@@ -24,6 +24,15 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 0.2
 """Whoever looks whether a process holds the journal holds it for far less than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateAnswer:
+    """What a person says of the change whose diff has the hash `diff`."""
+
+    diff: str
+    yes: bool
+    by: str
 
 
 class DeploymentRunning(Exception):
@@ -152,6 +161,27 @@ class OpenDeployment:
     def kept(self, name: str) -> bytes:
         """Read a file beside the journal. Raises NotRegularFile, OSError."""
         return read_plain(self._beside(name))
+
+    @property
+    def shown(self) -> str | None:
+        """The diff of the change that waits for a person; None where the file beside it is another one."""
+        try:
+            diff = self.kept("diff")
+        except (FileNotFoundError, NotRegularFile):
+            return None
+        return diff.decode(errors="replace") if digest(diff) == self.now.asks else None
+
+    def answer(self, found: GateAnswer) -> None:
+        """Answer it, while it waits. Raises OSError."""
+        self.keep("answer", codec.encode(found))
+
+    @property
+    def answered(self) -> GateAnswer | None:
+        """The last answer of a person, whatever that is about; None where there is none that can be read."""
+        try:
+            return codec.decode(self.kept("answer"), GateAnswer)
+        except (FileNotFoundError, NotRegularFile, codec.CodecError):
+            return None
 
     def _beside(self, name: str) -> Path:
         return self.folder / f"{self.number:04d}.{name}"

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpd.model.agents import EDIT
+from kpd.model.deployments import DeploymentCard
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
+from kpd.operations.deployments import waiting as waiting_deployments
 from kpd.operations.iterations import is_outdated, waiting
 from kpd.operations.operation import Key, OnIteration, Operation, RunIteration, fields, spoken, words_of
 from kpd.operations.runs import prunable
@@ -24,7 +26,7 @@ class Confirmation:
     """A question before an action. `entry` labels a line to type (None: no line), not to be empty if `required`.
 
     Where the action `writes` files of the operator, `y` is asked for also after a line. With `scrolls` the keyboard
-    scrolls a text that may be longer than the screen.
+    scrolls a text that may be longer than the screen. Where it `approves` a diff, only one that is shown can be.
     """
 
     title: str
@@ -35,6 +37,7 @@ class Confirmation:
     required: bool = False
     scrolls: bool = False
     writes: bool = False
+    approves: bool = False
 
     @property
     def enter(self) -> str:
@@ -144,6 +147,28 @@ def decline(view: View) -> Confirmation:
     else:
         text = "It ends as rejected and is never built. Its agent reads your reason before it proposes again."
     return Confirmation(f"Decline {ref}?", (text,), "decline", entry="Why not, or what to do instead")
+
+
+def to_deploy(view: View) -> list[DeploymentCard]:
+    """Return the deployments that wait for a person: only that of the selected run if it is among them, else all."""
+    found = waiting_deployments(view.state)
+    return [card for card in found if view.run is not None and card in view.state.deployments_of(view.run)] or found
+
+
+def deploy(view: View) -> Confirmation:
+    card = to_deploy(view)[0]
+    project, one = clean(card.project), card.deployment
+    text = (
+        f"{one.run}.{one.iteration} goes into {project}: it is built, its result is verified, and it is timed against "
+        "the program as it is. It stays only if the program is faster; else everything is put back.",
+    )
+    return Confirmation(f"Make this change in {project}?", text, "make this change", approves=True)
+
+
+def keep_program(view: View) -> Confirmation:
+    project = clean(to_deploy(view)[0].project)
+    text = (f"{project} stays as it is. `kpd project deploy {project} RUN` can bring the winner there later.",)
+    return Confirmation(f"Decline the change of {project}?", text, "decline it")
 
 
 def rollback(view: View) -> Confirmation:

@@ -29,6 +29,8 @@ ASKS: Mapping[str, Callable[[View], Confirmation | None]] = {
     "review": confirm.gate,
     "allow": confirm.allow,
     "decline": confirm.decline,
+    "deploy": confirm.deploy,
+    "keep_program": confirm.keep_program,
     "accept": confirm.accept,
     "rollback": confirm.rollback,
     "adopt": confirm.adopt,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from kpd.model.playback import SPEEDS
+from kpd.operations.deployments import AnswerDeployment
 from kpd.operations.iterations import (
     AcceptIteration,
     ApproveCandidate,
@@ -109,6 +110,21 @@ def _decline(view: View, answer: str) -> Op:
     return DeclineCandidate(iteration=waits[0].ref, reason=answer) if len(waits) == 1 else DeclineCandidate()
 
 
+def _answer(yes: bool) -> Pick:
+    def pick(view: View, answer: str) -> Op:
+        waits = confirm.to_deploy(view)
+        if not waits:
+            return "no change of a production program waits for you"
+        if len(waits) > 1:
+            refs = " and ".join(clean(card.key) for card in waits)
+            return f"{refs} wait: select the run of one, or use `kpd project approve`"
+        card = waits[0]
+        seen = {"diff": card.deployment.asks} if yes else {}
+        return AnswerDeployment(deployment=card.key, yes=yes, **seen)
+
+    return pick
+
+
 def _accept(view: View, answer: str) -> Op:
     return AcceptIteration(iteration=view.ref, reason=answer) if view.iteration is not None else NO_ITERATION
 
@@ -190,6 +206,8 @@ PICKS: Mapping[str, Pick] = {
     "allow": _reply("allow"),
     "deny": _reply("deny"),
     "decline": _decline,
+    "deploy": _answer(True),
+    "keep_program": _answer(False),
     "accept": _accept,
     "memo": _memo,
     "edit": _edit,

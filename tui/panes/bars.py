@@ -142,6 +142,11 @@ def _urgent(view: View) -> tuple[str, str, str] | None:
         return "‖", f"held: {first_line(hold(view.state.held))}", f"{key(view, 'resume')} releases it"
     if (review := confirm.for_review(view)) and not view.read_only:
         return "◔", *_reviewed(view, review)
+    if (changes := confirm.to_deploy(view)) and not view.read_only:
+        names = " and ".join(clean(card.project) for card in changes)
+        decide = f"{key(view, 'deploy')} shows and approves it, {key(view, 'keep_program')} declines it"
+        several = "select the run of one, then " if len(changes) > 1 else ""
+        return "◔", f"a change of {names} waits for you", several + decide
     for stopped in view.begun:
         if not isinstance(stopped.status, Paused):
             continue

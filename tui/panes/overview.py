@@ -11,7 +11,7 @@ from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.text.changes import change
-from kpd.text.deployments import headline as in_production
+from kpd.text.deployments import headline as in_production, name
 from kpd.text.endings import of_iteration
 from kpd.text.faults import fault
 from kpd.text.flags import flag
@@ -192,7 +192,11 @@ def _in_production(view: View, run: Run, width: int) -> list[Content]:
     found: list[Content] = []
     for card in last.values():
         mark = marks.of_deployment(card)
-        first, *more = wrapped(in_production(card), width - 2, most=3)
+        said = in_production(card)
+        if card.waits:
+            keys = f"{key(view, 'deploy')} shows its change and approves it, {key(view, 'keep_program')} declines it"
+            said = f"{name(card)} waits for you: {keys}"
+        first, *more = wrapped(said, width - 2, most=3)
         found += [line((f"{mark.glyph} ", mark.style)) + first, *(line("  ") + one for one in more)]
     return found
 

@@ -64,6 +64,8 @@ class QuestionScreen(Dialog[str]):
         self.body.show(lines + (_changes(self._diff, self.inner) if self._reads else []))
 
     def action_yes(self) -> None:
+        if self.question.approves and not isinstance(self._diff, Diff):
+            return
         if self._typed is not None:
             self.answer(self._typed)
 

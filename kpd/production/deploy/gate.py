@@ -1,22 +1,11 @@
 """Has a change approved by whoever answers elsewhere: an answer is a file, and names the change that it is about."""
 
 import asyncio
-from dataclasses import dataclass
 
-from kpd.model import codec
 from kpd.workspace.deployments import OpenDeployment
-from kpd.workspace.run_files import NotRegularFile, digest
+from kpd.workspace.run_files import digest
 
 LOOK_S = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class GateAnswer:
-    """What a person says of the change whose diff has the hash `diff`."""
-
-    diff: str
-    yes: bool
-    by: str
 
 
 async def approved_elsewhere(opened: OpenDeployment, diff: str) -> bool:
@@ -24,20 +13,8 @@ async def approved_elsewhere(opened: OpenDeployment, diff: str) -> bool:
     asked = digest(diff.encode())
     opened.note(asks=asked)
     while True:
-        found = _answer(opened)
+        found = opened.answered
         if found is not None and found.diff == asked:
             opened.note(asks="", answered_by=found.by)
             return found.yes
         await asyncio.sleep(LOOK_S)
-
-
-def answer(opened: OpenDeployment, found: GateAnswer) -> None:
-    """Answer the deployment that waits. Raises OSError."""
-    opened.keep("answer", codec.encode(found))
-
-
-def _answer(opened: OpenDeployment) -> GateAnswer | None:
-    try:
-        return codec.decode(opened.kept("answer"), GateAnswer)
-    except (FileNotFoundError, NotRegularFile, codec.CodecError):
-        return None

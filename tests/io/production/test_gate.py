@@ -11,8 +11,8 @@ from kpd.cli.main import main
 from kpd.client import operator
 from kpd.model import codec
 from kpd.production.deploy import gate
-from kpd.production.deploy.gate import GateAnswer, answer, approved_elsewhere
-from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning
+from kpd.production.deploy.gate import approved_elsewhere
+from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, GateAnswer
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest
 from tests.support.cli.places import ws
@@ -35,7 +35,7 @@ async def test_an_answer_to_another_change_is_none(
     asked = asyncio.create_task(approved_elsewhere(opened, "the diff"))
     await asyncio.sleep(0)
     assert (opened.now.asks, asked.done()) == (digest(b"the diff"), False)
-    answer(opened, GateAnswer(digest(b"the diff"), yes, "ada"))
+    opened.answer(GateAnswer(digest(b"the diff"), yes, "ada"))
     assert await asked is yes
     assert (opened.now.asks, opened.now.answered_by) == ("", "ada")
 
@@ -49,7 +49,8 @@ def test_what_waits_can_be_declined_without_its_diff_and_whoever_is_in_its_way_i
     )
 
     def kpd(*args: str) -> str:
-        assert (main(["-w", str(ws.root), "project", *args, "p"]) == 0) == (args == ("decline",))
+        done = main(["-w", str(ws.root), "project", *args[:1], "p", *args[1:]]) == 0
+        assert done == (args in (("decline",), ("approve", "--diff", digest(b"the diff")[:12])))
         return "".join(capsys.readouterr())
 
     journal = DeploymentJournal(ws.deployments / "p")
@@ -60,6 +61,16 @@ def test_what_waits_can_be_declined_without_its_diff_and_whoever_is_in_its_way_i
         assert "p is being deployed; it waits for a person: kpd project decline p ends it" in kpd("rollback")
         opened.keep("diff", "another one")
         assert "kpd project decline p\n" in kpd("approve")
+        opened.keep("diff", "the diff")
+        opened.note(asks=digest(b"the diff"))
+        short, hash = digest(b"the diff")[:11], digest(b"the diff")[:12]
+        assert f"--diff names another change than the one that waits, {hash}; look at the" in kpd(
+            "approve", "--diff", short
+        )
+        assert f"nobody here can say yes; call it on a terminal, or with --diff {hash}" in kpd("approve")
+        assert kpd("approve", "--diff", hash).startswith("deployment 1 of p is approved\nthe diff")
+        assert json.loads(opened.kept("answer")) == {"diff": digest(b"the diff"), "yes": True, "by": operator()}
+        opened.note(asks="a-hash")
         assert kpd("decline") == "deployment 1 of p is declined\n"
         assert json.loads(opened.kept("answer")) == {"diff": "a-hash", "yes": False, "by": operator()}
 

@@ -14,6 +14,7 @@ import pytest
 
 from kpd.cli.main import main
 from kpd.cli.waiting import wait_for
+from kpd.client import DaemonError
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
 from tests.support.patience import PATIENCE_S
 from tests.support.production.recorded import with_program
@@ -60,13 +61,17 @@ def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_a
         waits = subprocess.Popen(again, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         code, told = kpd("approve", "p")
         assert (code, "nobody here can say yes" in told) == (64, True)
-        code, told = kpd("approve", "p", "--yes")
-        assert (code, told.splitlines()[0]) == (0, "deployment 2 of p is approved")
-        assert "+int work(int x) { return 2 * x; }" in told
+        code, told = kpd("approve", "p", "--diff", "0" * 64)
+        assert (code, "--diff names another change" in told, card()["asks"] != "") == (1, True, True)
+        change = daemon.query("change", deployment="p#2")
+        assert "+int work(int x) { return 2 * x; }" in change["text"]
+        with pytest.raises(DaemonError, match="the change of p#2 is not the one that you were shown"):
+            daemon.command("answer_deployment", deployment="p#2", yes=True, diff="0" * 64)
+        daemon.command("answer_deployment", deployment="p#2", yes=True, diff=change["diff"])
         daemon.until(lambda: card()["state"] == "deployed", "the deployment")
         assert waits.communicate(timeout=PATIENCE_S)[0].startswith("DEPLOYED p #2"), "the one that it has waited for"
         assert card()["number"] == 2
-        assert card()["answered_by"] == "ada"
+        assert card()["answered_by"] == "cli", "whom the connection named"
         assert content(root)[0] == FAST
         assert kpd("approve", "p")[0] == 64, "nothing waits any more"
         assert asyncio.run(wait_for(ws, "r1")) == 0

@@ -117,6 +117,8 @@ class CannedFeed:
                     "from": args.get("against", "r1.1"),
                     "to": args["iteration"],
                 }
+            case "change":
+                return {"text": DIFF, "diff": self.log.state.deployments[args["deployment"]].deployment.asks}
             case "file" if args["name"].startswith("candidate/"):
                 return {"text": KERNEL, "truncated": False}
             case "file" if args["name"] in self.files:
