@@ -1,15 +1,16 @@
 """Judges what must hold of a gain before its candidate is accepted: pure, from the audits' own samples.
 
 A gain is believed where it is there on inputs that are new in every call, and where each kernel is timed in processes
-without the other one; both as a logarithm of the time, against the lower end of the contest's interval. The audits find
-gains that come from elsewhere, and decide none: they are far shorter than a contest, and their caches are in another
-state. So a candidate is refused only beyond doubt, and what that state costs the incumbent may cost the candidate, too.
+without the other one; both as a logarithm of the time, and as far as the errors of audit and contest tell. The audits
+find gains that come from elsewhere, and decide none: they are far shorter than a contest, and their caches are in
+another state. So a candidate is refused only beyond doubt, and what that state costs the incumbent may cost the
+candidate, too.
 Calls that differ from those on new inputs in nothing but the contents need no such allowance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, log, sqrt
+from math import hypot, inf, log, sqrt
 from statistics import fmean, median
 
 from msgspec import structs
@@ -49,6 +50,8 @@ each place of its code. One that slows its own calls down has little of a gain t
 """
 PAIRS_A_PLACE = 10
 """Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
+ROUNDING = 1e-12
+"""What logarithms of percent may be wrong by: a gain that is just there is not refused for it."""
 _SIGMA = 1.4826
 """The standard deviation of a normal distribution, in median absolute deviations."""
 _MEDIAN = 1.2533
@@ -109,13 +112,13 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
 def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain is not there in an audit; None where both agree with the contest."""
     if not _holds(found.fresh, claimed, FRESH_SHARE * found.cold):
-        return GainNotHeld("fresh", claimed.low, found.fresh.pct, found.fresh.high)
+        return GainNotHeld("fresh", claimed.pct, found.fresh.pct, found.fresh.high)
     if found.kept is not None and (_keeps(found, found.kept.low, claimed) or _kept_beside(found.kept.low, claimed)):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     if not _holds(found.alone, claimed, ALONE_SHARE):
-        return GainNotHeld("alone", claimed.low, found.alone.pct, found.alone.high)
+        return GainNotHeld("alone", claimed.pct, found.alone.pct, found.alone.high)
     if found.driver is not None and not _holds(found.driver, claimed, ALONE_SHARE):
-        return GainNotHeld("driver", claimed.low, found.driver.pct, found.driver.high)
+        return GainNotHeld("driver", claimed.pct, found.driver.pct, found.driver.high)
     return None
 
 
@@ -162,7 +165,10 @@ def _kept_beside(kept_pct: float, claimed: Gain) -> bool:
 
 
 def _holds(found: AuditedGain, claimed: Gain, share: float) -> bool:
-    return _ratio(found.high) >= share * _ratio(claimed.low)
+    """Return whether that share of the contest's gain may be there: both have errors, and their difference has one."""
+    missing = share * _ratio(claimed.pct) - _ratio(found.pct)
+    errors = share * (_ratio(claimed.pct) - _ratio(claimed.low)), _ratio(found.high) - _ratio(found.pct)
+    return missing <= hypot(*errors) + ROUNDING
 
 
 def _ratio(pct: float) -> float:

@@ -84,7 +84,7 @@ def not_held(found: f.GainNotHeld) -> str:
         "driver": "by the driver's own clock, when each kernel is timed in processes without the other",
     }[found.audit]
     told = f"{found.pct:+.1f} % (at most {found.high_pct:+.1f} %)"
-    return f"the gain of at least {found.claimed_pct:+.1f} % is not there {where}: {told}"
+    return f"the gain of {found.claimed_pct:+.1f} % is not there {where}: {told}"
 
 
 def wrong(found: f.WrongResult) -> str:

@@ -5,17 +5,25 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from kpd.hosts.host import Host
+from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
 from kpd.measure.audits import AuditSamples, FreshCase
 from kpd.measure.bench import Say
-from kpd.measure.driver.check import Report, report_of
+from kpd.measure.driver.check import Report
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.joined import first_report, joined
-from kpd.measure.driver.timing import CASE_LIMIT_MS, PlaceObject, copied, drawn, lines, samples_of, time_pair, times
+from kpd.measure.driver.timing import (
+    CASE_LIMIT_MS,
+    FRESH,
+    PlaceObject,
+    fresh_line,
+    lines,
+    pair_spec,
+    samples_of,
+    times,
+)
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
-from kpd.measure.seeds import Draws
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 FRESH_MS = (800, 1000)
@@ -53,64 +61,43 @@ class _Report(Report):
     cases: dict[str, FreshCase]
 
 
-async def audit(what: Audited, fresh_job: str, alone_job: str, say: Say | None = None) -> AuditSamples:
-    """Measure for both audits.
+async def audit(what: Audited, job: str, say: Say | None = None) -> AuditSamples:
+    """Measure for both audits, in one job: on a GPU processes get ready while another one measures.
 
     Raises CheckFailed when an output is wrong, or the measuring process is not what it was; and HostError.
     """
-    if what.harness.forks:
-        return await _forked(what, fresh_job, say)
+    limit_s = what.bench.limit_s
+    spec = _forked(what, job) if what.harness.forks else _each_its_own(what, job)
     begun = time.monotonic()
-    cases = await fresh(what, fresh_job, say)
-    between = time.monotonic()
-    samples = await alone(what, alone_job, say)
-    return AuditSamples(cases, samples, between - begun, time.monotonic() - between)
-
-
-async def fresh(what: Audited, job: str, say: Say | None = None) -> dict[str, FreshCase]:
-    """Time both kernels in one process, each call on inputs of its own. Raises CheckFailed and HostError."""
-    place = what.place or copied(what.host)
-    program = jobs.words([*what.harness.command(what.tolerance, what.reference), "fresh"])
-    draws = Draws("fresh")
-    order = "ab"[draws.below(2)]
-    arguments = jobs.words(["a.so", "b.so", order, str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS)])
-    script = (
-        "read -r seed pad drawn_a drawn_b\n"
-        f"{place(what.incumbent, 'a.so', '$drawn_a')}\n"
-        f"{place(what.candidate, 'b.so', '$drawn_b')}\n"
-        'pad=$(printf "%${pad}s" "")\n'
-        f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" {program} {arguments}\n'
-    )
-    secret = f"{draws.seed()} {drawn(draws)}\n".encode()
-    result = await jobs.run(what.host, what.where.spec(job, script, what.bench.limit_s, secret), say)
-    return (await report_of(what.host, what.harness, result, _Report, "audit", what.bench.limit_s)).cases
-
-
-async def _forked(what: Audited, job: str, say: Say | None) -> AuditSamples:
-    """Take both audits in one job, whose processes are forked from one that has imported what takes long."""
-    draws, bench = Draws("fresh"), replace(what.bench, quads=min(what.bench.quads, ALONE_QUADS))
-    objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
-    first = ("fresh", *objects, "ab"[draws.below(2)], str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS))
-    seed = f"{draws.seed()}\n".encode()
-    spec = joined(
-        what.where, job, what.harness.command(what.tolerance, what.reference), first, bench.limit_s,
-        times(objects, bench, ALONE), ALONE * bench.limit_s, seed + lines(0, ALONE, alone=True), *objects,
-    )  # fmt: skip
-    begun = time.monotonic()
-    report = await first_report(what.host, what.harness, spec, _Report, "audit", bench.limit_s, say)
+    report = await first_report(what.host, what.harness, spec, _Report, "audit", limit_s, say)
     between = time.monotonic()
     samples = await _enough(samples_of(what.host, what.harness, spec, 0, ALONE, say, skipped=1))
     return AuditSamples(report.cases, samples, between - begun, time.monotonic() - between)
 
 
-async def alone(what: Audited, job: str, say: Say | None = None) -> tuple[ProcessSample, ...]:
-    """Time either kernel in processes that load no other, as many of either. Raises CheckFailed and HostError."""
-    bench = replace(what.bench, quads=min(what.bench.quads, ALONE_QUADS))
-    taken = time_pair(
-        what.host, what.harness, what.incumbent, what.candidate, job, 0, ALONE, bench, what.tolerance,
-        what.where, say, what.place, what.reference, alone=True,
+def _each_its_own(what: Audited, job: str) -> JobSpec:
+    return pair_spec(
+        what.host, what.harness, what.incumbent, what.candidate, job, _short(what.bench), what.tolerance, what.where,
+        what.place, what.reference, fresh_line() + lines(0, ALONE, alone=True), (1 + ALONE) * what.bench.limit_s,
+        FRESH_MS[what.gpu],
     )  # fmt: skip
-    return await _enough(taken)
+
+
+def _forked(what: Audited, job: str) -> JobSpec:
+    """Return the job of a driver that forks the processes from one that has imported what takes long."""
+    limit_s = what.bench.limit_s
+    objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
+    seed, order, *_ = fresh_line().decode().split()
+    first = (FRESH, *objects, order, str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS))
+    return joined(
+        what.where, job, what.harness.command(what.tolerance, what.reference), first, limit_s,
+        times(objects, _short(what.bench), ALONE), ALONE * limit_s, f"{seed}\n".encode() + lines(0, ALONE, alone=True),
+        *objects,
+    )  # fmt: skip
+
+
+def _short(bench: BenchSpec) -> BenchSpec:
+    return replace(bench, quads=min(bench.quads, ALONE_QUADS))
 
 
 async def _enough(taken: AsyncGenerator[ProcessSample]) -> tuple[ProcessSample, ...]:

@@ -250,7 +250,7 @@ class DriverBench:
         )  # fmt: skip
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate, seals=where.seals):
-            found = await audits.audit(what, job("fresh"), job("alone"), say)
+            found = await audits.audit(what, job("audit"), say)
         return replace(found, alone=tuple(weighted(sample, self.task.weights) for sample in found.alone))
 
     @property

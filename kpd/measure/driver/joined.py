@@ -9,7 +9,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.driver.check import Some, report_of, seeded
 from kpd.measure.driver.harness import Harness
-from kpd.measure.reports import reports
+from kpd.measure.reports import ReportLine, reports
 from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import TookTooLong, WrongResult
@@ -35,13 +35,17 @@ async def first_report(
 ) -> Some:
     """Begin the job, return its first report, and leave the job running.
 
-    Raises CheckFailed where that tells of a problem or does not come in time, and HostError.
+    Raises CheckFailed where that tells of a problem or does not come in time, and HostError: `busy` where others were
+    on the device.
     """
     while True:
         try:
             found = await _first(host, spec, kind, say)
         except CodecError as err:
             raise HostError("host", f"{host.name}: job {spec.id} did not report: {err}") from err
+        if isinstance(found, ReportLine):
+            await jobs.forget(host, spec.id)
+            raise HostError("busy", f"{host.name}: {found.taint}")
         if not isinstance(found, JobResult):
             return found
         if jobs.cut_short(found) and (found.cached or found.reason == "lost"):
@@ -53,13 +57,13 @@ async def first_report(
         return await report_of(host, harness, found, kind, what, limit_s)
 
 
-async def _first(host: Host, spec: JobSpec, kind: type[Some], say: Say | None) -> Some | JobResult:
-    """Return the first report; the job's result where the report tells of a problem, or there is none."""
+async def _first(host: Host, spec: JobSpec, kind: type[Some], say: Say | None) -> Some | ReportLine | JobResult:
+    """Return the first report; its line if that is tainted; the job's result if there is a problem, or no report."""
     async with contextlib.aclosing(reports(host, spec, say, leave=True)) as said:
         async for line in said:
             if isinstance(line, JobResult):
                 return line
             report = decode(line.text, kind)
             if report.problem is None:
-                return report
+                return line if line.taint else report
     raise AssertionError("a job ends with its result or raises")

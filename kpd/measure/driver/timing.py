@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
@@ -34,6 +34,8 @@ STEAL_SHARE = 0.1
 """A process is also tainted when the hypervisor took more than this share of its time."""
 MOST_PAD = 4096
 """Bytes, a page: the environment of a process is up to so much longer, so that its stack begins elsewhere."""
+FRESH = "fresh"
+"""The word in the line of a process that times calls on fresh inputs."""
 PLACING = 92
 """The exit status of a script that could not make the objects of a process."""
 TICK_NS = 10_000_000
@@ -101,7 +103,7 @@ def copied(host: Host) -> PlaceObject:
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
     bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
-    place: PlaceObject | None = None, reference: str = "", alone: bool = False,
+    place: PlaceObject | None = None, reference: str = "",
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
     """Yield a sample from each of `processes` fresh processes, numbered from `first`.
 
@@ -109,12 +111,30 @@ async def time_pair(
     as soon as its process has ended; closing the generator ends the job, and may raise HostError (see `reports`). A job
     that was ended early is read as far as it got, so there may be fewer samples. Which object is loaded first
     alternates with the process number; where stack and heap begin is drawn for each process, and so is what `place`
-    draws (None: nothing). Raises CheckFailed when an output is wrong after it was timed, and HostError. With `alone`,
-    processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate. The results of
-    the incumbent alone are not looked at: it was accepted before. Those of the candidate are, on a GPU in a third of
-    the cases and one, drawn in secret for each process.
+    draws (None: nothing). Raises CheckFailed when an output is wrong after it was timed, and HostError.
     """
-    arguments = (bench.quads, CASE_LIMIT_MS)
+    stdin = lines(first, processes)
+    spec = pair_spec(
+        host, harness, incumbent, candidate, job, bench, tolerance, where or RunContext(), place, reference, stdin,
+        bench.limit_s * processes,
+    )  # fmt: skip
+    if harness.forks:
+        objects = [jobs.out(host, built, OBJECT) for built in (incumbent, candidate)]
+        script = seeded((*harness.command(tolerance, reference), *times(objects, bench, processes)), *objects)
+        spec = replace(spec, script=script)
+    async with contextlib.aclosing(samples_of(host, harness, spec, first, processes, say)) as found:
+        async for sample in found:
+            yield sample
+
+
+def pair_spec(
+    host: Host, harness: Harness, incumbent: str, candidate: str, job: str, bench: BenchSpec, tolerance: CheckSpec,
+    where: RunContext, place: PlaceObject | None, reference: str, stdin: bytes, limit_s: float, fresh_ms: int = 0,
+) -> JobSpec:  # fmt: skip
+    """Return the job of a driver that does not fork: a process of its own for each line of `stdin` (see `lines`).
+
+    One whose line says that it is FRESH takes the audit on fresh inputs, for `fresh_ms`.
+    """
     program = jobs.words(harness.command(tolerance, reference))
     place = place or copied(host)
 
@@ -125,15 +145,15 @@ async def time_pair(
     # file for all processes that would look like a gain in each. They are made before the last ones are removed: else
     # they would get the same pages. Both lie in one folder, under names of their own: a path is loaded only once. A
     # seed goes through a pipe: `printf` is built into the shell, so no process shows it among its arguments.
-    timed = f'{program} "$mode" a$n.so b$n.so "$order" {jobs.words(map(str, arguments))}'
+    timed = f'{program} "$mode" a$n.so b$n.so "$order" "$most" {CASE_LIMIT_MS}'
     one = f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" KPD_TURN="$n" {timed}'
     # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
     # Which report is whose follows from their order.
-    gpu = where is not None and where.lease is not None and where.lease.gpu
+    gpu = where.lease is not None and where.lease.gpu
     clear = "rm -f a$((n - 1)).so b$((n - 1)).so"
     wait = '[ -z "$before" ] || wait "$before"'
     turn = f"  {one} &\n  {wait} || exit $?\n  before=$!\n  {clear}\n" if gpu else f"  {clear}\n  {one} || exit $?\n"
-    guarded = UNCHANGED if where is not None and where.seals else ":"
+    guarded = UNCHANGED if where.seals else ":"
     script = (
         "n=0 before=; rm -f turn\n"
         "while read -r seed order who pad drawn_a drawn_b; do\n"
@@ -141,19 +161,13 @@ async def time_pair(
         f"  {guarded}\n"
         f"  {chosen('b', candidate, incumbent, 'a$n.so', '$drawn_a')}\n"
         f"  {chosen('a', incumbent, candidate, 'b$n.so', '$drawn_b')}\n"
-        '  pad=$(printf "%${pad}s" "") mode=time\n'
-        '  case "$who" in a) mode=alone ;; b) mode=solo ;; esac\n'
+        f'  pad=$(printf "%${{pad}}s" "") mode=time most={bench.quads}\n'
+        f'  case "$who" in a) mode=alone ;; b) mode=solo ;; {FRESH}) mode=fresh most={fresh_ms} ;; esac\n'
         f"{turn}"
         "done\n"
         f"{wait}\n"
     )
-    if harness.forks:
-        objects = [jobs.out(host, built, OBJECT) for built in (incumbent, candidate)]
-        script = seeded((*harness.command(tolerance, reference), *times(objects, bench, processes)), *objects)
-    spec = (where or RunContext()).spec(job, script, bench.limit_s * processes, lines(first, processes, alone))
-    async with contextlib.aclosing(samples_of(host, harness, spec, first, processes, say)) as found:
-        async for sample in found:
-            yield sample
+    return where.spec(job, script, limit_s, stdin)
 
 
 def times(objects: Iterable[str], bench: BenchSpec, processes: int) -> tuple[str, ...]:
@@ -162,10 +176,30 @@ def times(objects: Iterable[str], bench: BenchSpec, processes: int) -> tuple[str
 
 
 def lines(first: int, processes: int, alone: bool = False) -> bytes:
-    """Return what the processes read: each a line with its seed, its order and what it times."""
+    """Return what the processes read: each a line with its seed, its order and what it times.
+
+    With `alone`, processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate.
+    The results of the incumbent alone are not looked at: it was accepted before. Those of the candidate are, on a GPU
+    in a third of the cases and one, drawn in secret for each process.
+    """
     sides = ["ab"[number % 2] for number in range(first, first + processes)]
     draws = Draws(f"time {first} {alone}")
-    return "".join(f"{draws.seed()} {side} {side if alone else '-'} {drawn(draws)}\n" for side in sides).encode()
+    return b"".join(_line(draws, side, side if alone else "-") for side in sides)
+
+
+def fresh_line() -> bytes:
+    """Return the line of a process that takes the audit on fresh inputs; which side it loads first is drawn."""
+    draws = Draws(FRESH)
+    return _line(draws, "ab"[draws.below(2)], FRESH)
+
+
+def _line(draws: Draws, order: str, what: str) -> bytes:
+    """Return a line: the seed, the order, what is timed, and the layout of the process.
+
+    That is the bytes that its environment is longer, and a number for each object.
+    """
+    layout = f"{1 + draws.below(MOST_PAD)} {draws.below(1 << 31)} {draws.below(1 << 31)}"
+    return f"{draws.seed()} {order} {what} {layout}\n".encode()
 
 
 async def samples_of(
@@ -194,11 +228,6 @@ async def samples_of(
                         taken += 1
     except CodecError as err:
         raise HostError("host", f"{host.name}: job {spec.id} did not report: {err}") from err
-
-
-def drawn(draws: Draws) -> str:
-    """Draw the layout of a process: the bytes that its environment is longer, and a number for each object."""
-    return f"{1 + draws.below(MOST_PAD)} {draws.below(1 << 31)} {draws.below(1 << 31)}"
 
 
 async def _refuse_end(
@@ -233,7 +262,7 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
             return f"other work took the CPU for {case.lost_ns / 1e6:.1f} of {spent / 1e6:.1f} ms of {name}"
         if case.telemetry is not None and (slowed := samples.taint(name, case.telemetry)):
             return slowed
-    if any(case.warm is not None or case.device_ns is not None for case in cases.values()):
+    if any(case.warm or case.device_ns or case.host_ns for case in cases.values()):
         return ""  # a GPU measures the time itself, whatever the CPU does
     spent = sum(sum(case.a_ns) + sum(case.b_ns) for case in cases.values())
     stolen = TICK_NS * sum(case.steal_ticks for case in cases.values())

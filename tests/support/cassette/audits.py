@@ -8,13 +8,16 @@ from typing import Any
 from tests.support.cassette.answers import Answer, Answers
 
 _PAIR = re.compile(r"\.asked-([0-9a-f]{64})\Z")
-_AUDIT = re.compile(r"-(fresh|alone|repeats)\Z")
+_AUDIT = re.compile(r"-(audit|repeats)\Z")
 
 _WELL = {"stderr": "", "status": 0, "report": ""}
 
 
 def made(answers: Answers, job: Path, number: int) -> Answer | None:
-    """The answer to an audit's call, the `number`th of its job; None if this job is none, or no contest came before."""
+    """The answer to an audit's call, the `number`th of its job; None if this job is none, or no contest came before.
+
+    The first one of an audit has fresh inputs, those after it time the incumbent only and the candidate only, in turns.
+    """
     found = _AUDIT.search(job.name)
     pairs = [
         match[1]
@@ -28,7 +31,7 @@ def made(answers: Answers, job: Path, number: int) -> Answer | None:
     cases = report["cases"]
     if found[1] == "repeats":
         return {"stdout": json.dumps({"calls": dict.fromkeys(cases, 1), "problem": None}) + "\n", **_WELL}
-    made = _fresh(cases) if found[1] == "fresh" else _alone(cases, "b_ns" if number % 2 == 0 else "a_ns")
+    made = _fresh(cases) if number == 1 else _alone(cases, "b_ns" if number % 2 else "a_ns")
     return {"stdout": json.dumps({**report, "cases": made}) + "\n", **_WELL}
 
 

@@ -102,12 +102,10 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
             del arguments[3]  # which object is loaded first is drawn
         given = [f"{name}={_plain(value, scrub)}" for name, value in settings.items() if USUAL.get(name) != value]
         parts = ["@" + maker(program), *given, *(_plain(argument, scrub) for argument in arguments)]
-        if mode == TIME:
+        if mode in (TIME, FRESH):
             numbered = _NUMBERED.search("".join(arguments[1:2]))
-            number = int(numbered[1]) if numbered else 0
-            return Call(_hash(parts), "timings of this pair", ordered=True, number=number)
-        if mode == FRESH:
-            return Call(_hash(parts), "audits of this pair on fresh inputs", ordered=True)
+            words = "timings of this pair" if mode == TIME else "audits of this pair on fresh inputs"
+            return Call(_hash(parts), words, ordered=True, number=int(numbered[1]) if numbered else 0)
         words = f"`{' '.join([Path(program).name, mode])}` of these files"
         return Call(_hash(parts), words, "report" if made else "", Path(made))
     if program == "nvcc" and "-lib" in arguments:

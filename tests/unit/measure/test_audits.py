@@ -22,6 +22,7 @@ from kpd.measure.audits import (
     undecided,
 )
 from kpd.measure.interval import half_width
+from kpd.measure.judge import percent
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld
@@ -54,13 +55,22 @@ HALF = 20.0
 def test_most_of_the_gain_must_be_possible_in_each_audit(audit: str, high: float, held: bool) -> None:
     good, this = audited(36.0), audited(high)
     found = AuditSummary(this if audit == "fresh" else good, good if audit == "fresh" else this, 160, 8, 1.5)
-    refused = refuse_gain(found, Gain(40.0, 36.0, 44.0))
+    refused = refuse_gain(found, Gain(36.0, 36.0, 44.0))
     if held:
         assert refused is None
     else:
         assert isinstance(refused, GainNotHeld)
         assert refused.audit == audit
         assert "+36.0 %" in fault(refused)
+
+
+@pytest.mark.parametrize(("more", "held"), [(0.001, True), (-0.001, False)])
+def test_a_gain_may_be_missing_as_far_as_both_errors_together_reach(more: float, held: bool) -> None:
+    """Errors of 0.3 and 0.4 are one of 0.5 in their difference: it is 0.8 of a logarithm of 1 that is looked for."""
+    claimed = Gain(percent(1.0), percent(1.0 - 0.3 / 0.8), percent(1.4))
+    fresh = AuditedGain(percent(0.3 + more), percent(-0.1), percent(0.7 + more))
+    found = AuditSummary(fresh, audited(60.0), 160, 8, 1.5)
+    assert (refuse_gain(found, claimed) is None) == held
 
 
 def test_a_gain_without_bound_can_be_refused() -> None:

@@ -1,14 +1,14 @@
 """The secret numbers of a step: the same for all who take it, others for the next step, and none tells another."""
 
 from kpd.measure.driver.check import seed
-from kpd.measure.driver.timing import drawn
+from kpd.measure.driver.timing import fresh_line
 from kpd.measure.seeds import Draws, same_numbers
 
 
 def test_who_takes_the_same_step_meets_the_same_numbers() -> None:
     with same_numbers():
-        first, layout = seed("check"), drawn(Draws("time 0 False"))
-        assert (seed("check"), drawn(Draws("time 0 False"))) == (first, layout)
+        first, line = seed("check"), fresh_line()
+        assert (seed("check"), fresh_line()) == (first, line)
         assert seed("repeat") != first
     with same_numbers():
         assert seed("check") != first

@@ -12,9 +12,9 @@ from kpd.measure.python.host.session import WorkerCase
 class Batching(NamedTuple):
     """How many batches, and of what: `ns` is about what one lasts, `sets` the inputs that it has at most.
 
-    These take at most `room` bytes. The harness draws the first `bases` of these; the others begin as one of them, with
-    elements changed. The time of a call is told from `trial` calls or more. `compared` is the share of batches
-    of which a result is compared.
+    These take about `room` bytes; 0: what the worker says (`Worker.room`). The harness draws the first `bases` of
+    these; the others begin as one of them, with elements changed. The time of a call is told from `trial` calls or
+    more. `compared` is the share of batches of which a result is compared.
     """
 
     ns: int
@@ -28,7 +28,7 @@ class Batching(NamedTuple):
 
 CPU = Batching(250_000, 64, 48 << 20, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
 # Before a batch the L2 is overwritten besides.
-GPU = Batching(2_000_000, 32, 512 << 20, 2, 8, 16, {"a": 0.02, "b": 0.06})
+GPU = Batching(2_000_000, 32, 0, 2, 8, 16, {"a": 0.02, "b": 0.06})
 MOST_TRIAL = 1 << 12
 WAIT_MS = 60_000.0
 
@@ -84,8 +84,8 @@ def _trial(calls: CallSets, count: int, rounds: int, limit_ms: float) -> int:
 def laid_out(work: WorkerCase, warm: WarmCase, most: int | None = None) -> int:
     """Lay out as many sets of inputs as a batch has calls, `most` at most; return how often a batch calls each."""
     how, calls, bases = batching(work.worker.gpu), warm.calls, work.drawn.sets
-    room = how.room // bases[0].size
-    count = max(1, min(round(how.ns / warm.each), how.sets if most is None else most, room))
+    fitting = -(-(how.room or work.worker.room) // bases[0].size)
+    count = max(1, min(round(how.ns / warm.each), how.sets if most is None else most, fitting))
     for number in range(1, count):
         calls.fill(number, bases[number % how.bases])
     calls.prepare(WAIT_MS)

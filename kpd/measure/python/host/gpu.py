@@ -16,7 +16,7 @@ from typing import Any
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
 
-FLUSHED = 2  # times the L2 are written before a batch
+FLUSHED = 2  # times the L2 are written before a batch, and taken by its inputs
 USUAL_L2 = 64 << 20  # bytes, where torch does not say
 REPLAYS = 7
 SCATTERED = 64  # bytes: parts up to this size are copied together

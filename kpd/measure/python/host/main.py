@@ -124,7 +124,7 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
     This process knows no seed, as each of them forks its worker before it reads its line.
     """
 
-    def one(number: int, turn: ContestTurn) -> int:
+    def one(turn: ContestTurn) -> int:
         try:
             with own_folder():
                 spares = [fork()]
@@ -132,7 +132,7 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
                 turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
                 verb = "alone" if both == "a" else "time"
-                known = Marks() if number else marks  # what the first process has waited for
+                known = Marks() if turn.number else marks  # what the first process has waited for
                 status = command(settings, known, spares, verb, [*sides, first, quads, limit_ms], turn)
             sys.stdout.flush()
             return status

@@ -58,7 +58,7 @@ class Worker:
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         descriptor = shared_file(self.size)
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
-        self.threads = self.idle_ns = self.used_ns = self.asked = 0
+        self.threads = self.idle_ns = self.used_ns = self.asked = self.room = 0
         self.stopped = self.spins = False
         self.marks = Marks()
         self.ended: int | None = None
@@ -79,7 +79,7 @@ class Worker:
             with self.marks.of("start"):
                 message = self._message(START_MS)
             self.stop()
-            self._parsed(message)
+            self.room = self._parsed(message).get("room", 0)
             self.threads = self.count()
             self.idle_ns = sorted(self._idle() for _ in range(IDLE))[IDLE // 2]
         except Failed as err:

@@ -33,6 +33,7 @@ GOES_ON = ("wrong", "raised", "input")  # problems of a kernel after which its w
 COMPILE_MS = 60_000.0  # for a kernel's first call on inputs of these shapes
 AUDIT_MS = 10_000.0
 MOST_NAMED = 3
+EXPLAINED = 3  # processes of a contest that measure, besides, how long a call takes on the device alone
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
@@ -60,6 +61,7 @@ class RunnerCommand:
         self.order = order
         self.gpu = on_gpu()
         self.ahead = self.gpu or order is not None
+        self.explains = self.gpu and (order is None or order.number < EXPLAINED)
         self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = self._rule()

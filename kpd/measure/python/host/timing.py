@@ -113,7 +113,11 @@ def _case(work: WorkerCase, warm: WarmCase, quads: int, trusted: bool = False) -
         "reps": count * rounds, **{f"{side}_ns": [one.ns for one in taken[side]] for side in "ab"},
         "steal_ticks": _stolen() - stolen, "threads": 1, "lost_ns": lost if lost > MOST_LOST * spent else 0,
     }  # fmt: skip
-    return {**report, **_explained(work.worker, taken, count, rounds)} if work.worker.gpu else report
+    if work.worker.gpu:
+        report |= _on_host(taken, count * rounds)
+    if work.session.explains:
+        report |= _on_device(work.worker, count)
+    return report
 
 
 def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
@@ -147,20 +151,22 @@ def _fresh(work: WorkerCase, warm: WarmCase, share: float) -> dict[str, Any]:
     return {"reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"]}
 
 
-def _explained(worker: Worker, taken: dict[str, list[Batch]], count: int, rounds: int) -> dict[str, Any]:
-    """Return the time of a call on the host and on the device, for both sides, as the worker says.
+def _on_host(taken: dict[str, list[Batch]], calls: int) -> dict[str, Any]:
+    """Return for how long a call keeps the host, for both sides, as the worker says. Nothing decides by it."""
+    host = [median(one.host_ns / calls for one in taken[side]) for side in "ab"]
+    return {"host_ns": host} if all(host) else {}
 
-    Nothing decides by it. There is none on the device where a kernel cannot be recorded as a graph.
+
+def _on_device(worker: Worker, count: int) -> dict[str, Any]:
+    """Return the time of a call on the device, for both sides, as the worker says. Nothing decides by it.
+
+    There is none where a kernel cannot be recorded as a graph.
     """
-    found = {}
-    host = [median(one.host_ns / (count * rounds) for one in taken[side]) for side in "ab"]
-    if all(host):
-        found["host_ns"] = host
     with contextlib.suppress(Failed, TypeError, ValueError):
         device = [worker.ask(WAIT_MS, what="device", side=side, count=count).get("device_ns") for side in "ab"]
         if None not in device:
-            found["device_ns"] = [float(one) for one in device]  # type: ignore[arg-type]
-    return found
+            return {"device_ns": [float(one) for one in device]}  # type: ignore[arg-type]
+    return {}
 
 
 def _stolen() -> int:

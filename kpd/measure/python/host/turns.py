@@ -10,7 +10,6 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Container
-from functools import partial
 from typing import NamedTuple, NoReturn
 
 from kpd.hosts.helper.children import ADOPT_ORPHANS, STUCK, prctl
@@ -25,6 +24,7 @@ STARTED, MEASURED = b"s", b"m"
 class ContestTurn(NamedTuple):
     """What keeps a process of a contest in its order: two pipes with the one that has forked it. No worker has them."""
 
+    number: int
     go: int
     told: int
 
@@ -99,11 +99,10 @@ def in_child(work: Callable[[], int], limit_s: float) -> int:
     return code if code >= 0 else 128 - code
 
 
-def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
+def contest(processes: int, one: Callable[[ContestTurn], int]) -> int:
     """Call `one` in so many processes, of which one measures at a time. Return the first exit status that is not 0.
 
-    `one` gets the number of its process. It tells its turn STARTED when it has read its line of stdin, waits, tells
-    MEASURED, and waits before it reports.
+    It tells its turn STARTED when it has read its line of stdin, waits, tells MEASURED, and waits before it reports.
     """
     waiting: deque[Forked] = deque()
     open_ones: list[Forked] = []
@@ -111,11 +110,11 @@ def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
     try:
         for number in range(processes):
             if not waiting:
-                waiting.append(_forked(partial(one, number), open_ones))
+                waiting.append(_forked(one, number, open_ones))
             open_ones.append(waiting.popleft())
             open_ones[-1].let()
             while len(waiting) < min(READY_AHEAD, processes - number - 1):
-                waiting.append(_forked(partial(one, number + len(waiting) + 1), [*open_ones, *waiting]))
+                waiting.append(_forked(one, number + len(waiting) + 1, [*open_ones, *waiting]))
             open_ones[-1].hear()
             if len(open_ones) > 1:
                 status = open_ones.pop(0).end()
@@ -130,8 +129,8 @@ def contest(processes: int, one: Callable[[int, ContestTurn], int]) -> int:
             left.end()
 
 
-def _forked(one: Callable[[ContestTurn], int], others: list[Forked]) -> Forked:
-    """Fork a process, and wait until it has read its line: the next one reads from the same pipe."""
+def _forked(one: Callable[[ContestTurn], int], number: int, others: list[Forked]) -> Forked:
+    """Fork a process of a contest, and wait until it has read its line: the next one reads from the same pipe."""
     (its_go, go), (told, its_told) = os.pipe(), os.pipe()
 
     def work() -> int:
@@ -139,7 +138,7 @@ def _forked(one: Callable[[ContestTurn], int], others: list[Forked]) -> Forked:
             other.close()
         os.close(go)
         os.close(told)
-        return one(ContestTurn(its_go, its_told))
+        return one(ContestTurn(number, its_go, its_told))
 
     pid = os.fork()
     if pid == 0:

@@ -229,7 +229,7 @@ def main(channel: socket.socket, memory: int, size: int, libraries: list[str], c
             calls.forbid()
     gc.disable()
     # The one function that may be called between two requests is this one's `recv`, in which the process is stopped.
-    answer: dict[str, Any] = {}
+    answer: dict[str, Any] = {"room": len(kernels.gpu.waste)} if kernels.gpu else {}
     request: dict[str, Any] = {"id": 0}
     while True:
         raw = json.dumps({**answer, "id": request["id"]}).encode()
