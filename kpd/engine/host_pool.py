@@ -57,7 +57,8 @@ class HostPool:
         A host that a run works on stays as it is until that run has ended: call this again then. A host that is down,
         or whose runs are paused, is reconnected at once: a corrected address may be what it needs.
         """
-        busy = {run.host for run in self._journal.state.begun if isinstance(run.status, Running)}
+        running = (run for run in self._journal.state.begun if isinstance(run.status, Running))
+        busy = {host for run in running for host, _ in run.lanes.values()}
         for name in tuple(self.hosts):
             if configs.get(name) != self._configs[name] and not (name in busy and self.hosts[name].up):
                 self._let_go(name)
@@ -266,10 +267,12 @@ class HostPool:
         self._on_news()
 
     def _tell_runs(self, host: str, wait: Wait | None) -> None:
-        """Record for every run on the host what it waits for."""
+        """Record for every run on the host what it waits for, or its lanes there where the first one is elsewhere."""
         for run in self._journal.state.begun:
-            if run.host == host and not (isinstance(run.status, Paused) and run.status.infra):
-                set_waiting(self._journal, run, wait)
+            for lane, place in run.lanes.items():
+                here = place[0] == host and (lane == 0 or place[0] != run.host)
+                if here and not (isinstance(run.status, Paused) and run.status.infra):
+                    set_waiting(self._journal, run, wait, lane)
 
     # ── in the background ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -40,7 +40,7 @@ async def handle_trouble(journal: Journal, control: Control, run_id: str, host: 
     """
     passes = isinstance(err, HostError) and not isinstance(err, IncumbentHasIt)
     if isinstance(err, HostError) and passes and err.kind in LOST:
-        set_waiting(journal, run_of(journal, run_id), err.wait)
+        set_waiting(journal, run_of(journal, run_id), err.wait, control.lane)
         return
     if isinstance(err, HostError) and passes and err.kind == "busy":
         set_waiting(journal, run_of(journal, run_id), DeviceBusy(err.fact, BUSY_S), control.lane)

@@ -15,6 +15,7 @@ from kpd.engine.host_pool import HostPool
 from kpd.engine.host_trouble import RunRestart, handle_trouble, note_peaks
 from kpd.engine.iteration import iterate
 from kpd.engine.journal import Journal, run_of
+from kpd.engine.on_demand import is_taken_away
 from kpd.engine.placement import Placement
 from kpd.engine.proposing import context_of
 from kpd.engine.sanitize import Beside, not_run, sanitize, wants_sanitizer
@@ -35,12 +36,13 @@ from kpd.model.waits import ForSanitizer
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace, WorkspaceError
 from kpd.workspace.task import Task
+from kpd.workspace.transports import is_on_demand
 
 
 class Lane:
     """One device of a run, with what it holds while it is under way: its control, its agents, its bench on the host.
 
-    Most runs have one lane. The first one also does what concerns the whole run.
+    Most runs have one lane. The first one that is there also does what concerns the whole run.
     """
 
     def __init__(
@@ -68,6 +70,13 @@ class Lane:
         return run_of(self.journal, self.run_id)
 
     @property
+    def is_stranded(self) -> bool:
+        """Whether its host was taken away, and what it is at needs that; an agent that thinks goes on."""
+        it = self.run.current_in(self.number)
+        now = it.under_way if it is not None else None
+        return is_taken_away(self.host) and (now is None or now.use != "thinks")
+
+    @property
     def live(self) -> Path:
         """The operator's task folder, or the copy of it that the run's comparison keeps."""
         return edits.live_folder(self.workspace, self.run)
@@ -79,7 +88,7 @@ class Lane:
         while not self.run.over:
             try:
                 task, bench = await self._ready()
-                if self.number == 0:
+                if self.number == self.run.first_lane:
                     self._tell_sanitizer(task, bench)
                 await self._iterations(task, bench)
             except RunRestart:
@@ -87,8 +96,12 @@ class Lane:
                     raise
 
     def _goes_on_alone(self) -> bool:
-        """Return whether the lane begins again by itself, while others go on; without others, the whole run does."""
-        return bool(self.run.more) and self.pool.hosts.get(self.host.name) is self.host
+        """Return whether the lane begins again by itself, while others go on; without others, the whole run does.
+
+        On a host that is lent it may be another device: the lane leaves, and comes back with that.
+        """
+        alone = len(self.run.lanes) > 1 and not is_on_demand(self.host.transport.kind)
+        return alone and self.pool.hosts.get(self.host.name) is self.host
 
     def _tell_sanitizer(self, task: Task, bench: Bench) -> None:
         if bench.sanitizes != self.run.sanitizes:
@@ -127,7 +140,7 @@ class Lane:
                         raise
                     self.give_up(interrupted)
                     continue
-                if self.number == 0:
+                if self.number == self.run.first_lane:
                     beside.begin(self.run)
                 bench = await self._next(task, bench, beside)
         finally:

@@ -46,6 +46,12 @@ class OnDemand:
         self._give_back(name, host)
 
 
+def is_taken_away(host: Host) -> bool:
+    """Return whether the host was lent and is gone: it is asked for anew, or nobody asks. A lost link may come back."""
+    trouble = host.trouble if is_on_demand(host.transport.kind) else None
+    return trouble is not None and trouble.kind not in ("unreachable", "helper_died")
+
+
 def allocation(hosts: Collection[Host]) -> ForAllocation | None:
     """Return what one of these hosts waits for, if it was asked for and has not begun."""
     troubles = (host.trouble for host in hosts)

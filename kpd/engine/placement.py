@@ -42,7 +42,8 @@ def place(
     """Choose the first free device that fits the run, or return what the run waits for.
 
     Devices in `taken` are not free; those in `shared` have other runs and come last. A run that has begun goes on where
-    it began, and nowhere else: times of two devices are never compared.
+    it began, and nowhere else, or in another allocation of the same table with a device of the same kind: times of two
+    devices are never compared.
     """
     for avoided in ({*taken, *shared}, taken):
         reasons: list[AtHost] = []
@@ -62,7 +63,7 @@ def wanted_hosts(found: Wait, hosts: Mapping[str, HostCard], others: Collection[
     down = [one.host for one in found.hosts if one.why == "down"] if isinstance(found, ForDevice) else []
     chosen: dict[str, str] = {}
     for name in sorted(down, key=lambda name: name in others):
-        chosen.setdefault(_table(name, hosts), name)
+        chosen.setdefault(table_of(name, hosts), name)
     return set(chosen.values())
 
 
@@ -75,7 +76,7 @@ def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
     """
     bound: dict[DeviceRef, list[tuple[Run, int]]] = {}
     for run in state.begun:
-        for lane, place in enumerate(run.places):
+        for lane, place in run.lanes.items():
             bound.setdefault(place, []).append((run, lane))
     until = {place: _until(state, runs) for place, runs in bound.items()}
     return {place: time for place, time in until.items() if time > at}
@@ -103,21 +104,6 @@ def _leaves_at(run: Run, lane: int, action: plan.Action) -> float:
     return (run.iterations[-1].ended or 0.0) + GRACE_S if waits and run.iterations else inf
 
 
-def further_devices(run: Run, first: Placement, card: HostCard, taken: Collection[DeviceRef]) -> list[Device]:
-    """Choose the devices beside the first that a run has, as many as it wants: of the same host, and like the first.
-
-    Those that it had before come first, then those that no other run is bound to.
-    """
-    like = [device for device in card.devices if device.id != first.device.id and _is_like(device, first.device)]
-    had = [device for number in run.more for device in like if device.id == number]
-    free = [device for device in like if device not in had and (card.name, device.id) not in taken]
-    return [*had, *free][: run.devices - 1 if run.devices else None]
-
-
-def _is_like(device: Device, first: Device) -> bool:
-    return (device.kind, device.name, device.arch) == (first.kind, first.name, first.arch)
-
-
 def fitting_devices(
     run: Run, kind: Literal["cpu", "gpu"], need: Need, hosts: Mapping[str, HostCard]
 ) -> Iterator[tuple[str, Device]]:
@@ -130,14 +116,24 @@ def fitting_devices(
 
 
 def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
-    """Return the names of the hosts that the run may be on: its own, or before it has begun all of the table's."""
+    """Return the names of the hosts that the run may be on, its own first.
+
+    Before it has begun these are all of the table's, and where that is lent, afterwards, too.
+    """
     if run.host in ("", ANY):
         return list(hosts)
-    same = [name for name in hosts if run.started is None and _table(name, hosts) == run.host]
-    return same or [run.host]
+    if run.started is None:
+        return [name for name in hosts if table_of(name, hosts) == run.host] or [run.host]
+    return [run.host, *(card.name for card in beside(run.host, hosts))]
 
 
-def _table(name: str, hosts: Mapping[str, HostCard]) -> str:
+def beside(name: str, hosts: Mapping[str, HostCard]) -> list[HostCard]:
+    """Return the other hosts of a host's table, which a scheduler lends."""
+    table = table_of(name, hosts)
+    return [card for one, card in hosts.items() if one != name and table_of(one, hosts) == table]
+
+
+def table_of(name: str, hosts: Mapping[str, HostCard]) -> str:
     """Return the name of the host's table in config.toml."""
     card = hosts.get(name)
     return card.table if card is not None and card.table else name
@@ -169,11 +165,16 @@ def _on(
 
 def _again(card: HostCard, run: Run, taken: Collection[DeviceRef]) -> Device | AtHost:
     """Return the run's device; where a scheduler lends the host, one like it if that is not there."""
-    device = next((device for device in card.devices if device.id == run.place[1]), None)
+    own = card.name == run.host
+    device = next((device for device in card.devices if own and device.id == run.place[1]), None)
     lent = is_on_demand(card.transport)
     if device is None and lent:
-        like = [device for device in card.devices if device.kind == "gpu" and device.name == run.device]
-        device = next((device for device in like if (card.name, device.id) not in taken), like[0] if like else None)
+        kind = "cpu" if run.place[1] == "cpu" else "gpu"
+        like = [device for device in card.devices if device.kind == kind and device.name == run.device]
+        free = next((device for device in like if (card.name, device.id) not in taken), None)
+        if like and free is None and not own:
+            return AtHost(card.name, "taken")
+        device = free or (like[0] if like else None)
     if lent and run.driver not in ("", card.driver):
         now = tuple(f"{one.name} with driver {card.driver}" for one in card.devices if one.kind == "gpu")
         return AtHost(card.name, "moved", f"{run.device} with driver {run.driver}", now)

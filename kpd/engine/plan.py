@@ -98,7 +98,8 @@ def _next_in(run: Run, direction: Direction, lane: int) -> Action:
     """Decide what comes next in a lane, where nothing is under way there."""
     action = _next(run, direction)
     if not run.open:
-        return action if lane == 0 or (isinstance(action, Iterate) and run.incumbent is not None) else Wait(None)
+        begins = lane == run.first_lane or (isinstance(action, Iterate) and run.incumbent is not None)
+        return action if begins else Wait(None)
     if not isinstance(action, Iterate) or action.confirming == "end" or run.incumbent is None:
         return action if isinstance(action, Wait) else Wait(None)
     if action.agent not in (EDIT, AGAIN) and (_all_taken(run) or _unnamed(run, action.agent)):
@@ -108,8 +109,8 @@ def _next_in(run: Run, direction: Direction, lane: int) -> Action:
 
 def _lacks_floor(run: Run, lane: int) -> bool:
     """Return whether the baseline has never been measured, nor tried, on the lane's device."""
-    tried = {it.device for it in run.iterations if it.outcome == "baseline" or it.measures_floor}
-    return "" not in tried and run.device_in(lane) not in ("", *tried)
+    tried = {it.place for it in run.iterations if it.outcome == "baseline" or it.measures_floor}
+    return all(device for _, device in tried) and run.place_in(lane) not in (("", ""), *tried)
 
 
 def _all_taken(run: Run) -> bool:

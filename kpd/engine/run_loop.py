@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from kpd.engine import plan
 from kpd.engine.control import Interrupted, Interruption
@@ -26,6 +27,7 @@ from kpd.workspace.config import Config
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import TaskError
+from kpd.workspace.transports import is_on_demand
 
 LOOK_S = 30.0
 """How often a run with a limit in GPU hours looks at its share of the allocations."""
@@ -37,16 +39,19 @@ class RunLoop:
 
     def __init__(
         self, workspace: Workspace, settings: Callable[[], Config], journal: Journal, pool: HostPool,
-        places: Sequence[Placement], turns: Turns, run_id: str,
+        places: Mapping[int, Placement], turns: Turns, run_id: str,
     ) -> None:  # fmt: skip
         self.workspace = workspace
         self.journal = journal
-        self.host = places[0].host
+        self.hosts: set[str] = set()  # all that it has used
         self.run_id = run_id
-        self.lanes = tuple(
-            Lane(workspace, settings, journal, pool, place, turns, run_id, number)
-            for number, place in enumerate(places)
-        )
+        self.lanes: dict[int, Lane] = {}
+        self._make = partial(Lane, workspace, settings, journal, pool)
+        self._turns = turns
+        self._under_way: dict[asyncio.Task[None], Lane] = {}
+        self._ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
+        self._left: set[int] = set()  # lanes that are to leave their host
+        self._take(places)
         self.over = asyncio.Event()
         self._hours: asyncio.TimerHandle | None = None
         self._gpu_hours: asyncio.TimerHandle | None = None
@@ -59,10 +64,10 @@ class RunLoop:
         """Execute the run until it ends, has to be restarted, or is left to the next daemon. Raises JournalError."""
         self.mind_hours()
         try:
-            await (self.lanes[0].execute() if len(self.lanes) == 1 else self._all_lanes())
+            await (self.lanes[0].execute() if self.run.devices == 1 else self._all_lanes())
         except Interrupted as interrupted:
             if interrupted.how == "skip":
-                self.lanes[0].give_up(interrupted)
+                self.lanes[self.run.first_lane].give_up(interrupted)
             if interrupted.how == "stop":
                 self._break_off("stopped", Stopped(interrupted.by))
         except RunRestart:
@@ -73,50 +78,90 @@ class RunLoop:
             self._break_off("failed", PlugInTrouble(str(err)))
         finally:
             try:
-                for lane in self.lanes:
+                for lane in self.lanes.values():
                     await lane.let_go()
             finally:
                 self._forget_hours()
                 self.over.set()
 
+    def leave(self, lanes: Collection[int]) -> None:
+        """Have lanes leave a host that was taken away: what is under way there goes on in the others."""
+        for number in lanes:
+            if number not in self._left:
+                self._left.add(number)
+                self.lanes[number].control.interrupt("shutdown", "")
+
+    def join(self, places: Mapping[int, Placement]) -> None:
+        """Begin further lanes on these devices, of which the log has the numbers already."""
+        self._take(places)
+        self._begin(places)
+
+    def _take(self, places: Mapping[int, Placement]) -> None:
+        for number, place in places.items():
+            self.hosts.add(place.host)
+            self.lanes[number] = self._make(place, self._turns, self.run_id, number)
+
+    def _begin(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            lane = self.lanes[number]
+            task = asyncio.create_task(lane.execute(), name=f"{self.run_id} lane {number}")
+            self._under_way[task] = lane
+            task.add_done_callback(self._ended.put_nowait)
+
     async def _all_lanes(self) -> None:
-        """Execute all lanes until one ends: it has ended the run, or what it raises concerns the others, too."""
+        """Execute all lanes until one ends for good: it has ended the run, or what it raises concerns all."""
         end = self.journal.subscribe(self._heard)
-        lanes = [asyncio.create_task(lane.execute(), name=f"{self.run_id} lane {lane.number}") for lane in self.lanes]
+        self._begin(tuple(self.lanes))
         try:
-            done, others = await asyncio.wait(lanes, return_when=asyncio.FIRST_COMPLETED)
+            while await self._goes_on_without(ended := await self._ended.get()):
+                pass
             self.interrupt("shutdown", "")
-            if others:
-                await asyncio.wait(others)
+            await asyncio.wait(self._under_way)
         finally:
             end()
-        for ended in sorted((*done, *others), key=lambda task: task not in done):
-            if (err := ended.exception()) is not None and not (self.run.over and isinstance(err, Interrupted)):
+        for task in (ended, *self._under_way):
+            if (err := task.exception()) is not None and not (self.run.over and isinstance(err, Interrupted)):
                 raise err
 
+    async def _goes_on_without(self, ended: asyncio.Task[None]) -> bool:
+        """Return whether others go on, and with what the lane was at, as it has ended with its allocation."""
+        lane, err = self._under_way[ended], ended.exception()
+        left = isinstance(err, Interrupted) and err.how == "shutdown" and lane.number in self._left
+        lent = is_on_demand(lane.host.transport.kind)
+        if not (left or (lent and isinstance(err, RunRestart))) or len(self.lanes) == 1:
+            return False
+        self._left.discard(lane.number)
+        del self._under_way[ended], self.lanes[lane.number]
+        await lane.let_go()
+        away = tuple(number for number in range(len(self.run.places)) if number not in self.lanes)
+        self.journal.emit(e.LanesChanged(self.run_id, self.run.more, away))
+        return True
+
     def _heard(self, message: object) -> None:
-        """Wake the lanes that wait for what others have just found."""
+        """Wake the lanes that wait for what others have just found, or leave behind."""
         match message:
             case e.Event(fact=e.Proposed(run=run) | e.IterationEnded(run=run) | e.Sanitized(run=run)):
                 if run == self.run_id:
                     self.wake()
+            case e.Event(fact=e.LanesChanged(run=run)) if run == self.run_id:
+                self.wake()
 
     def wake(self) -> None:
         """Wake what waits, because something that it waits for may have changed."""
-        for lane in self.lanes:
+        for lane in self.lanes.values():
             lane.control.wake()
 
     def interrupt(self, how: Interruption, by: str, number: int | None = None) -> None:
         """Cancel the steps under way: all of them, or only that of one iteration. Unknown ones are the first lane's."""
         it = self.run.iteration(number) if number is not None else None
-        for lane in self.lanes:
-            if number is None or lane.number == (self.run.lane_of(it) if it is not None else 0):
+        for lane in self.lanes.values():
+            if number is None or lane.number == (self.run.lane_of(it) if it is not None else self.run.first_lane):
                 lane.control.interrupt(how, by)
 
     def finish(self) -> tuple[str, ...]:
         """Begin nothing more, and interrupt what only waits; return a text for each step that still runs to its end."""
         left = []
-        for lane in self.lanes:
+        for lane in self.lanes.values():
             lane.control.finish()
             it = self.run.current_in(lane.number)
             if lane.control.in_step and not self.run.waits_in(lane.number) and it is not None:
@@ -140,7 +185,7 @@ class RunLoop:
             log.warning("%s: whether its GPU hours are used is not known: %s", self.run_id, err)
             return LOOK_S
         used = by_run(lent, self.journal.state.runs.values(), time.time()).get(self.run_id, 0.0)
-        gpus = max((one.gpus for one in lent if one.host == self.host), default=1)
+        gpus = sum(max((one.gpus for one in lent if one.host == host), default=1) for host in self.hosts)
         return 3600 * (self.run.budget.gpu_hours - used) / max(gpus, 1)
 
     def _look_at_gpu_hours(self) -> None:
@@ -160,9 +205,10 @@ class RunLoop:
         with holding(self.journal):
             self.journal.emit(e.DeadlinePassed(self.run_id, gpus))
         on_a_tool = plan.on_a_tool(self.run) is not None
-        for lane in self.lanes:
+        for lane in self.lanes.values():
             it = self.run.current_in(lane.number)
-            if (on_a_tool and lane.number == 0) or (it is not None and not self.run.trait(it.agent).operators):
+            of_agent = it is not None and not self.run.trait(it.agent).operators
+            if of_agent or (on_a_tool and lane.number == self.run.first_lane):
                 lane.control.interrupt("skip", f"the budget's {'GPU ' if gpus else ''}hours")
         self.wake()
 

@@ -3,27 +3,31 @@
 import asyncio
 import logging
 import time
+from collections.abc import Collection
+from dataclasses import replace
 from math import isfinite
 
 from kpd.engine.comparing import queue_next
 from kpd.engine.ending import break_off
+from kpd.engine.further import further_hosts, further_lanes
 from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.on_demand import allocation
-from kpd.engine.placement import Placement, devices_in_use, further_devices, place, wanted_hosts
+from kpd.engine.placement import Placement, devices_in_use, place, wanted_hosts
 from kpd.engine.run_loop import RunLoop
 from kpd.engine.turns import Turns
 from kpd.engine.waiting import set_waiting
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.causes import NotMeasurable, PlugInTrouble
-from kpd.model.hosts import Need
+from kpd.model.hosts import DeviceRef, HostCard, Need
 from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.model.waits import ForTask, OwnError, Wait
 from kpd.workspace.config import Config
 from kpd.workspace.entry_points import plug_in_at_fault
 from kpd.workspace.paths import Workspace
+from kpd.workspace.transports import is_on_demand
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +71,12 @@ class Scheduler:
 
     def _heard(self, message: object) -> None:
         """Look for runs to begin when an event shows that a run may leave its device to others."""
-        if not (self._wanting and isinstance(message, e.Event)):
+        if not isinstance(message, e.Event):
+            return
+        several = any(loop.run.devices != 1 for loop in self.loops.values())
+        if isinstance(message.fact, e.LanesChanged | e.StepStarted | e.IterationEnded) and several:
+            self._work.set()
+        if not self._wanting:
             return
         match message.fact:
             case e.RunPaused() | e.IterationEnded() | e.StepStarted(use="thinks") | e.Tried():
@@ -103,7 +112,8 @@ class Scheduler:
             return
         queue_next(self._workspace, self.config, self._journal)
         state = self._journal.state
-        wanted = {loop.host for loop in self.loops.values() if not loop.run.paused}
+        under_way = [loop for loop in self.loops.values() if not loop.run.paused]
+        wanted = {lane.place.host for loop in under_way for lane in loop.lanes.values()}
         for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
             if run.id not in self.loops:
                 found = self._place(run)
@@ -114,6 +124,8 @@ class Scheduler:
                     asked = wanted_hosts(found, state.hosts, wanted)
                     set_waiting(self._journal, run, allocation([self._pool.hosts[name] for name in asked]) or found)
                     wanted |= asked
+        for loop in tuple(self.loops.values()):  # what no run lacks for its first device
+            wanted |= self._mind_lanes(loop, wanted)
         self._pool.want(wanted)
         self._wanting = bool(self._journal.state.queue)
         if self._wanting:
@@ -137,10 +149,18 @@ class Scheduler:
             break_off(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))
             return None
         kind = device_of(card.language, card.need) if card is not None else "cpu"
-        hosts = {name: state.hosts[name] for name in self._pool.hosts if name in state.hosts}
         need = card.need if card else Need()
-        shared = {taken for other in state.begun for taken in other.places}
-        return place(run, kind, need, hosts, devices_in_use(state, time.time()), shared)
+        others = replace(state, runs={other.id: other for other in state.runs.values() if other.id != run.id})
+        in_use = devices_in_use(others, time.time())
+        return place(run, kind, need, self._cards(), in_use, self._taken(run.id))
+
+    def _cards(self) -> dict[str, HostCard]:
+        state = self._journal.state
+        return {name: state.hosts[name] for name in self._pool.hosts if name in state.hosts}
+
+    def _taken(self, but: str) -> set[DeviceRef]:
+        """Return the devices that runs are bound to, but for those of one."""
+        return {place for run in self._journal.state.begun if run.id != but for place in run.lanes.values()}
 
     def _begin(self, run: Run, where: Placement) -> None:
         if isinstance(run.status, Queued):
@@ -150,25 +170,42 @@ class Scheduler:
                 run.id, where.device.name, where.host, where.device.id, card.confinement, driver
             )  # fmt: skip
             self._journal.emit(started)
-        elif where.device.id != run.place[1]:
-            self._journal.emit(e.RunMoved(run.id, where.device.name, where.device.id))
+        elif (where.host, where.device.id) != run.place:
+            self._journal.emit(e.RunMoved(run.id, where.device.name, where.device.id, where.host))
         set_waiting(self._journal, run_of(self._journal, run.id), None)  # for its device
-        places = (where, *self._further(run.id, where))
+        places = {0: where, **self._further(run.id, where)}
         loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, places, self.turns, run.id)
         self.loops[run.id] = loop
         task = asyncio.create_task(self._conduct(loop), name=f"conducts {run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _further(self, run_id: str, where: Placement) -> list[Placement]:
+    def _further(self, run_id: str, first: Placement) -> dict[int, Placement]:
         """Take the further devices that the run wants, and that are free."""
-        run, state = run_of(self._journal, run_id), self._journal.state
+        run = run_of(self._journal, run_id)
         if run.devices == 1:
-            return []
-        taken = {device for other in state.begun if other.id != run_id for device in other.places}
-        found = further_devices(run, where, self._pool.card(where.host), taken)
-        self._journal.emit(e.DevicesTaken(run_id, tuple(device.id for device in found)))
-        return [Placement(where.host, device) for device in found]
+            return {}
+        here = {0: (first.host, first.device.id)}
+        found = further_lanes(run, first, here, self._cards(), self._taken(run_id))
+        ids, hosts = tuple(one.device.id for one in found.values()), tuple(one.host for one in found.values())
+        self._journal.emit(e.DevicesTaken(run_id, ids, hosts))
+        return found
+
+    def _mind_lanes(self, loop: RunLoop, others: Collection[str]) -> set[str]:
+        """Have lanes leave allocations that have ended, and begin where one has; return the hosts to ask for."""
+        run, first = loop.run, loop.lanes[min(loop.lanes)].place
+        if run.devices == 1 or run.paused or run.over or not is_on_demand(self._pool.hosts[first.host].transport.kind):
+            return set()
+        loop.leave([number for number, lane in loop.lanes.items() if lane.is_stranded])
+        found = further_lanes(run, first, run.lanes, self._cards(), self._taken(run.id))
+        if (moved := found.get(0)) is not None:
+            self._journal.emit(e.RunMoved(run.id, moved.device.name, moved.device.id, moved.host))
+        if found:
+            places = dict(enumerate(run.places)) | {lane: (at.host, at.device.id) for lane, at in found.items()}
+            more = tuple(places[lane] for lane in range(1, len(places)))
+            self._journal.emit(e.LanesChanged(run.id, more, tuple(lane for lane in run.away if lane not in found)))
+            loop.join(found)
+        return further_hosts(loop.run, first.device, self._cards(), others, self._journal.state.direction(run))
 
     async def _conduct(self, loop: RunLoop) -> None:
         try:
@@ -190,6 +227,7 @@ class Scheduler:
         finally:
             del self.loops[loop.run_id]
             if run_of(self._journal, loop.run_id).over:
-                self._pool.end_leftovers(loop.host)
+                for host in loop.hosts:
+                    self._pool.end_leftovers(host)
                 self._pool.use(self.config.hosts)  # changes of the config made while the run used its host
             self.wake()

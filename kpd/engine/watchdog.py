@@ -53,12 +53,12 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
     used = set()
     thinks: dict[DeviceRef, float] = {}  # devices where runs think: when the last of them began to
     for run in state.begun:
-        for lane, place in enumerate(run.places):
+        for lane, place in run.lanes.items():
             cause, keeps = _kept_by(state, run, lane)
             it = run.current_in(lane)
             now = it.under_way if it is not None else None
             if keeps is not None:
-                one = found.setdefault(place, IdleDeviceWork(run.host, run.device, place[1], cause, keeps))
+                one = found.setdefault(place, IdleDeviceWork(place[0], run.device, place[1], cause, keeps))
                 one.runs.append(run.id)
             elif now is not None and now.use == "thinks" and isinstance(run.status, Running):
                 thinks[place] = max(now.since, thinks.get(place, 0.0))

@@ -37,7 +37,7 @@ from kpd.model.deploying import (
 )
 from kpd.model.fact import Fact as Fact, IterationFact as IterationFact, RunFact as RunFact, StepFact as StepFact
 from kpd.model.faults import CandidateFault
-from kpd.model.hosts import Confinement, HostCard
+from kpd.model.hosts import Confinement, DeviceRef, HostCard
 from kpd.model.iteration import Confirming, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
@@ -183,17 +183,36 @@ class RunStarted(RunFact):
 
 @dataclass(frozen=True, slots=True)
 class DevicesTaken(RunFact):
-    """The further devices of its host, by id, on which the run works beside its first one: each is a lane."""
+    """The further devices, by id, on which the run works beside its first one as it begins: each is a lane.
+
+    `hosts` are theirs; without them all are on the first one's.
+    """
 
     more: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LanesChanged(RunFact):
+    """The further devices of a run that is under way: an allocation has brought some, or has ended.
+
+    The lanes in `away` have lost theirs. The first lane may be among them.
+    """
+
+    more: tuple[DeviceRef, ...]
+    away: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunMoved(RunFact):
-    """The run goes on with another device of the same name and driver, in another allocation of its host."""
+    """The first lane goes on with another device of the same name and driver, in another allocation.
+
+    An empty `host` is the one that it was on.
+    """
 
     device: str
     device_id: str
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,12 +137,43 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
 @reduces(e.DevicesTaken)
 def _devices_taken(state: State, at: float, fact: e.DevicesTaken) -> State:
     """Note the lanes. What a former daemon's lanes waited for is over."""
-    return on_run(state, fact.run, more=fact.more, lane_waits={})
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    hosts = fact.hosts or (run.host,) * len(fact.more)
+    return _with_lanes(state, replace(run, lane_waits={}, more=tuple(zip(hosts, fact.more, strict=True)), away=()))
+
+
+@reduces(e.LanesChanged)
+def _lanes_changed(state: State, at: float, fact: e.LanesChanged) -> State:
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    waits = {lane: wait for lane, wait in run.lane_waits.items() if lane not in fact.away}
+    run = replace(run, lane_waits=waits, more=fact.more, away=fact.away)
+    if 0 in run.lanes or not run.lanes or isinstance(run.status, Ended):
+        return _with_lanes(state, run)
+    return _with_lanes(state, replace(run, status=structs.replace(run.status, wait=None)))
 
 
 @reduces(e.RunMoved)
 def _run_moved(state: State, at: float, fact: e.RunMoved) -> State:
-    return on_run(state, fact.run, device_id=fact.device_id)
+    run = state.runs.get(fact.run)
+    if run is None:
+        return state
+    return _with_lanes(state, replace(run, host=fact.host or run.host, device_id=fact.device_id))
+
+
+def _with_lanes(state: State, run: Run) -> State:
+    """Have each iteration under way in a lane that is there, on its device: those of others go on in the first one."""
+    placed = []
+    for it in run.iterations:
+        lane = run.lane_of(it)
+        here = run.lanes.get(lane)
+        if it.outcome is None and it.verdict is None and here is not None:
+            it = replace(it, host=here[0], device=here[1])
+        placed.append(replace(it, lane=lane) if it.outcome is None else it)
+    return replace(state, runs={**state.runs, run.id: replace(run, iterations=tuple(placed))})
 
 
 @reduces(e.DeadlinePassed)

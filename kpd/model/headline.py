@@ -6,6 +6,7 @@ from math import isfinite, prod
 from typing import Literal
 
 from kpd.model.causes import IterationCause
+from kpd.model.hosts import DeviceRef
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.scores import Direction
@@ -96,8 +97,8 @@ def chained(run: Run, number: int) -> Speedup | None:
         return None
     steps = [it.verdict.gain.speedup for it in line[:-1] if it.verdict is not None]
     found = product(steps) if len(steps) == len(line) - 1 else None
-    devices = {it.device for it in line}
-    noise = [verdict.gain.speedup for device, verdict in floors(run).items() if device in devices] or [ALONE]
+    places = {it.place for it in line}
+    noise = [verdict.gain.speedup for place, verdict in floors(run).items() if place in places] or [ALONE]
     if found is None or not steps or any(one.low <= 0 for one in noise):
         return found
     widths = (*steps, *noise)
@@ -105,10 +106,10 @@ def chained(run: Run, number: int) -> Speedup | None:
     return Speedup(found.ratio, found.low / below, found.high * above)
 
 
-def floors(run: Run) -> dict[str, Verdict]:
-    """Return the noise floor of each device, by its id: the verdict of the baseline against itself there."""
+def floors(run: Run) -> dict[DeviceRef, Verdict]:
+    """Return the noise floor of each device: the verdict of the baseline against itself there."""
     measured = (it for it in run.iterations if it.outcome == "baseline" or it.measures_floor)
-    return {it.device: it.verdict for it in measured if it.verdict is not None}
+    return {it.place: it.verdict for it in measured if it.verdict is not None}
 
 
 def product(steps: Sequence[Speedup]) -> Speedup | None:

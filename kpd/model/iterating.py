@@ -19,9 +19,10 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
     run = state.runs.get(fact.run)
     if run is None:
         return state
+    host, device = run.place_in(fact.lane)
     begun = Iteration(
         fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough,
-        confirming=fact.confirming, lane=fact.lane, device=run.device_in(fact.lane),
+        confirming=fact.confirming, lane=fact.lane, device=device, host=host,
     )  # fmt: skip
     edit: dict[str, Any] = {"pending_edit": {}, "conflict": None} if fact.edit else {}
     again = run.again if fact.again is None or fact.confirming in ("end", "floor") else run.again[1:]

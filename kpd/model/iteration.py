@@ -6,6 +6,7 @@ from typing import Literal
 from kpd.model.agents import BASELINE
 from kpd.model.causes import IterationCause
 from kpd.model.flags import Flag
+from kpd.model.hosts import DeviceRef
 from kpd.model.sanitizer import ToolReport
 from kpd.model.session import AgentSession
 from kpd.model.spending import NOTHING, Spend
@@ -64,7 +65,7 @@ class Iteration:
     for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
     held because of its `flags`. `session` is that of a coding agent. `provisional`: it was accepted, and
     compute-sanitizer has not seen it pass; `sanitized` is what its tools saw. `lane` counts the run's devices from 0:
-    the one that it is measured on, whose id was `device` when it began.
+    the one that it is measured on, which is `device` of `host`.
     """
 
     number: int
@@ -97,6 +98,7 @@ class Iteration:
     sanitized: tuple[ToolReport, ...] = ()
     lane: int = 0
     device: str = ""
+    host: str = ""
 
     @property
     def under_way(self) -> Stepping | None:
@@ -127,6 +129,11 @@ class Iteration:
         left_out: tuple[StepName, ...] = () if self.review or self.step == "review" else ("review",)
         left_out += ("profile", "explain") if self.confirming else ()
         return tuple(step for step in STEPS if step not in left_out)
+
+    @property
+    def place(self) -> DeviceRef:
+        """The host and the device that it is measured on."""
+        return self.host, self.device
 
     @property
     def held(self) -> bool:

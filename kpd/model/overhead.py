@@ -12,7 +12,7 @@ def counted(state: State, fact: StepFact) -> State:
     it = run.iteration(fact.iteration) if run is not None else None
     if run is None or it is None or not it.device:
         return state
-    of_host = state.overheads.get(run.host, {})
+    of_host = state.overheads.get(it.host, {})
     known = of_host.get(it.device, Overhead())
     now = Overhead(known.steps + 1, known.seconds + fact.seconds, known.own_s + fact.overhead_s)
-    return replace(state, overheads={**state.overheads, run.host: {**of_host, it.device: now}})
+    return replace(state, overheads={**state.overheads, it.host: {**of_host, it.device: now}})

@@ -16,12 +16,8 @@ from kpd.model.waits import EditedDuring, ForAllocation, HostTrouble, Wait
 
 RuleSetting = Literal["pinned", "banned", "plain"]
 """What an operator decided on a rule: agents hear of it first (pinned), never (banned), or by its severity."""
-
-
 OwnFiles = Literal["right", "absent", "wrong"]
 """What a task says of its own editable files. Where they are not right, the first right candidate is the baseline."""
-
-
 TaskState = Literal["continue", "reset"]
 """Whether a session of a coding agent begins with the incumbent's files, or with the task's own."""
 
@@ -76,9 +72,9 @@ class Run:
     comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
     operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
     and `late` means that they are used, or, with `gpus_used`, its GPU hours. `pruned` are iterations whose files
-    were removed. `apart`: it works on a copy beside other runs of its task. `devices` is how many devices of one
-    host it wants, 0 for all; `more` are the ids of those that it has beside the first: each of its devices is a
-    lane, with an iteration of its own under way.
+    were removed. `apart`: it works on a copy beside other runs of its task. `devices` is how many devices it
+    wants, 0 for all; `more` are those that it has beside the first: each is a lane, with an iteration of its own under
+    way. The lanes in `away` have no device until an allocation brings one.
     `lane_waits` is what the iterations of further lanes wait for. `deploy` is the project into which its winner is
     brought when it has ended; `deploys` counts the times that this was begun, and `undeployed` says why kpd has
     given it up.
@@ -129,7 +125,8 @@ class Run:
     pruned: tuple[int, ...] = ()
     apart: bool = False
     devices: int = 1
-    more: tuple[str, ...] = ()
+    more: tuple[DeviceRef, ...] = ()
+    away: tuple[int, ...] = ()
     lane_waits: dict[int, Wait] = field(default_factory=dict)
     deploy: str = ""
     deploys: int = 0
@@ -174,8 +171,8 @@ class Run:
         return self.lane_waits.get(lane) if lane else self.waiting
 
     def keeps(self, it: Iteration) -> Wait | None:
-        """Return what an iteration under way waits for: its lane's own wait, or what the whole run waits for."""
-        whole = self.waiting if isinstance(self.waiting, HostTrouble | ForAllocation) else None
+        """Return what an iteration under way waits for: its lane's own wait, or the host that it has from the first."""
+        whole = self.waiting if isinstance(self.waiting, HostTrouble | ForAllocation) and it.host == self.host else None
         return self.waits_in(self.lane_of(it)) or whole
 
     @property
@@ -185,12 +182,22 @@ class Run:
 
     @property
     def places(self) -> tuple[DeviceRef, ...]:
-        """The host and the device of each lane."""
-        return self.place, *((self.host, device) for device in self.more)
+        """The host and the device of each lane, also of those that are away, which had them."""
+        return self.place, *self.more
 
-    def device_in(self, lane: int) -> str:
-        """Return the id of a lane's device; empty before the run has begun, and where there is no such lane."""
-        return self.places[lane][1] if self.started is not None and lane < len(self.places) else ""
+    @property
+    def lanes(self) -> dict[int, DeviceRef]:
+        """The lanes that have a device now, and these."""
+        return {lane: place for lane, place in enumerate(self.places) if lane not in self.away}
+
+    @property
+    def first_lane(self) -> int:
+        """The lane that does what concerns the whole run."""
+        return next(iter(self.lanes), 0)
+
+    def place_in(self, lane: int) -> DeviceRef:
+        """Return a lane's device, with empty names before the run has begun, and where there is no such lane."""
+        return self.lanes.get(lane, ("", "")) if self.started is not None else ("", "")
 
     @property
     def measures(self) -> bool:
@@ -243,7 +250,7 @@ class Run:
 
     def lane_of(self, it: Iteration) -> int:
         """Return the lane of an iteration; the first goes on with those of a lane whose device is gone."""
-        return it.lane if it.lane < len(self.places) else 0
+        return it.lane if it.lane in self.lanes or not self.lanes else self.first_lane
 
     def current_in(self, lane: int) -> Iteration | None:
         """Return the iteration under way in a lane, the oldest where one of a lane that is gone is there, too."""

@@ -56,7 +56,7 @@ def devices(card: HostCard) -> tuple[Device, ...]:
 def holders(state: State, card: HostCard, device: Device) -> list[Run]:
     """Return the runs that are bound to the device; the one that measures there now comes first."""
     place = (card.name, device.id)
-    bound = (run for run in state.begun if place in run.places)
+    bound = (run for run in state.begun if place in run.lanes.values())
     return sorted(bound, key=lambda run: not run.measures_in(run.places.index(place)))
 
 

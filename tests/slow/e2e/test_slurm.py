@@ -114,9 +114,10 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     nothing_twice(daemon)
     until_none_is_left(daemon, slurm)
     daemon.until(lambda: card(daemon, "cluster")["trouble"] == "released", "the card to say so")
-    lent = GpuHours(hours_file(workspace)).read()
+    hours = GpuHours(hours_file(workspace))
+    daemon.until(lambda: all(one.ended for one in hours.read()), "the end of each to be noted")
+    lent = hours.read()
     assert {one.job for one in lent} >= {mine, again, third} and {(one.user, one.gpus) for one in lent} == {("root", 2)}
-    assert not [one for one in lent if one.ended is None]
 
     two = 'gres = "gpu:fake:1"\nmax_allocations = 2\nabandon_after = "2s"'
     configure(workspace, slurm, two)
@@ -127,6 +128,35 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     assert len(slurm.jobs()) == 2
     daemon.kill()
     daemon.until(lambda: not slurm.jobs(), "both to end themselves without their daemon")
+
+
+def jobs_of(slurm: Cluster) -> dict[str, str]:
+    """Return the jobs of kpd by the names of their hosts."""
+    jobs = (line.split() for line in slurm.jobs("%j %i"))
+    return {re.sub(r"^kpd-[0-9a-f]+-", "", name): job for name, job in jobs}
+
+
+def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them_ends(
+    daemon: RealDaemon, workspace: Workspace, slurm: Cluster
+) -> None:
+    configure(workspace, slurm, 'gres = "gpu:fake:1"\nmax_allocations = 2')
+    task = workspace.tasks / "scale" / "task.toml"
+    task.write_text(task.read_text().replace("REPEAT = [8, 1]", f"REPEAT = {list(range(40, 0, -1))}"))
+    daemon.start()
+    daemon.command("run", task="scale", host="cluster", iterations=40, patience=99, devices="all", min_gain_pct=99.0)
+    for lane, host in ((1, "cluster.2"), (0, "cluster")):
+        begun = daemon.until_event("iteration_started", lane=lane, confirming="" if lane == 0 else "floor")
+        daemon.until_event("step_started", iteration=begun["body"]["iteration"], step="time")
+        slurm.run("scancel", jobs_of(slurm)[host])
+        daemon.until_event("lanes_changed", away=[lane])
+        daemon.until(lambda: daemon.events("lanes_changed")[-1]["body"]["away"] == [], "the next allocation")
+    daemon.command("stop", run="r1")
+    daemon.until_event("run_ended")
+    assert not daemon.events("run_paused")
+    nothing_twice(daemon)
+    begun, ended = (daemon.events(f"iteration_{word}") for word in ("started", "ended"))
+    assert len(begun) == len(ended) and {event["body"]["lane"] for event in begun} == {0, 1}
+    until_none_is_left(daemon, slurm)
 
 
 async def test_what_a_cluster_cannot_give_is_told_with_what_helps_and_what_it_has_by_a_trial(

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from kpd.engine.placement import Placement, devices_in_use, further_devices
+from kpd.engine.further import further_hosts, further_lanes
+from kpd.engine.placement import Placement, devices_in_use
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
@@ -158,7 +160,7 @@ def test_the_noise_floor_of_each_device_is_measured_once_before_its_first_candid
     assert [(it.parent, it.device) for it in story.run.open] == [(0, "GPU-0"), (0, "GPU-1"), (0, "GPU-2")]
     story.end(story.run.iterations[2], False)
     story.emit(e.IterationEnded("r1", 3, "infra", TooBusy("busy")))
-    assert set(floors(story.run)) == {"GPU-0", "GPU-1"}
+    assert set(floors(story.run)) == {("box", "GPU-0"), ("box", "GPU-1")}
     assert [story.begin(lane) for lane in (1, 2)] == [Iterate(4, "claude"), Iterate(5, "claude")], "it is tried once"
     story.emit(e.DevicesTaken("r1", ("GPU-2", "GPU-7")))
     for number in (1, 4, 5):
@@ -172,7 +174,7 @@ def test_a_run_that_goes_on_with_another_device_measures_its_noise() -> None:
     story.emit(e.RunMoved("r1", "H100", "GPU-8"))
     assert story.begin(0) == Iterate(1, "again", of=0, confirming="floor")
     story.end(story.run.iterations[1], False)
-    assert story.begin(0) == Iterate(2, "claude") and set(floors(story.run)) == {"GPU-0", "GPU-8"}
+    assert story.begin(0) == Iterate(2, "claude") and set(floors(story.run)) == {("box", "GPU-0"), ("box", "GPU-8")}
 
 
 def test_a_restart_takes_up_the_iteration_of_each_lane_and_the_first_those_of_a_device_that_is_gone() -> None:
@@ -235,6 +237,11 @@ def test_every_device_of_a_run_is_in_use() -> None:
     assert set(devices_in_use(story.state, 0.0)) == {("box", "GPU-0"), ("box", "GPU-1")}
 
 
+def a_run(wanted: int, had: tuple[str, ...] = (), host: str = "box") -> Run:
+    more = tuple((host, device) for device in had)
+    return Run("r1", "scale", "claude", host, Budget(), 0.0, started=0.0, devices=wanted, more=more)
+
+
 @pytest.mark.parametrize(
     ("wanted", "had", "taken", "found"),
     [
@@ -251,8 +258,140 @@ def test_every_device_of_a_run_is_in_use() -> None:
 def test_a_run_takes_further_free_devices_that_are_like_its_first(
     wanted: int, had: tuple[str, ...], taken: tuple[int, ...], found: list[int]
 ) -> None:
-    run = Run("r1", "scale", "claude", "box", Budget(), 0.0, devices=wanted, more=had)
     other = Device("GPU-7", "gpu", "H200", "sm_90")
-    card = HostCard("box", "local", devices=(*GPUS, other))
+    hosts = {"box": HostCard("box", "local", devices=(*GPUS, other)), "box2": HostCard("box2", "local", devices=GPUS)}
     places = {("box", f"GPU-{number}") for number in taken}
-    assert further_devices(run, Placement("box", GPUS[0]), card, places) == [GPUS[number] for number in found]
+    chosen = further_lanes(a_run(wanted, had), Placement("box", GPUS[0]), {0: ("box", "GPU-0")}, hosts, places)
+    assert chosen == {lane: Placement("box", GPUS[number]) for lane, number in enumerate(found, 1)}
+
+
+def lent(number: int, *devices: Device, link: Literal["up", "down"] = "up", **more: str) -> HostCard:
+    name = "cluster" if number == 1 else f"cluster.{number}"
+    return HostCard(name, "slurm", link, devices=devices, table="" if number == 1 else "cluster", **more)  # type: ignore[arg-type]
+
+
+def cards(*given: HostCard) -> dict[str, HostCard]:
+    return {card.name: card for card in given}
+
+
+def test_lanes_are_on_all_allocations_of_a_table_and_each_keeps_its_number() -> None:
+    other, newer = replace(GPUS[2], name="H200"), replace(lent(4, GPUS[2]), driver="580")
+    hosts = cards(lent(1, GPUS[0]), lent(2, GPUS[1]), lent(3, other), newer)
+    first = Placement("cluster", GPUS[0])
+    run = replace(a_run(0, host="cluster"), driver="570")
+    hosts = {name: replace(card, driver=card.driver or "570") for name, card in hosts.items()}
+    second = Placement("cluster.2", GPUS[1])
+    assert further_lanes(run, first, {0: ("cluster", "GPU-0")}, hosts) == {1: second}, "of one model and driver"
+    run = replace(run, more=(("cluster.2", "GPU-5"), ("cluster.2", "GPU-1")), away=(0, 1))
+    assert further_lanes(run, second, run.lanes, hosts) == {0: first}
+    gone = hosts | {"cluster": replace(hosts["cluster"], link="down")}
+    assert further_lanes(run, second, run.lanes, gone) == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "others", "asked"),
+    [
+        (2, (), {"cluster.3"}),
+        (3, (), {"cluster.2", "cluster.3"}),
+        (0, (), {"cluster.2", "cluster.3"}),
+        (0, ("cluster.3",), {"cluster.2"}),
+        (1, (), set()),
+    ],
+)
+def test_a_run_asks_for_as_many_allocations_as_it_lacks_devices(
+    wanted: int, others: tuple[str, ...], asked: set[str]
+) -> None:
+    unfit = lent(4, replace(GPUS[1], name="H200"), link="down", trouble="released")
+    hosts = cards(lent(1, GPUS[0]), lent(2, link="down"), lent(3, link="down", trouble="pending"), unfit)
+    story = Story(1, Budget(2))
+    story.begin(0)
+    run = replace(story.run, devices=wanted, host="cluster")
+    assert further_hosts(run, GPUS[0], hosts, others, "lower") == asked, "while the baseline is measured"
+    absent = replace(run, own_files="absent")
+    assert further_hosts(absent, GPUS[0], hosts, others, "lower") == set(), "nobody knows how long that takes"
+    story.end(story.run.iterations[0], True)
+    run = replace(story.run, devices=wanted, host="cluster")
+    assert further_hosts(run, GPUS[0], hosts, others, "lower") == asked, "the one that is asked for already comes first"
+    two = cards(lent(1, *GPUS[:2]), lent(2, link="down"), lent(3, link="down"))
+    assert len(further_hosts(replace(run, devices=4, more=(("cluster", "GPU-1"),)), GPUS[0], two, (), "lower")) == 1
+    story.begin(0)
+    story.end(story.run.iterations[1], False)
+    story.begin(0)
+    run = replace(story.run, devices=wanted, host="cluster")
+    assert further_hosts(run, GPUS[0], hosts, others, "lower") == set(), "the last iteration is under way"
+
+
+def lost(story: Story, *lanes: int) -> None:
+    story.emit(e.LanesChanged("r1", story.run.more, lanes))
+
+
+def test_what_a_lane_was_at_goes_on_in_the_first_that_is_there_and_stays_there() -> None:
+    story = Story(3, Budget(9, 9))
+    story.measure_noise()
+    for lane in range(3):
+        story.begin(lane)
+    story.emit(e.RunWaits("r1", ForTurn("box", "r2"), 1))
+    story.emit(e.RunWaits("r1", HostTrouble("unreachable", "")))
+    lost(story, 0, 1)
+    assert (story.run.first_lane, story.run.lane_waits, story.run.waiting) == (2, {}, None)
+    assert next_action(story.run, "lower", 2) == resumed(3)
+    story.emit(e.LanesChanged("r1", (("box.2", "GPU-8"), ("box", "GPU-2")), (0,)))
+    assert story.run.first_lane == 1 and story.run.lanes[1] == ("box.2", "GPU-8")
+    for number in (3, 4, 5):
+        assert next_action(story.run, "lower", 2) == resumed(number)
+        assert story.run.iterations[number].place == ("box", "GPU-2")
+        story.end(story.run.iterations[number], False)
+    assert story.begin(1) == Iterate(6, "again", of=0, confirming="floor"), "another device has another noise floor"
+    assert story.begin(2) == Iterate(7, "claude")
+    assert set(floors(story.run)) == {("box", f"GPU-{number}") for number in range(3)}
+
+
+def test_where_all_allocations_end_each_iteration_stays_with_its_lane_until_one_comes() -> None:
+    story = Story(2, Budget(9, 9))
+    story.measure_noise()
+    for lane in range(2):
+        story.begin(lane)
+    lost(story, 0, 1)
+    assert [it.lane for it in story.run.open] == [0, 1] and devices_in_use(story.state, 0.0) == {}
+    lost(story, 0)
+    assert [it.lane for it in story.run.open] == [1, 1]
+
+
+def resumed(number: int) -> Iterate:
+    return Iterate(number, "claude", resumed=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(2, 4), st.integers(1, 8))
+def test_whatever_allocations_end_no_iteration_is_lost_or_done_twice(
+    data: st.DataObject, lanes: int, iterations: int
+) -> None:
+    def choose(below: int) -> int:
+        return data.draw(st.integers(0, below - 1))
+
+    def check(story: Story) -> None:
+        if choose(4) == 0:
+            lost(story, *(lane for lane in range(lanes) if choose(2)))
+        run = story.run
+        assert [it.number for it in run.iterations] == list(range(len(run.iterations)))
+        assert sum(it.again is None for it in run.iterations) <= iterations + 1
+        assert not run.lanes or all(it.lane in run.lanes for it in run.open)
+
+    story = Story(lanes, Budget(iterations, 9))
+    for _ in range(30 * (iterations + 2)):
+        lane = choose(lanes)
+        mine = story.run.current_in(lane) if lane in story.run.lanes else None
+        if mine is not None and choose(2):
+            story.end(mine, bool(choose(2)))
+        elif lane in story.run.lanes and isinstance(story.begin(lane), End):
+            break
+        check(story)
+    else:
+        lost(story)
+        for _ in range(200):
+            lane = choose(lanes)
+            if (mine := story.run.current_in(lane)) is not None:
+                story.end(mine, False)
+            if isinstance(story.begin(lane), End):
+                break
+    assert not story.run.open and not story.run.again

@@ -126,7 +126,9 @@ def test_of_the_allocations_of_a_table_each_run_wants_one_of_its_own() -> None:
     assert wanted(run(), "c", "d") == {"c.2", "d"}
     assert wanted(run("c"), "c") == {"c.2"} and wanted(run("c.2"), "c.2") == {"c.2"}
     assert wanted(run("c"), "c", "c.2") in ({"c"}, {"c.2"}), "there are no more: it waits for one of these"
-    assert wanted(begun(host="c", device=H100.name, device_id=H100.id), "c") == {"c"}, "it goes on where it began"
+    mine = begun(host="c", device=H100.name, device_id=H100.id)
+    assert wanted(mine) == {"c"}, "it goes on where it began"
+    assert wanted(mine, "c") == {"c.2"}, "or in another allocation, where that is another run's"
     up = {**hosts, "c.2": replace(hosts["c.2"], link="up", devices=(CPU, H100))}
     assert place(run("c"), "gpu", Need(), up, ()) == Placement("c.2", H100)
 

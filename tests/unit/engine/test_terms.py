@@ -158,7 +158,7 @@ async def test_a_run_ends_once_its_share_of_the_allocations_is_used_and_goes_on_
     journal, now = engine.journal, time.time()
     journal.emit(e.IterationStarted("r1", 1, "claude", 0))
     engine.pool.hosts["local"] = host_of("local", HostConfig(), engine.workspace)
-    places = [Placement("local", Device("cpu", "cpu", "EPYC"))]
+    places = {0: Placement("local", Device("cpu", "cpu", "EPYC"))}
     loop = RunLoop(engine.workspace, lambda: engine.config, journal, engine.pool, places, engine.scheduler.turns, "r1")
     await told(engine, "budget", gpu_hours=4)
     GpuHours(hours_file(engine.workspace)).note(Lent("local", "7", "me", "a", 3600, now - 60, now + 60))

@@ -20,7 +20,7 @@ def run(name: str, *spans: tuple[float, float | None], host: str = "c", started:
     """A run whose iterations last from and until these hours."""
     iterations = tuple(
         Iteration(
-            number, "claude", 0, since * HOUR,
+            number, "claude", 0, since * HOUR, host=host,
             **({} if until is None else {"status": Done("skipped", NothingLeft(Told("")), until * HOUR)}),
         )
         for number, (since, until) in enumerate(spans)
@@ -45,6 +45,12 @@ def test_the_time_of_an_allocation_is_shared_by_the_runs_at_work_there(
     runs: tuple[Run, ...], hours: dict[str, float]
 ) -> None:
     assert by_run([LENT], runs, 20 * HOUR) == pytest.approx(hours)
+
+
+def test_a_run_in_two_allocations_has_of_each_what_it_was_at_there() -> None:
+    first, second = run("r1", (1, 3)), run("r1", (2, 3), host="c.2")
+    both = replace(first, iterations=(*first.iterations, *second.iterations))
+    assert by_run([LENT, replace(LENT, host="c.2", gpus=1)], [both], 20 * HOUR) == {"r1": 2 * 2.0 + 1 * 1.0}
 
 
 def test_only_what_an_allocation_has_lasted_counts() -> None:
