@@ -1,10 +1,10 @@
-"""How many contests an hour several devices of this machine decide together, beside one of them alone.
+"""How many contests an hour a run decides on several devices of this machine, beside one on one of them alone.
 
     python benchmarks/devices.py [--task transpose_cuda] [--devices 2] [--seconds 60]
 
-A real daemon runs the task with the sweep agent on one device, then as many runs at the same time as there are devices,
-all but the first apart from the task folder. Each time the contests are counted that are judged in so many seconds
-after all baselines. Prints one JSON object.
+A real daemon runs the task with the sweep agent on one device, then on several (`kpd run --devices`). Each time the
+contests are counted that are judged in so many seconds, from when as many have been judged as there are devices: after
+the baseline and the noise floor of each device. Prints one JSON object.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -46,28 +47,31 @@ def main() -> None:
 
 
 async def counted(home: Path, task: str, devices: int, seconds: float) -> dict[str, Any]:
-    """The devices of `devices` runs at the same time, and the contests that they decide after their baselines."""
+    """The devices of a run, and the contests that it decides after what each of them begins with."""
     workspace = Workspace(home)
     workspace.tasks.mkdir(parents=True)
     shutil.copytree(shipped("tasks") / task, workspace.tasks / task)
     workspace.config.write_text('[run]\nprofile = "never"\n')
     changed = asyncio.Event()
     async with own_daemon(workspace, lambda fact: changed.set()) as daemon:
-        for number in range(devices):
-            await daemon.command("run", task=task, agent="sweep", iterations=MANY, patience=MANY, apart=number > 0)
-        while len(ended(daemon, baseline=True)) < devices:
+        await daemon.command("run", task=task, agent="sweep", iterations=MANY, patience=MANY, devices=devices)
+        while len(ended(daemon)) < devices:
             changed.clear()
             await changed.wait()
         before, begun = len(ended(daemon)), time.monotonic()
         await asyncio.sleep(seconds)
         contests, lasted = len(ended(daemon)) - before, time.monotonic() - begun
-        used = [f"{fact.device} ({fact.device_id})" for fact in daemon.facts if isinstance(fact, e.RunStarted)]
-    return {"devices": used, "contests": contests, "contests_per_hour": round(contests / lasted * 3600, 1)}
+        begun_there = Counter(fact.lane for fact in daemon.facts if isinstance(fact, e.IterationStarted))
+    return {
+        "iterations_by_device": begun_there,
+        "contests": contests,
+        "contests_per_hour": round(contests / lasted * 3600, 1),
+    }
 
 
-def ended(daemon: OwnDaemon, baseline: bool = False) -> list[e.IterationEnded]:
-    """The iterations that have ended: the baselines, or those that a contest has decided."""
-    outcomes = ("baseline",) if baseline else ("accepted", "rejected")
+def ended(daemon: OwnDaemon) -> list[e.IterationEnded]:
+    """The iterations that a contest has decided."""
+    outcomes = ("accepted", "rejected")
     return [fact for fact in daemon.facts if isinstance(fact, e.IterationEnded) and fact.outcome in outcomes]
 
 
