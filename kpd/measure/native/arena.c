@@ -9,7 +9,8 @@
 
 #define PAGE 4096u
 #define STEP (1u << 20) /* bytes, or elements, that are worth a thread */
-#define DRAWN (1u << 20) /* bytes that a drawn size may take, if no checked case takes more */
+#define DRAWN (1u << 20) /* bytes that a drawn size may take, or twice those of the largest checked case, … */
+#define BEYOND (256u << 20) /* … but only so many more than that */
 
 size_t arena_bytes, arena_drawn;
 int arena_fenced;
@@ -29,6 +30,11 @@ static void *must(void *memory, const char *what) {
     perror(what);
     exit(2);
 }
+
+static size_t larger(size_t one, size_t other) { return one > other ? one : other; }
+
+/* Twice as much, but only so much more. */
+static size_t twice(size_t size, size_t more) { return size + (size < more ? size : more); }
 
 /* Elements of all outputs: no type is wider than the truth's. */
 static size_t outputs(const view *v) {
@@ -87,14 +93,19 @@ static void measure(view *v, const kpd_case *problem) {
  * looked at one after another, and fresh pages for each would cost more time than the timing. */
 void arena_make(view *views, measurement **shared) {
     size_t own = (sizeof(measurement) + PAGE - 1) / PAGE * PAGE;
-    size_t most = arena_drawn ? DRAWN : 1; /* outputs: an element is a byte at least */
+    size_t most = 1, largest = 0;
     if (!can_be_fenced()) arena_fenced = 0;
-    arena_bytes = arena_drawn = arena_drawn ? DRAWN : 0;
+    arena_bytes = 0;
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         measure(&views[c], &kpd_task.cases[c]);
-        if (views[c].bytes > arena_bytes) arena_bytes = views[c].bytes;
-        if (arena_drawn && kpd_task.cases[c].use != KPD_TIME_ONLY && views[c].bytes > arena_drawn) arena_drawn = views[c].bytes;
-        if (outputs(&views[c]) > most) most = outputs(&views[c]);
+        arena_bytes = larger(views[c].bytes, arena_bytes);
+        if (kpd_task.cases[c].use != KPD_TIME_ONLY) largest = larger(views[c].bytes, largest);
+        most = larger(outputs(&views[c]), most);
+    }
+    if (arena_drawn) {
+        arena_drawn = larger(DRAWN, twice(largest, BEYOND));
+        arena_bytes = larger(arena_drawn, arena_bytes);
+        most = larger(DRAWN, twice(most, BEYOND / sizeof(double))); /* an element is a byte at least */
     }
     most_outputs = most;
     void *memory = mmap(NULL, own + arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);

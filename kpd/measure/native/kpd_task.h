@@ -91,7 +91,8 @@ typedef struct {
 } kpd_change;
 
 /* What a dimension may be where sizes are drawn (sizes = "any" in [check]): from `least` to `most`, in multiples of `multiple`.
- * What is 0 limits nothing. Sizes are drawn near those of the checked cases, and small; a 0 in a case is kept. */
+ * What is 0 limits nothing. Sizes are drawn near those of the checked cases, small, and with one dim that is larger; a 0 in a
+ * case is kept. */
 typedef struct {
     long least, most, multiple;
 } kpd_limit;

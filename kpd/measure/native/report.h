@@ -55,7 +55,7 @@ void bounds_draw(const view *v, void *const *data, size_t near, kpd_distribution
 /* sizes.c */
 int sizes_vary(void);
 long size_allowed(long size, const kpd_limit *limit);
-int size_drawn(kpd_rng *rng, kpd_case *drawn);
+int size_drawn(kpd_rng *rng, kpd_case *drawn, int larger);
 const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);
 

@@ -1,4 +1,4 @@
-/* Sizes that no case names: drawn from the secret seed, near those of a case, smaller, 1 or prime. */
+/* Sizes that no case names: drawn from the secret seed, near those of a case, smaller, larger, 1 or prime. */
 #include "report.h"
 
 #include <math.h>
@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NEAR 3     /* a size is so much more or less than a case's at most, … */
+#define NEAR 3     /* a size is so much more or less than a case's, */
+#define FURTHER 4  /* or one dim of it up to so many times that of the case, … */
+#define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
 #define TRIES 64   /* draws for one that is allowed and that no case has */
 
 static uint64_t below(kpd_rng *rng, uint64_t count) { return kpd_random(rng) % count; }
@@ -18,10 +20,15 @@ static int is_prime(long n) {
     return n > 1;
 }
 
+/* A number from `least` up to `most`, small ones as often as large ones. */
+static long between(kpd_rng *rng, double least, double most) {
+    double share = (double)(kpd_random(rng) >> 11) / 9007199254740992.0;
+    return (long)(least * exp(log((most + 1.0) / least) * share));
+}
+
 /* A prime up to `most`, small ones as often as large ones; 1 where there is none. */
 static long prime(kpd_rng *rng, long most) {
-    double share = (double)(kpd_random(rng) >> 11) / 9007199254740992.0;
-    long n = (long)exp(log((double)most + 1.0) * share);
+    long n = between(rng, 1.0, (double)most);
     while (n > 1 && !is_prime(n)) n--;
     return n > 1 ? n : 1;
 }
@@ -47,24 +54,55 @@ static long one_size(kpd_rng *rng, long named, const kpd_limit *limit) {
     }
 }
 
+/* The product of all dims but one (-1: of all). */
+static double product(const kpd_case *size, int but) {
+    double found = 1.0;
+    for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d]; d++)
+        if (d != but && size->dims[d] > 0) found *= (double)size->dims[d];
+    return found;
+}
+
+static double most_work(void) {
+    double most = 1.0;
+    for (size_t c = 0; c < kpd_task.case_count; c++)
+        if (kpd_task.cases[c].use != KPD_TIME_ONLY) most = fmax(most, product(&kpd_task.cases[c], -1));
+    return WORK * most;
+}
+
+/* One dim by chance becomes larger than the case's, where that is not too much work; every other one is a prime. */
+static void enlarge(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
+    int d = 0, dims = 0;
+    while (dims < KPD_MAX_DIMS && kpd_task.dims[dims]) dims++;
+    for (d = (int)below(rng, (uint64_t)dims); named->dims[d] <= 0;) d = (d + 1) % dims;
+    double least = (double)named->dims[d] + 1.0, most = fmin(FURTHER * (least - 1.0), most_work() / product(drawn, d));
+    if (most < least) return;
+    long size = between(rng, least, most);
+    if (below(rng, 2))
+        while (size > named->dims[d] + 1 && !is_prime(size)) size--;
+    drawn->dims[d] = size_allowed(size, &kpd_task.limits[d]);
+}
+
 static int is_new(const kpd_case *drawn) {
     for (size_t c = 0; c < kpd_task.case_count; c++)
         if (!memcmp(kpd_task.cases[c].dims, drawn->dims, sizeof drawn->dims)) return 0;
     return 1;
 }
 
-/* Draw a size. Returns the number of the checked case that it is near; -1 where none is allowed that no case has. */
-int size_drawn(kpd_rng *rng, kpd_case *drawn) {
+/* Draw a size; `larger`: one of its dims is, where that can be. Returns the number of the checked case that it is near; -1 where
+ * none is allowed that no case has. */
+int size_drawn(kpd_rng *rng, kpd_case *drawn, int larger) {
     for (int try = 0; try < TRIES; try++) {
         size_t c = below(rng, kpd_task.case_count);
-        int whole = 1;
+        int whole = 1, sized = 0;
         if (kpd_task.cases[c].use == KPD_TIME_ONLY) continue;
         *drawn = kpd_task.cases[c];
         for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d]; d++) {
             if (drawn->dims[d] <= 0) continue;
             drawn->dims[d] = one_size(rng, drawn->dims[d], &kpd_task.limits[d]);
             whole &= drawn->dims[d] > 0;
+            sized = 1;
         }
+        if (whole && sized && larger && try < TRIES / 2) enlarge(rng, &kpd_task.cases[c], drawn);
         if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;
     }
     return -1;

@@ -44,15 +44,28 @@ async def test_other_sizes_below_that_of_a_case_are_drawn(lab: Lab) -> None:
         await checked(lab, wrong_if("n % 2 == 0 && n < 997 && n > 2"), replace(ANY, seeds=64))
 
 
-async def test_no_size_far_above_that_of_a_case_is_drawn(lab: Lab) -> None:
-    assert (await checked(lab, wrong_if("n > 1003"), replace(ANY, seeds=256))).worst < 1
+@pytest.mark.parametrize("condition", ["n > 1003", "n > 1003 && n % 2", "n > 1800"])
+async def test_larger_sizes_than_that_of_a_case_are_drawn(lab: Lab, condition: str) -> None:
+    with pytest.raises(CheckFailed, match=r"n=1\d{3}"):
+        await checked(lab, wrong_if(condition), replace(ANY, seeds=128))
+
+
+async def test_each_seed_draws_a_larger_size_than_that_of_a_case(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match=r"n=1\d{3}"):
+        await checked(lab, wrong_if("n > 1000"), replace(ANY, seeds=1))
+
+
+async def test_no_size_is_drawn_that_is_more_than_twice_the_work_of_a_case(lab: Lab) -> None:
+    assert (await checked(lab, wrong_if("n > 2000"), replace(ANY, seeds=256))).worst < 1
+    with pytest.raises(CheckFailed, match=r"n=19[5-9]\d|n=2000"):
+        await checked(lab, wrong_if("n >= 1950"), replace(ANY, seeds=256))
 
 
 @pytest.mark.parametrize(
     ("limits", "never", "found"),
     [
         ("{.multiple = 8}", "n % 8", "n == 8"),
-        ("{.multiple = 8}", "n > 1024 || n < 8", "n == 1024"),
+        ("{.multiple = 8}", "n > 2000 || n < 8", "n == 1024"),
         ("{.least = 998}", "n < 998", "n == 998"),
         ("{.most = 1002}", "n > 1002", "n == 1002"),
         ("{.least = 9, .multiple = 8}", "n < 16", "n == 16"),
@@ -65,12 +78,15 @@ async def test_the_harness_says_in_a_line_what_a_dim_may_be(lab: Lab, limits: st
         await checked(lab, wrong_if(found), spec, limits=limits)
 
 
-@pytest.mark.parametrize(("n", "drawn"), [(127_999, False), (126_975, True)])
-async def test_a_size_beyond_the_bounds_of_memory_is_not_drawn(lab: Lab, n: int, drawn: bool) -> None:
-    """One element more takes another page for either buffer: then they take 1 MiB together, or 8 KiB more than that."""
-    limits = f"{{.least = {n}}}"
+@pytest.mark.parametrize(
+    ("n", "least", "drawn"), [(200, 357, True), (200, 358, False), (300, 428, True), (300, 429, False)]
+)
+async def test_a_size_beyond_the_bounds_of_memory_is_not_drawn(lab: Lab, n: int, least: int, drawn: bool) -> None:
+    """Where n * n floats are two buffers, they may take 1 MiB together, or twice what they take in the case."""
+    wrong = wrong_if(f"n >= {least}l * {least}")
     with pytest.raises(CheckFailed) if drawn else contextlib.nullcontext():
-        assert (await checked(lab, wrong_if(f"n > {n}"), limits=limits, n=n)).worst < 1
+        limits, count = f"{{.least = {least}}}", "c->dims[0] * c->dims[0]"
+        assert (await checked(lab, wrong, limits=limits, n=n, count=count)).worst < 1
 
 
 @pytest.mark.parametrize(("call", "right"), [(4, False), (5, True)])

@@ -1,4 +1,4 @@
-"""A task with one case, y = 2 x + 1 over n floats, whose harness can limit n; its own kernel, and others put to it."""
+"""A task with one case, y = 2 x + 1 over n floats or `count`, whose harness can limit n; its own kernel, and others."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -19,17 +19,17 @@ HARNESS = """
 enum {{ X, Y }};
 static const kpd_case cases[] = {{{{"{n}", {{{n}}}}}}};
 static void buffers(const kpd_case *c, kpd_buffer *b) {{
-    b[X] = (kpd_buffer){{"x", KPD_IN, KPD_F32, (size_t)c->dims[0]}};
-    b[Y] = (kpd_buffer){{"y", KPD_OUT, KPD_F32, (size_t)c->dims[0]}};
+    b[X] = (kpd_buffer){{"x", KPD_IN, KPD_F32, (size_t)({count})}};
+    b[Y] = (kpd_buffer){{"y", KPD_OUT, KPD_F32, (size_t)({count})}};
 }}
 static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {{
-    {before} kpd_fill(rng, d, data[X], (size_t)c->dims[0]);
+    {before} kpd_fill(rng, d, data[X], (size_t)({count}));
 }}
 static void oracle(const kpd_case *c, void *const *data, double *const *want) {{
-    for (long i = 0; i < c->dims[0]; i++) want[Y][i] = 2.0 * ((const float *)data[X])[i] + 1.0;
+    for (long i = 0; i < {count}; i++) want[Y][i] = 2.0 * ((const float *)data[X])[i] + 1.0;
 }}
 static void call(kpd_kernel kernel, const kpd_case *c, void *const *data) {{
-    ((void (*)(const float *, float *, long))kernel)(data[X], data[Y], c->dims[0]);
+    ((void (*)(const float *, float *, long))kernel)(data[X], data[Y], {count});
 }}
 const kpd_task_t kpd_task = {{
     .symbol = "blend", .dims = {{"n"}}, .cases = cases, .case_count = 1, .buffer_count = 2, .buffers = buffers,
@@ -55,16 +55,17 @@ async def _lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
         yield ready
 
 
-async def made(lab: Lab, n: int = 1000, limits: str = "", before: str = "") -> Harness:
-    source = HARNESS.format(n=n, limits=limits or "{0}", before=before).encode()
+async def made(lab: Lab, n: int = 1000, limits: str = "", before: str = "", count: str = "c->dims[0]") -> Harness:
+    source = HARNESS.format(n=n, limits=limits or "{0}", before=before, count=count).encode()
     return await harness(lab.host, lab.tools, {"harness.c": source}, 60.0)
 
 
 async def checked(
-    lab: Lab, source: str, spec: CheckSpec = ANY, own: str = RIGHT, n: int = 1000, limits: str = "", before: str = ""
-) -> CheckPassed:
+    lab: Lab, source: str, spec: CheckSpec = ANY, own: str = RIGHT, n: int = 1000, limits: str = "", before: str = "",
+    count: str = "c->dims[0]",
+) -> CheckPassed:  # fmt: skip
     """Check a kernel of the task whose own one is `own`."""
-    program = await made(lab, n, limits, before)
+    program = await made(lab, n, limits, before, count)
     ready = replace(lab, harness=program)
     built, baseline = await ready.build(source), await ready.build(own)
     path = jobs.out(lab.host, baseline.job, OBJECT) if spec.sizes == "any" else ""

@@ -5,25 +5,40 @@ import random
 from hypothesis import given, strategies as st
 
 from kpd.measure.python.host.harness import Limit
-from kpd.measure.python.host.sizes import NEAR, drawn
+from kpd.measure.python.host.sizes import FURTHER, NEAR, WORK, drawn, work
 
 CASES = {"small": {"rows": 33, "cols": 0}, "large": {"rows": 2048, "cols": 640}}
 
 
 @given(st.integers(0, 2**64), st.integers(1, 12))
-def test_a_drawn_size_is_new_and_no_dim_is_far_above_a_cases(seed: int, count: int) -> None:
+def test_a_drawn_size_is_new_and_no_dim_but_one_is_above_a_cases(seed: int, count: int) -> None:
     found = drawn(CASES, {}, random.Random(seed), count)
     assert len(found) == count == len({size.name for size in found})
+    assert found == sorted(found, key=lambda size: work(size.dims))
     for size in found:
         assert size.dims not in CASES.values()
+        larger = [dim for dim, named in CASES[size.near].items() if size.dims[dim] > named + NEAR]
         for dim, named in CASES[size.near].items():
-            value = size.dims[dim]
-            assert min(named, 1) <= value <= named + NEAR
+            assert min(named, 1) <= size.dims[dim] <= (FURTHER * named if dim in larger else named + NEAR)
+        assert len(larger) <= 1
+        assert not larger or work(size.dims) <= WORK * 2048 * 640
 
 
-def test_a_drawn_dim_may_be_any_below_that_of_a_case() -> None:
+@given(st.integers(0, 2**64))
+def test_every_third_size_has_a_dim_above_that_of_its_case(seed: int) -> None:
+    found = drawn({"one": {"n": 1000}}, {}, random.Random(seed), 3 * 5)
+    assert sum(size.dims["n"] > 1000 for size in found) >= 5
+
+
+def test_a_drawn_dim_may_be_any_below_that_of_a_case_and_up_to_twice_the_work() -> None:
     found = drawn({"one": {"n": 16}}, {}, random.Random(1), 400)
-    assert {size.dims["n"] for size in found} == {*range(1, 16), 17, 18, 19}
+    assert {size.dims["n"] for size in found} == {*range(1, 16), *range(17, 33)}
+
+
+def test_one_dim_may_be_up_to_four_times_that_of_its_case_where_others_are_smaller() -> None:
+    found = drawn({"one": {"n": 16, "m": 16}}, {}, random.Random(1), 4000)
+    assert {size.dims["n"] for size in found} == {*range(1, 65)}
+    assert max(work(size.dims) for size in found if max(size.dims.values()) > 19) == 2 * 16 * 16
 
 
 @given(st.integers(0, 2**64), st.integers(1, 64), st.integers(0, 3000), st.integers(1, 16))
