@@ -22,7 +22,7 @@ from kpd.cli.purse import agent_answers, model_answers, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import DaemonError, operator
 from kpd.daemon.hardening import close_memory
-from kpd.model.deployments import Deployment, Phase
+from kpd.model.deployments import Deployment, Phase, lesson
 from kpd.model.events import Accepted
 from kpd.model.run import Run
 from kpd.production.deploy.deploy import Deploying, Telling, approved
@@ -67,8 +67,8 @@ def deploy(ws: Workspace, args: Namespace) -> int:
 
     async def work(place: ProjectPlace) -> Deployment:
         meanwhile = [one for one in journal.all() if (one.ended or 0.0) >= began and one.cause != "cut"]
-        kept = [one for one in await settle(place, journal) if one.state == "deployed"]
-        for one in (*meanwhile, *kept):  # another process has done it, or was ended before it could say that it had
+        settled = [one for one in await settle(place, journal) if lesson(one) is not None]
+        for one in (*meanwhile, *settled):  # another process has done it, or was ended before it could say how it went
             if (one.run, one.iteration, one.of) == (found.run, found.iteration, None):
                 return one
         async with _fixer(ws, args.name, who, journal) as fixer:  # before it begins: it may not be had

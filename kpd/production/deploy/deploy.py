@@ -238,7 +238,8 @@ class Deploying:
     async def _rechecked(self) -> bool | None:
         """Run the restored program once; return whether it gives its old result, None where nobody could look."""
         try:
-            async with self.place.changing("runs the restored program", self.lease_s) as change:
+            id = recheck_of(self.journal.now.change)
+            async with self.place.changing("runs the restored program", self.lease_s, id) as change:
                 (run,) = await ran(change)
         except (PlaceError, HostError) as err:
             self.journal.note(about=f"{self.journal.now.about}\nnot run again: {err.message}".strip())
@@ -246,6 +247,11 @@ class Deploying:
         except RunFails:
             return False
         return self._reference in (None, run.outputs)
+
+
+def recheck_of(change: str) -> str:
+    """Return the id of the change under which the program is run again that this change has left restored."""
+    return f"{change}-recheck"
 
 
 def binaries(record: ChangeRecord) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from kpd.model.deployments import Deployment
 from kpd.model.projects import ChangeRecord
-from kpd.production.deploy.deploy import left_changed
+from kpd.production.deploy.deploy import left_changed, recheck_of
 from kpd.production.place import ProjectPlace
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 
@@ -35,6 +35,8 @@ async def settle_if_free(place: ProjectPlace, journal: DeploymentJournal) -> boo
 
 async def _settled(place: ProjectPlace, opened: OpenDeployment, changes: dict[str, ChangeRecord]) -> Deployment:
     now = opened.now
+    if recheck_of(now.change) in changes:  # its lease would be in the way of the next deployment
+        await place.restore(recheck_of(now.change))
     change = changes.get(now.change)
     if change is not None and change.state in ("open", "restoring", "blocked"):
         restored = await place.restore(change.id)

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from kpd.production.deploy.deploy import Telling, approved
+from kpd.production.deploy.deploy import Telling, approved, recheck_of
 from kpd.production.deploy.rollback import latest, roll_back
+from kpd.production.deploy.settle import settle
 from kpd.production.far.main import KEPT
 from kpd.production.place import ProjectPlace
 from kpd.text.deployments import lines
 from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.run_files import digest
-from tests.support.production.provers import FASTER, SOURCE, content, made, place_at
+from tests.support.production.provers import FASTER, SOURCE, FarSide, content, made, place_at
 
 PATH = "src/kernel.c"
 
@@ -43,3 +44,17 @@ async def test_originals_stay_while_their_deployment_is_in_place(tmp_path: Path,
         assert (back.state, back.cause, back.about, content(root)[0]) == ("failed", "forgotten", PATH, FASTER)
         assert lines("p", back)[1] == f"why: the host has not kept what was there before: {PATH}"
         assert latest(journal) == of
+
+
+async def test_a_recheck_that_was_cut_off_is_ended_and_in_nobodys_way(tmp_path: Path) -> None:
+    project = made(tmp_path / "prover")
+    journal = DeploymentJournal(tmp_path / "deployments")
+    opened = journal.begin("a-run", 1, "a test", "first")
+    async with place_at(project, tmp_path) as place:
+        async with place.changing("to keep", id="first"):
+            opened.note(cause="run_fails", about="it ends with 7")
+        FarSide(project, tmp_path).begin(recheck_of("first"), 120.0)
+        [one] = await settle(place, journal)
+        assert (one.state, one.cause, one.rechecked) == ("rolled_back", "run_fails", None)
+        async with place.changing("the next one"):
+            pass

@@ -1,4 +1,4 @@
-"""A run that was queued with --deploy: the daemon goes on from its end to the program, whoever is killed on the way."""
+"""A run that was queued with --deploy: the daemon goes on from its end to the program, over SSH, whoever is killed."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,24 @@ from kpd.cli.main import main
 from kpd.cli.waiting import wait_for
 from kpd.client import DaemonError
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
+from tests.support.hosts.remote_box import Box, box
 from tests.support.patience import PATIENCE_S
 from tests.support.production.recorded import with_program
 from tests.support.production.sleepers import FAST, content
 
 
-def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_are_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def far(tmp_path: Path) -> Iterator[Box]:
+    with box(tmp_path, SetEnv=f"HOME={tmp_path / 'far-home'}") as found:
+        yield found
+
+
+def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_are_killed_and_the_link_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], far: Box
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("KPD_OPERATOR", "ada")
-    ws, root = with_program(tmp_path, deploy="p")
+    ws, root = with_program(tmp_path, deploy="p", host="box", table=far.table())
     before = content(root)
     daemon = RealDaemon(ws)
 
@@ -68,6 +76,9 @@ def test_the_winner_waits_for_a_person_and_is_deployed_although_both_processes_a
         with pytest.raises(DaemonError, match="the change of p#2 is not the one that you were shown"):
             daemon.command("answer_deployment", deployment="p#2", yes=True, diff="0" * 64)
         daemon.command("answer_deployment", deployment="p#2", yes=True, diff=change["diff"])
+        daemon.until(lambda: card()["phase"] == "time", "the program to be timed")
+        far.go_down()
+        far.come_back()
         daemon.until(lambda: card()["state"] == "deployed", "the deployment")
         assert waits.communicate(timeout=PATIENCE_S)[0].startswith("DEPLOYED p #2"), "the one that it has waited for"
         assert card()["number"] == 2
