@@ -93,7 +93,7 @@ async def walk(home: Path, out: Path) -> dict[str, Any]:
     """Go the whole way in a folder of its own; return what came of each step."""
     (home / ".ssh").mkdir()
     os.environ["HOME"] = str(home)
-    os.environ["PYTHONPATH"] = str(ROOT)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH", ""))))
     way, root = Way(home, out), home / "imaging"
     shutil.copytree(ROOT / "examples" / "cmake-imaging", root)
     production = (root / SOURCE).read_text()

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
@@ -38,6 +38,8 @@ FRESH = "fresh"
 """The word in the line of a process that times calls on fresh inputs."""
 PLACING = 92
 """The exit status of a script that could not make the objects of a process."""
+READY_AHEAD = 2
+"""Processes that get ready on a GPU while one is timed: that takes longer than to time it."""
 TICK_NS = 10_000_000
 """A tick of /proc/stat in nanoseconds: 1/100 s on all common Linux systems."""
 
@@ -113,15 +115,15 @@ async def time_pair(
     alternates with the process number; where stack and heap begin is drawn for each process, and so is what `place`
     draws (None: nothing). Raises CheckFailed when an output is wrong after it was timed, and HostError.
     """
-    stdin = lines(first, processes)
-    spec = pair_spec(
-        host, harness, incumbent, candidate, job, bench, tolerance, where or RunContext(), place, reference, stdin,
-        bench.limit_s * processes,
-    )  # fmt: skip
+    where, stdin, limit_s = where or RunContext(), lines(first, processes), bench.limit_s * processes
     if harness.forks:
         objects = [jobs.out(host, built, OBJECT) for built in (incumbent, candidate)]
         script = seeded((*harness.command(tolerance, reference), *times(objects, bench, processes)), *objects)
-        spec = replace(spec, script=script)
+        spec = where.spec(job, script, limit_s, stdin)
+    else:
+        spec = pair_spec(
+            host, harness, incumbent, candidate, job, bench, tolerance, where, place, reference, stdin, limit_s
+        )
     async with contextlib.aclosing(samples_of(host, harness, spec, first, processes, say)) as found:
         async for sample in found:
             yield sample
@@ -147,15 +149,17 @@ def pair_spec(
     # seed goes through a pipe: `printf` is built into the shell, so no process shows it among its arguments.
     timed = f'{program} "$mode" a$n.so b$n.so "$order" "$most" {CASE_LIMIT_MS}'
     one = f'printf \'%s\\n\' "$seed" | KPD_LAYOUT="$pad" KPD_TURN="$n" {timed}'
-    # On a GPU the next process starts while one is timed: that keeps a CPU busy, and the driver waits for its turn.
-    # Which report is whose follows from their order.
+    # On a GPU the next ones start while one is timed: that keeps CPUs busy, and the driver waits for its turn. Those
+    # that have not ended are the shell's arguments. Which report is whose follows from their order.
     gpu = where.lease is not None and where.lease.gpu
-    clear = "rm -f a$((n - 1)).so b$((n - 1)).so"
-    wait = '[ -z "$before" ] || wait "$before"'
-    turn = f"  {one} &\n  {wait} || exit $?\n  before=$!\n  {clear}\n" if gpu else f"  {clear}\n  {one} || exit $?\n"
+    before = f"$((n - {READY_AHEAD if gpu else 1}))"
+    clear = f"rm -f a{before}.so b{before}.so"
+    first = f'{{ wait "$1" || exit $?; shift; {clear}; }}'
+    queued = f'  {one} &\n  set -- "$@" "$!"\n  [ $# -le {READY_AHEAD} ] || {first}\n'
+    turn = queued if gpu else f"  {clear}\n  {one} || exit $?\n"
     guarded = UNCHANGED if where.seals else ":"
     script = (
-        "n=0 before=; rm -f turn\n"
+        "n=0; rm -f turn; set --\n"
         "while read -r seed order who pad drawn_a drawn_b; do\n"
         "  n=$((n + 1))\n"
         f"  {guarded}\n"
@@ -165,7 +169,7 @@ def pair_spec(
         f'  case "$who" in a) mode=alone ;; b) mode=solo ;; {FRESH}) mode=fresh most={fresh_ms} ;; esac\n'
         f"{turn}"
         "done\n"
-        f"{wait}\n"
+        'while [ $# -gt 0 ]; do wait "$1" || exit $?; shift; done\n'
     )
     return where.spec(job, script, limit_s, stdin)
 

@@ -3,11 +3,15 @@
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from kpd.hosts.errors import LostBuild
+from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, CheckFailed
 from kpd.measure.driver.bench import DriverBench
+from kpd.measure.driver.harness import OBJECT
 from kpd.measure.driver.joined import AHEAD
 from kpd.measure.driver.timing import lines
 from kpd.measure.python.host.turns import LATE
@@ -36,6 +40,10 @@ except ChildProcessError:
 """
 
 
+def append(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"more")
+
+
 async def own(bench: DriverBench) -> BuiltObject:
     files = read_files(bench.task.folder, bench.task.editable)
     return await bench.build(await bench.stage(files), files, print)
@@ -57,14 +65,25 @@ async def test_the_contest_goes_on_in_the_job_of_the_check(tmp_path) -> None:
                 break
         assert [one.process for one in samples] == [0, 1, 2]
         assert all("import" not in one.spent for one in samples)  # that is the check's alone
-        jobs = {path.name for path in (tmp_path / "host" / "jobs").iterdir()}
-        assert "check" in jobs and "time0" not in jobs
+        taken = {path.name for path in (tmp_path / "host" / "jobs").iterdir()}
+        assert "check" in taken and "time0" not in taken
         await bench.forget("time0")
         assert "check" not in {path.name for path in (tmp_path / "host" / "jobs").iterdir()}
         assert await anext(bench.time(mine, other, "time0", 0, 1, print))  # a retry measures anew
         found = await bench.audit(mine, other, lambda what: f"audit-{what}", print)
         assert found.fresh["small"].compared and len(found.alone) >= 4
-        assert not (tmp_path / "host" / "jobs" / "audit-alone").exists()
+        assert {path.name for path in (tmp_path / "host" / "jobs").glob("audit-*")} == {"audit-audit"}
+
+
+@pytest.mark.asyncio
+async def test_a_kernel_that_is_not_as_it_was_built_is_not_timed(tmp_path) -> None:
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
+        append(Path(jobs.out(host, other, OBJECT)))
+        with pytest.raises(LostBuild):
+            await anext(bench.time(mine, other, "time0", 0, 1, print))
 
 
 @pytest.mark.asyncio
