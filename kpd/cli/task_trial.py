@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -26,7 +27,9 @@ from kpd.workspace.languages import LANGUAGES, PYTHON
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task, TaskError
 
-SEEDS = 20
+SEEDS, FEWEST_SEEDS = 20, 3
+CHECK_S = 60.0
+"""A check with more than `FEWEST_SEEDS` takes about so long at most, by the time that one of one seed took."""
 MOST_MARGIN = 0.5
 """The share of the tolerance that the task's own kernel may use; above it, a correct candidate may be refused."""
 LIMIT_S = 600.0
@@ -46,7 +49,7 @@ class TaskTrial:
 
 
 def trial(task: Task, config: HostConfig, seeds: int = SEEDS, changed: Mapping[str, bytes] | None = None) -> TaskTrial:
-    """Build the task's own kernel on this machine, and check it with so many seeds, or run its commands once.
+    """Build the task's own kernel on this machine, and check it with so many seeds at most, or run its commands once.
 
     With `changed` files it is a candidate that is tried, in place of the task's own kernel. Raises OSError.
     """
@@ -77,18 +80,28 @@ async def _trial(task: Task, config: HostConfig, folder: Path, seeds: int, chang
         fitting = (device for device in devices(await host.probe(), config) if device.kind == kind)
         if (device := next(fitting, None)) is None:
             return TaskTrial(notes=("not built and not run: this machine has no GPU", *await _lacking(host, task)))
-        spec = replace(task.check, seeds=seeds, limit_s=max(LIMIT_S, task.check.limit_s))
-        seeded = task if task.bench.command is not None else replace(task, check=spec)
-        bench = await prepare(host, seeded, device, lambda text: None)
+        bench = await prepare(host, _seeded(task, 1), device, lambda text: None)
         files = {**read_files(task.folder, task.editable), **changed}
         built = await bench.build(await bench.stage(files), files, lambda text: None)
         if isinstance(bench, CommandBench):
             return await _commanded(bench, built.job, task)
+        begun = time.monotonic()
+        if seeds > 1:
+            await bench.check(built.job, "one", lambda text: None)
+            seeds = min(seeds, max(FEWEST_SEEDS, int(CHECK_S / (time.monotonic() - begun))))
+            bench = await prepare(host, _seeded(task, seeds), device, lambda text: None)
         return await _driven(bench, built.job, task, built.flags, seeds)
     except (BuildError, TaskError, CheckFailed, HostError) as err:
         return TaskTrial(problems=(str(err),))
     finally:
         await host.close()
+
+
+def _seeded(task: Task, seeds: int) -> Task:
+    """Return the task with so many seeds in a check; unchanged where its own command is the check."""
+    if task.bench.command is not None:
+        return task
+    return replace(task, check=replace(task.check, seeds=seeds, limit_s=max(LIMIT_S, task.check.limit_s)))
 
 
 async def _lacking(host: Host, task: Task) -> tuple[str, ...]:

@@ -23,9 +23,13 @@ class Unclear(ImportRefused):
 
     def __init__(self, *questions: OpenQuestion) -> None:
         asked = "; ".join(f"{question.text}{_or(question.choices)}" for question in questions)
-        super().__init__(asked, f"say it with {', '.join(question.flag for question in questions)}")
+        super().__init__(asked, f"say it with {', '.join(map(_option, questions))}")
         self.questions = questions
 
 
+def _option(question: OpenQuestion) -> str:
+    return " ".join((question.flag, *question.choices)) if len(question.choices) == 1 else question.flag
+
+
 def _or(choices: tuple[str, ...]) -> str:
-    return f" ({', '.join(choices)})" if choices else ""
+    return f" ({', '.join(choices)})" if len(choices) > 1 else ""

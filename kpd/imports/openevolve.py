@@ -53,7 +53,8 @@ errors += [f"{name} is {figures[name]}: less than all is right" for name in part
 result = {"metrics": figures}
 if NAMED:
     result["score"] = next((figures[name] for name in NAMED if name in figures), None)
-    errors += [] if result["score"] and result["score"] > 0 else [f"the score is {result['score']}"]
+    said = next((f"{name} is {metrics[name]!r:.80}" for name in NAMED if name in metrics), "there is none")
+    errors += [] if result["score"] and result["score"] > 0 else [f"the score has to be a number above 0: {said}"]
 print(json.dumps({"ok": not errors, "errors": errors, **result}))
 '''
 
