@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from kpd.cli.task_trial import TaskTrial
 
 PLACEHOLDER = "@NAME@"
+BY_BASELINE = """\
+# The truth is what the kernel as it is here returns, in a process of its own; what its calls differ by is tolerated.
+[check]
+seeds = 3
+truth = "baseline"
+rtol = 1e-5
+atol = 1e-6
+
+"""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -67,6 +76,8 @@ def _new(ws: Workspace, args: Namespace) -> int:
     folder = ws.tasks / name
     if folder.exists():
         raise CliError(f"{folder} is there already", "choose another name")
+    if args.like and args.truth == "baseline":
+        raise CliError("--like has an oracle, which is the truth", "leave --truth out")
     for file, text in (task_like.task_files(args) if args.like else _small(args)).items():
         write_atomic(folder / file, text)
     load_task(folder)
@@ -80,7 +91,18 @@ def _small(args: Namespace) -> dict[str, str]:
     if args.sizes is not None or args.dtype is not None:
         raise CliError("--sizes and --dtype belong to --like", f"--like {task_like.LIKE[0]}, for example")
     found = sorted(_template(args.language).iterdir())
-    return {source.name: source.read_text().replace(PLACEHOLDER, args.name) for source in found}
+    files = {source.name: source.read_text().replace(PLACEHOLDER, args.name) for source in found}
+    return _by_baseline(files, args.language) if args.truth == "baseline" else files
+
+
+def _by_baseline(files: dict[str, str], language: str) -> dict[str, str]:
+    """Return the files of a small task in Python whose own kernel is the truth. Raises CliError."""
+    if language != "python":
+        message = f"the small task in {language} has an oracle, which is its truth"
+        raise CliError(message, "--truth baseline belongs to --lang python, or to a production kernel")
+    harness, toml = files["harness.py"], files["task.toml"]
+    before, after = toml[: toml.index("# Without rtol")], toml[toml.index("# The sweep agent") :]
+    return {**files, "harness.py": harness[: harness.index("\n\ndef truth")], "task.toml": before + BY_BASELINE + after}
 
 
 def _template(language: str) -> Path:

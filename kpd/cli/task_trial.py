@@ -28,7 +28,7 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task, TaskError
 
 SEEDS, FEWEST_SEEDS = 20, 3
-CHECK_S = 60.0
+CHECK_S = 120.0
 """A check with more than `FEWEST_SEEDS` takes about so long at most, by the time that one of one seed took."""
 MOST_MARGIN = 0.5
 """The share of the tolerance that the task's own kernel may use; above it, a correct candidate may be refused."""

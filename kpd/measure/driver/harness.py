@@ -92,7 +92,7 @@ def refuse_mismatch(task: Task, harness: Harness) -> None:
         message = f"[cases.{unknown[0]}] is not a case that the harness times"
         raise TaskError(task.folder / TASK_FILE, 0, message, f"its timed cases are {', '.join(known)}")
     if task.check.truth == "oracle" and not harness.oracle:
-        remedy = 'write one (kpd_task.h), or truth = "baseline" in [check]'
+        remedy = 'write one (kpd_task.h; in Python a function truth), or truth = "baseline" in [check]'
         raise TaskError(task.folder / TASK_FILE, 0, "the harness has no oracle", remedy)
     if task.check.sizes == "any" and not harness.varies:
         message = 'sizes = "any" in [check], but the harness has no dims, or a case has a grid or a block of its own'

@@ -26,7 +26,7 @@ from kpd.measure.roofline import MeasureRoofline, measured
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.model.hosts import Device
 from kpd.workspace.run_files import read_files
-from kpd.workspace.task import TASK_FILE, Task, TaskError
+from kpd.workspace.task import Task, TaskError
 
 HARNESS, KERNEL = "harness.py", "kernel.py"
 RUNNER, FILES = "runner.zip", "task.zip"
@@ -37,7 +37,6 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
 
     Raises BuildError and TaskError when the task is at fault, and HostError.
     """
-    _refuse(task)
     facts = await host.probe()
     python = await interpreter(host, task, facts)
     gpu = device.kind == "gpu"
@@ -68,13 +67,6 @@ async def interpreter(host: Host, task: Task, facts: HostFacts) -> Interpreter:
     """Find the task's Python, with all libraries that its files import. Raises HostError."""
     files = [path for path in (*task.editable, *task.protected) if path.endswith(".py")]
     return await found(host, task.build.python, facts["system"], libraries(read_files(task.folder, files)))
-
-
-def _refuse(task: Task) -> None:
-    """Raise TaskError for what the driver can do and this runner cannot."""
-    if task.check.truth != "oracle":
-        message = f"truth = {task.check.truth!r} in [check], which kpd's runner for Python does not have"
-        raise TaskError(task.folder / TASK_FILE, 0, message, 'write truth = "oracle"')
 
 
 async def _runner(host: Host, task: Task, python: Interpreter, where: RunContext, say: Say) -> Harness:

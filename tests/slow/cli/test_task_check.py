@@ -1,6 +1,7 @@
 """kpd task check: what it builds, runs and says of a task, on this machine."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,20 @@ def test_a_new_task_passes(root: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert told.startswith("✓ mine\n    worst element at ")
     assert "over 20 seeds x 5 kinds" in told
     assert "!" not in told
+
+
+def test_a_small_task_in_python_whose_own_kernel_is_the_truth(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_baseline = ("--truth", "baseline")
+    assert main(["-w", str(root), "task", "new", "mine", "--lang", "python", *by_baseline]) == 0
+    folder = root / "tasks" / "mine"
+    assert "def truth" not in (folder / "harness.py").read_text()
+    toml = (folder / "task.toml").read_text()
+    (folder / "task.toml").write_text(toml.replace('"python3"', f'"{sys.executable}"'))
+    assert main(["-w", str(root), "task", "check", "mine"]) == 0
+    assert "worst element at 0 of the tolerance" in capsys.readouterr().out
+    for other in (["--lang", "c"], ["--like", "matmul"]):
+        assert main(["-w", str(root), "task", "new", "other", *other, *by_baseline]) == 2
+        assert "truth" in capsys.readouterr().err
 
 
 def test_a_task_with_commands_is_run_once_and_says_what_was_understood(

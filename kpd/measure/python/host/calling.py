@@ -66,7 +66,8 @@ class CallResult(NamedTuple):
 class CallSets:
     """Sets of inputs of one case and kind, in the shared memory of a worker, which gets each as a call's arguments.
 
-    This process has its own copy of each: it gives the truth, and shows what a kernel wrote where it must not.
+    This process has its own copy of each: it gives the truth, and shows what a kernel wrote where it must not. `counts`
+    are the elements that each output must have, where they are known.
     """
 
     def __init__(self, harness: PythonHarness, worker: Worker, case: str, kind: str, counts: dict[str, int]) -> None:
@@ -207,7 +208,7 @@ class CallSets:
                 except ValueError as err:
                     raise KernelProblem("raised", side, f"{name} cannot be read: {err}") from err
                 count = math.prod(layout.shape)
-                if count != counts[name]:
+                if count != counts.get(name, count):
                     message = f"{name} has {count} elements {list(layout.shape)}, but should have {counts[name]}"
                     raise KernelProblem("raised", side, message)
                 found.append((layout, self._content(one, layout) if self.worker.gpu else b""))

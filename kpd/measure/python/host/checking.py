@@ -82,8 +82,7 @@ def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dic
         except KernelProblem as err:
             raise work.told(err) from err
         for result in results:
-            want = session.harness.truth(result.inputs.values())
-            scales = session.harness.scales(result.inputs.values())
+            want, scales, _ = session.truth.of(case, kind, result.inputs)
             for name, output in result.outputs.items():
                 got = output.read()
                 if len(got) != len(want[name]):
@@ -132,8 +131,7 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     calls.fill(0, work.drawn.sets[0])
     calls.prepare(COMPILE_MS)
     calls.learn("b", work.limit_ms, work.rng)
-    want = work.session.harness.truth(work.drawn.sets[0].values())
-    scales = work.session.harness.scales(work.drawn.sets[0].values())
+    truth = work.session.truth.of(work.case, work.kind, work.drawn.sets[0])
     first: list[bytes] | None = None
     deadline, made = time.monotonic() + share_s, 0
     while made < 2 or time.monotonic() < deadline:
@@ -142,7 +140,7 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
         result = calls.result("b", answer, 0)
         bits = [one.data for one in result.outputs.values()]
         if first is None or bits != first:
-            output, verdict = compared(work.session.rule, result, want, scales)
+            output, verdict = compared(work.session.rule, result, truth)
             if not verdict.worst <= 1.0:
                 raise wrong("b", output, verdict)
             if first is not None and same:

@@ -46,14 +46,16 @@ class Comparison(NamedTuple):
 
 def compare(
     rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str],
-    scale: Sequence[float] | None = None,
+    scale: Sequence[float] | None = None, spread: float = 0.0,
 ) -> Comparison:  # fmt: skip
     """Compare an output; `at` is the case, the kind of inputs and the output's name.
 
-    `scale` says for each element what an error is a share of; else it is the element itself.
+    `scale` says for each element what an error is a share of; else it is the element itself. `spread` is tolerated
+    besides.
     """
     ways = _vector if "numpy" in sys.modules else _listed
-    multiples: Any = ways(rule, layout, got, want, at, want if scale is None else scale)
+    tolerance = _tolerance(rule, layout, at, spread)
+    multiples: Any = ways(rule, layout, got, want, tolerance, want if scale is None else scale)
     if not len(multiples):
         return Comparison(0.0, 0, 0.0, 0.0, 0, 0)
     if "numpy" in sys.modules:
@@ -65,22 +67,22 @@ def compare(
     return Comparison(float(multiples[index]), index, float(got[index]), float(want[index]), wrong, len(multiples))
 
 
-def _tolerances(rule: CompareRule, layout: Layout, at: tuple[str, str, str]) -> tuple[float, float, bool]:
-    """Return what is tolerated of the element and beside it; and whether both are errors of the task's own kernel."""
+def _tolerance(rule: CompareRule, layout: Layout, at: tuple[str, str, str], spread: float) -> tuple[float, float]:
+    """Return the share of the element that is tolerated, and what is beside it."""
     if rule.kind in ("exact", "ulp") or not layout.is_float:
-        return 0.0, 0.0, False
+        return 0.0, 0.0
     if rule.bounds:
         case, kind, output = at
         relative, absolute, norm, scaled = rule.bounds[case][kind][output]
         if rule.kind == "scaled":
-            return NATIVE * scaled, 0.0, True
-        return (NATIVE * norm, 0.0, True) if rule.kind == "norm" else (NATIVE * relative, NATIVE * absolute, True)
-    return rule.rtol, rule.atol, False
+            return NATIVE * scaled, 0.0
+        return (NATIVE * norm, 0.0) if rule.kind == "norm" else (NATIVE * relative, NATIVE * absolute)
+    return rule.rtol, rule.atol + spread
 
 
-def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[str, str, str], of: Any) -> Any:
+def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, tolerated: tuple[float, float], of: Any) -> Any:
     numpy = sys.modules["numpy"]
-    share, least, _ = _tolerances(rule, layout, at)
+    share, least = tolerated
     with numpy.errstate(all="ignore"):
         greatest = GREATEST.get(layout.dtype, math.inf)
         if rule.kind in ("elementwise", "scaled") and abs(want).max(initial=0.0) <= greatest:
@@ -93,7 +95,8 @@ def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[st
             norm = math.sqrt(float((want[known] ** 2).mean())) if known.any() else 0.0
             sound = known & numpy.isfinite(got)
             whole = math.sqrt(float((error[sound] ** 2).mean())) if sound.any() else 0.0
-            off = numpy.maximum(error / (CAP * share * (abs(want) + norm) + 1e-300), whole / (share * norm + 1e-300))
+            each, whole_of = CAP * (least + share * (abs(want) + norm)), least + share * norm
+            off = numpy.maximum(error / (each + 1e-300), whole / (whole_of + 1e-300))
         elif rule.kind == "ulp":
             off = error / (rule.steps * numpy.maximum(abs(want), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
         else:
@@ -107,10 +110,10 @@ def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, at: tuple[st
 
 
 def _listed(
-    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], at: tuple[str, str, str],
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], tolerated: tuple[float, float],
     of: Sequence[float],
 ) -> list[float]:  # fmt: skip
-    share, least, _ = _tolerances(rule, layout, at)
+    share, least = tolerated
     greatest = GREATEST.get(layout.dtype, math.inf)
 
     def known(b: float) -> bool:
@@ -128,7 +131,8 @@ def _listed(
         if error == 0.0:
             return 0.0
         if rule.kind == "norm" and share:
-            return capped(max(error / (CAP * share * (abs(b) + norm) + 1e-300), whole / (share * norm + 1e-300)))
+            each, whole_of = CAP * (least + share * (abs(b) + norm)), least + share * norm
+            return capped(max(error / (each + 1e-300), whole / (whole_of + 1e-300)))
         if rule.kind == "ulp":
             return capped(error / (rule.steps * max(abs(b), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5)))
         tolerance = least + share * abs(share_of)

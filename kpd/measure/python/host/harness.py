@@ -147,9 +147,14 @@ class PythonHarness:
         except Exception as err:
             raise HarnessError(f"harness.py: {function} raised {type(err).__name__}: {err}") from err
 
-    def drawn(self, case: str, seeds: list[int], kind: str) -> CaseInputs:
-        """Make the inputs of as many calls as there are seeds. Raises HarnessError."""
+    def drawn(self, case: str, seeds: list[int], kind: str, counted: bool = True) -> CaseInputs:
+        """Make the inputs of as many calls as there are seeds; `counted`: `truth` says what comes out.
+
+        Raises HarnessError.
+        """
         sets = [self.draw(self.cases[case], seed, kind) for seed in seeds]
+        if not counted:
+            return CaseInputs(sets, {})
         if case not in self.counts:
             self.counts[case] = {name: len(found) for name, found in self.truth(sets[0].values()).items()}
         return CaseInputs(sets, self.counts[case])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
 from typing import NamedTuple
 
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult, KernelProblem
 from kpd.measure.python.host.compare import HOPELESS, CompareRule, Comparison, compare
-from kpd.measure.python.host.harness import HarnessError, PythonHarness
+from kpd.measure.python.host.harness import HarnessError
+from kpd.measure.python.host.truths import Oracle, Referee, Truth
 
 MOST_HELD = 1 << 30  # bytes of results that wait
 
@@ -26,10 +27,10 @@ class CallVerdict(NamedTuple):
 
 
 class Judging:
-    """Results that wait for their verdict. `later` says whether they wait at all."""
+    """Results that wait for their verdict. `later` says whether they wait at all, where the truth can be forked."""
 
-    def __init__(self, harness: PythonHarness, rule: CompareRule, later: bool) -> None:
-        self.harness, self.rule, self.later = harness, rule, later
+    def __init__(self, truth: Oracle | Referee, rule: CompareRule, later: bool) -> None:
+        self.truth, self.rule, self.later = truth, rule, later and truth.forks
         self.waiting: list[CallResult] = []
 
     def add(self, result: CallResult) -> Generator[CallVerdict]:
@@ -41,25 +42,22 @@ class Judging:
     def verdicts(self) -> Generator[CallVerdict]:
         """Yield the verdicts of all results that wait. Raises HarnessError."""
         results, self.waiting = self.waiting, []
-        yield from computed((partial(judged, self.harness, self.rule, one) for one in results), self.later)
+        yield from computed((partial(judged, self.truth, self.rule, one) for one in results), self.later)
 
 
-def judged(harness: PythonHarness, rule: CompareRule, result: CallResult) -> CallVerdict:
+def judged(truth: Oracle | Referee, rule: CompareRule, result: CallResult) -> CallVerdict:
     """Compare a result with the truth. Raises HarnessError."""
     try:
-        want = harness.truth(result.inputs.values())
-        output, worst = compared(rule, result, want, harness.scales(result.inputs.values()))
+        output, worst = compared(rule, result, truth.of(result.case, result.kind, result.inputs))
         problem = None if worst.worst <= 1.0 else wrong(result.side, output, worst)
     except KernelProblem as err:
         output, worst, problem = "", Comparison(0.0, 0, 0.0, 0.0, 0, 0), err
     return CallVerdict(result.case, result.kind, output, worst, problem)
 
 
-def compared(
-    rule: CompareRule, result: CallResult, want: dict[str, Sequence[float]], scales: dict[str, Sequence[float]]
-) -> tuple[str, Comparison]:
+def compared(rule: CompareRule, result: CallResult, truth: Truth) -> tuple[str, Comparison]:
     """Compare a result with the truth; return the output with the worst element, and that. Raises KernelProblem."""
-    worst = ("", Comparison(0.0, 0, 0.0, 0.0, 0, 0))
+    worst, want = ("", Comparison(0.0, 0, 0.0, 0.0, 0, 0)), truth.want
     for name, output in result.outputs.items():
         try:
             got = output.read()
@@ -68,10 +66,11 @@ def compared(
         if len(got) != len(want[name]):
             message = f"{name} has {len(got)} elements {list(output.layout.shape)}, but should have {len(want[name])}"
             raise KernelProblem("raised", result.side, message)
-        scale = scales.get(name) if rule.kind == "scaled" else None
+        scale = truth.scales.get(name) if rule.kind == "scaled" else None
         if scale is not None and len(scale) != len(got):
             raise HarnessError(f"harness.py: scale gives {len(scale)} elements of {name}, truth {len(want[name])}")
-        verdict = compare(rule, output.layout, got, want[name], (result.case, result.kind, name), scale)
+        at, spread = (result.case, result.kind, name), truth.spread.get(name, 0.0)
+        verdict = compare(rule, output.layout, got, want[name], at, scale, spread)
         if not worst[0] or verdict.worst > worst[1].worst:
             worst = (name, verdict)
     return worst

@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
 def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str]) -> int:
     """Do one command in this process. Return the exit status."""
     kept.unpack()
-    workers = WORKERS.get(verb, 1) + (verb == "check" and "baseline" in settings)
+    workers = WORKERS.get(verb, 1) + (verb == "check" and "baseline" in settings) + ("truth" in settings)
     return command(settings, marks, [fork() for _ in range(workers)], verb, rest)
 
 
@@ -127,7 +127,7 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
     def one(turn: ContestTurn) -> int:
         try:
             with own_folder():
-                spares = [fork()]
+                spares = [fork() for _ in range(1 + ("truth" in settings))]
                 settings["seed"], first, both = line().split()[:3]
                 turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])

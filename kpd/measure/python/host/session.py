@@ -20,11 +20,12 @@ from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, blamed, problem_of
 from kpd.measure.python.host.compare import CompareRule
-from kpd.measure.python.host.harness import KINDS, CaseInputs, PythonHarness
+from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
 from kpd.measure.python.host.judging import Judging
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.spare import Spare
+from kpd.measure.python.host.truths import Oracle, Referee
 from kpd.measure.python.host.turns import MEASURED, ContestTurn
 
 SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; what is not used takes no memory
@@ -65,17 +66,27 @@ class RunnerCommand:
         self.harness = PythonHarness()
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = self._rule()
-        self.judging = Judging(self.harness, self.rule, later=self.ahead)
         self.marks = Marks(marks)
         self.workers: list[Worker] = []
         self.folders: list[str] = []
         self.compiled: dict[str, str] = {}
+        self.truth = self._truth()
+        self.judging = Judging(self.truth, self.rule, later=self.ahead)
 
     def _rule(self) -> CompareRule:
         kind, _, steps = self.settings.get("compare", "elementwise").partition(":")
         bounds = json.loads(Path(self.settings["bounds"]).read_text()) if "bounds" in self.settings else {}
         rtol, atol = (float(self.settings.get(name, "0")) for name in ("rtol", "atol"))
         return CompareRule(kind, rtol, atol, int(steps or 0), self.settings.get("nonfinite") == "propagate", bounds)
+
+    def _truth(self) -> Oracle | Referee:
+        """Start the process of the task's own kernel before any candidate's, if its results are the truth."""
+        if "truth" not in self.settings:
+            return Oracle(self.harness)
+        try:
+            return Referee(self.harness, self.worker({"b": self.settings["truth"]}))
+        except KernelProblem as err:
+            raise HarnessError(f"kernel.py: the task's own kernel cannot be loaded: {err}") from err
 
     def seed(self) -> int:
         """Return the secret seed, which is the first line of stdin where no setting tells it."""
@@ -86,14 +97,18 @@ class RunnerCommand:
 
         On a GPU, and in a process of a contest that was forked, children draw them, ahead of time.
         """
-        seeded = [(case, [rng.getrandbits(62) for _ in range(count)], kind) for case, kind, count in calls]
-        return self._waited(computed((partial(self.harness.drawn, *one) for one in seeded), self.ahead), len(seeded))
+        counted = self.truth.forks
+        seeded = [(case, [rng.getrandbits(62) for _ in range(count)], kind, counted) for case, kind, count in calls]
+        drawn = computed((partial(self.harness.drawn, *one) for one in seeded), self.ahead)
+        return self._waited(drawn, [(case, kind) for case, _, kind, _ in seeded])
 
-    def _waited(self, drawn: Generator[CaseInputs], count: int) -> Generator[CaseInputs]:
+    def _waited(self, drawn: Generator[CaseInputs], calls: list[tuple[str, str]]) -> Generator[CaseInputs]:
         with contextlib.closing(drawn):
-            for _ in range(count):
+            for case, kind in calls:
                 with self.marks.of("draw"):
                     found = next(drawn)
+                    if isinstance(self.truth, Referee):
+                        found = found._replace(counts=self.truth.counts(case, kind, found.sets[0]))
                 yield found
 
     def worker(self, kernels: dict[str, str]) -> Worker:

@@ -80,7 +80,7 @@ def right(session: RunnerCommand, sizes: list[DrawnSize], rng: random.Random, li
             if err.report["kind"] not in GOES_ON:
                 break
             continue
-        if all(judged(session.harness, session.rule, one).problem is None for one in results):
+        if all(judged(session.truth, session.rule, one).problem is None for one in results):
             for one in results if bounds else ():
                 _widen(bounds[name][kind], one, session)
             found.append((name, kind))
@@ -89,8 +89,7 @@ def right(session: RunnerCommand, sizes: list[DrawnSize], rng: random.Random, li
 
 
 def _widen(bounds: dict[str, Errors], result: CallResult, session: RunnerCommand) -> None:
-    want = session.harness.truth(result.inputs.values())
-    scales = session.harness.scales(result.inputs.values())
+    want, scales, _ = session.truth.of(result.case, result.kind, result.inputs)
     for name, output in result.outputs.items():
         seen = errors(output.layout, output.read(), want[name], scales.get(name))
         bounds[name] = widest(bounds[name], seen)
