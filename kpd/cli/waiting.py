@@ -15,6 +15,7 @@ from kpd.model.notices import (
     BuiltAgain,
     CasesUnread,
     DoesNotHold,
+    NewBaseline,
     NoSanitizer,
     NotOptimised,
     NotWritten,
@@ -122,6 +123,7 @@ def _narrate(fact: e.Fact, of: Run) -> None:
             | NotOptimised(run=run)
             | NotWritten(run=run)
             | OwnBaseline(run=run)
+            | NewBaseline(run=run)
             | NoSanitizer(run=run)
             | Unlooked(run=run)
             | Unsound(run=run) as about

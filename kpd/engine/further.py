@@ -31,7 +31,7 @@ def further_lanes(
         Placement(card.name, device)
         for card in cards
         for device in card.devices
-        if card.link == "up" and _is_like(device, first.device) and run.driver in ("", card.driver)
+        if card.link == "up" and _is_like(device, first.device) and run.device_kind.is_like(card.kind_of(device))
         and (place := (card.name, device.id)) not in here.values() and (place in had or place not in taken)
     ]  # fmt: skip
     free.sort(key=lambda one: had.get((one.host, one.device.id), inf))

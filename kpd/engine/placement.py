@@ -3,7 +3,7 @@
 `devices_in_use` is a pure function, too: of the runs that are bound to a device already, and the time.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
@@ -43,7 +43,8 @@ def place(
 
     Devices in `taken` are not free; those in `shared` have other runs and come last. A run that has begun goes on where
     it began, and nowhere else, or in another allocation of the same table with a device of the same kind: times of two
-    devices are never compared.
+    devices are never compared. Where allocations have only devices of another kind, it is one of these: the caller sees
+    that by `Run.device_kind`.
     """
     for avoided in ({*taken, *shared}, taken):
         reasons: list[AtHost] = []
@@ -52,7 +53,21 @@ def place(
             if isinstance(found, Device):
                 return Placement(name, found)
             reasons.append(found)
+    if run.started is not None and not any(one.why == "taken" for one in reasons):
+        others = (card for name in _names(run, hosts) if (card := hosts.get(name)) is not None)
+        return next(_of_another_kind(others, kind, need, taken), None) or ForDevice(run.id, tuple(reasons))
     return ForDevice(run.id, tuple(reasons))
+
+
+def _of_another_kind(
+    cards: Iterable[HostCard], kind: Literal["cpu", "gpu"], need: Need, taken: Collection[DeviceRef]
+) -> Iterator[Placement]:
+    """Yield the free devices of allocations that fit the task, but are of another kind than the run's so far."""
+    for card in cards:
+        if card.link == "up" and is_on_demand(card.transport):
+            for device in card.devices:
+                if device.kind == kind and _fits(device, need) and (card.name, device.id) not in taken:
+                    yield Placement(card.name, device)
 
 
 def wanted_hosts(found: Wait, hosts: Mapping[str, HostCard], others: Collection[str] = ()) -> set[str]:
@@ -165,19 +180,15 @@ def _on(
 
 def _again(card: HostCard, run: Run, taken: Collection[DeviceRef]) -> Device | AtHost:
     """Return the run's device; where a scheduler lends the host, one like it if that is not there."""
-    own = card.name == run.host
+    own, lent = card.name == run.host, is_on_demand(card.transport)
     device = next((device for device in card.devices if own and device.id == run.place[1]), None)
-    lent = is_on_demand(card.transport)
-    if device is None and lent:
+    if lent and (device is None or not run.device_kind.is_like(card.kind_of(device))):
         kind = "cpu" if run.place[1] == "cpu" else "gpu"
-        like = [device for device in card.devices if device.kind == kind and device.name == run.device]
+        like = [one for one in card.devices if one.kind == kind and run.device_kind.is_like(card.kind_of(one))]
         free = next((device for device in like if (card.name, device.id) not in taken), None)
         if like and free is None and not own:
             return AtHost(card.name, "taken")
         device = free or (like[0] if like else None)
-    if lent and run.driver not in ("", card.driver):
-        now = tuple(f"{one.name} with driver {card.driver}" for one in card.devices if one.kind == "gpu")
-        return AtHost(card.name, "moved", f"{run.device} with driver {run.driver}", now)
     if device is None or device.name != run.device:
         return AtHost(card.name, "moved", run.device, tuple(device.name for device in card.devices))
     return device

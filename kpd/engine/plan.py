@@ -109,7 +109,7 @@ def _next_in(run: Run, direction: Direction, lane: int) -> Action:
 
 def _lacks_floor(run: Run, lane: int) -> bool:
     """Return whether the baseline has never been measured, nor tried, on the lane's device."""
-    tried = {it.place for it in run.iterations if it.outcome == "baseline" or it.measures_floor}
+    tried = {it.place for it in run.on_this_kind if it.outcome == "baseline" or it.measures_floor}
     return all(device for _, device in tried) and run.place_in(lane) not in (("", ""), *tried)
 
 
@@ -166,8 +166,9 @@ def on_a_tool(run: Run) -> Iteration | None:
 
 
 def _first(run: Run, number: int) -> Iterate | End | None:
-    """Return what a run without an incumbent does first; None where its agents have to find a right candidate."""
-    faulty = next((it for it in run.iterations if it.agent == BASELINE and it.outcome in ("failed", "rejected")), None)
+    """Return what a run without an incumbent does first; None where a right candidate has to be found, or is known."""
+    own = (it for it in run.on_this_kind if it.agent == BASELINE)
+    faulty = next((it for it in own if it.outcome in ("failed", "rejected")), None)
     if run.own_files == "absent" or (run.own_files == "wrong" and faulty is not None):
         return None
     return Iterate(number, BASELINE) if faulty is None else End("failed", BaselineFaulty(_fault_of(faulty)))
@@ -183,7 +184,7 @@ def _confirmed(run: Run, number: int, cause: RunCause) -> Iterate | Sanitize | E
     best = run.incumbent
     if best == (run.baseline.number if run.baseline is not None else None):
         return End(result(run), cause)
-    if any(it.confirms == best and it.outcome is not None for it in run.iterations):
+    if any(it.confirms == best and it.outcome is not None for it in run.on_this_kind):
         return End(result(run), cause)
     return Iterate(number, AGAIN, of=best, confirming="end")
 

@@ -16,6 +16,7 @@ from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import Ended, Outcome
 from kpd.profile.paired import incumbent_metrics
+from kpd.text.devices import formerly
 from kpd.text.endings import of_run, override
 from kpd.text.gains import gain
 from kpd.text.headlines import base, headline as told_headline, unconfirmed
@@ -104,6 +105,7 @@ def report(run: Run) -> str:
     lines = [f"# {run.task} · {run.id}", "", f"{word.replace('_', ' ')}: {of_run(run)}", ""]
     if run.device:
         lines += [f"Measured on {run.device} of host {run.host}.", ""]
+    lines += [f"Before, {said}.\n" for said in formerly(run)]
     lines += [f"**{UNCHECKED}**", ""] if run.unchecked else []
     if best is not None and (won := headline(run)) is not None:
         lines += [f"Best: iteration {best.number}, {told_headline(won, based=True)}, {base(won)}.", ""]

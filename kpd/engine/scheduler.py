@@ -19,8 +19,10 @@ from kpd.engine.turns import Turns
 from kpd.engine.waiting import set_waiting
 from kpd.measure.catalogue import device_of
 from kpd.model import events as e
-from kpd.model.causes import NotMeasurable, PlugInTrouble
-from kpd.model.hosts import DeviceRef, HostCard, Need
+from kpd.model.agents import BASELINE
+from kpd.model.causes import DeviceChanged, NotMeasurable, PlugInTrouble
+from kpd.model.hosts import DeviceKind, DeviceRef, HostCard, Need
+from kpd.model.notices import NewBaseline
 from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.model.waits import ForTask, OwnError, Wait
@@ -163,15 +165,17 @@ class Scheduler:
         return {place for run in self._journal.state.begun if run.id != but for place in run.lanes.values()}
 
     def _begin(self, run: Run, where: Placement) -> None:
+        card, device = self._pool.card(where.host), where.device
+        kind = card.kind_of(device)
         if isinstance(run.status, Queued):
-            card = self._pool.card(where.host)
-            driver = card.driver if where.device.kind == "gpu" else ""
             started = e.RunStarted(
-                run.id, where.device.name, where.host, where.device.id, card.confinement, driver
+                run.id, device.name, where.host, device.id, card.confinement, kind.driver, kind.clocks
             )  # fmt: skip
             self._journal.emit(started)
-        elif (where.host, where.device.id) != run.place:
-            self._journal.emit(e.RunMoved(run.id, where.device.name, where.device.id, where.host))
+        elif not run.device_kind.is_like(kind):
+            self._rebase(run, where, kind)
+        elif (where.host, device.id) != run.place:
+            self._journal.emit(e.RunMoved(run.id, device.name, device.id, where.host))
         set_waiting(self._journal, run_of(self._journal, run.id), None)  # for its device
         places = {0: where, **self._further(run.id, where)}
         loop = RunLoop(self._workspace, lambda: self.config, self._journal, self._pool, places, self.turns, run.id)
@@ -179,6 +183,17 @@ class Scheduler:
         task = asyncio.create_task(self._conduct(loop), name=f"conducts {run.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _rebase(self, run: Run, where: Placement, kind: DeviceKind) -> None:
+        """Have the run begin a new baseline on another kind of device; what was under way is measured there anew."""
+        for it in run.open:
+            proposed = it.step not in (None, "propose") and not it.confirming and it.agent != BASELINE
+            cause = DeviceChanged(kind.name, proposed)
+            self._journal.emit(e.IterationEnded(run.id, it.number, "infra" if proposed else "interrupted", cause))
+        rebased = e.RunRebased(run.id, kind.name, where.device.id, where.host, kind.driver, kind.clocks)
+        self._journal.emit(rebased)
+        best = run.incumbent if run.baseline is not None and run.incumbent != run.baseline.number else None
+        self._journal.emit(e.Noticed("warning", NewBaseline(run.id, run.device_kind, kind, best)))
 
     def _further(self, run_id: str, first: Placement) -> dict[int, Placement]:
         """Take the further devices that the run wants, and that are free."""

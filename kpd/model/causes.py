@@ -122,6 +122,13 @@ class ContestBroken(Kind, frozen=True):
     trouble: HostTrouble
 
 
+class DeviceChanged(Kind, frozen=True):
+    """Its run went on with a device of another kind; `again`: its candidate is measured there from the beginning."""
+
+    device: str
+    again: bool
+
+
 class Skipped(Kind, frozen=True):
     by: str
 
@@ -146,6 +153,7 @@ IterationCause = (
     | Flagged
     | TooBusy
     | ContestBroken
+    | DeviceChanged
     | Skipped
     | NothingLeft
     | RunOver

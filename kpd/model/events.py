@@ -171,7 +171,8 @@ class RunQueued(RunFact):
 class RunStarted(RunFact):
     """The run's start on a free device, to which it is bound from now on. An empty `host`: that of the queued run.
 
-    `confinement` is what confines its candidates there; None in older logs. `driver` is that of its GPU, if known.
+    `confinement` is what confines its candidates there; None in older logs. `driver` and `clocks` are those of its GPU,
+    if known.
     """
 
     device: str
@@ -179,6 +180,7 @@ class RunStarted(RunFact):
     device_id: str = ""
     confinement: Confinement | None = None
     driver: str = ""
+    clocks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,21 @@ class RunMoved(RunFact):
     device: str
     device_id: str
     host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRebased(RunFact):
+    """The run goes on with a device of another kind, in another allocation, and begins a new baseline there.
+
+    What it has found so far was measured on the former kind. Its incumbent is measured against the new baseline, and so
+    are the candidates that the change has cut off.
+    """
+
+    device: str
+    device_id: str
+    host: str
+    driver: str = ""
+    clocks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,18 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from kpd.model import acts, comparisons, deploying, events as e, iterating, overhead, sanitizing, sessions, tools
+from kpd.model import (
+    acts,
+    comparisons,
+    deploying,
+    events as e,
+    iterating,
+    overhead,
+    rebasing,
+    sanitizing,
+    sessions,
+    tools,
+)
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_run, reduces, with_notice
 from kpd.model.run import Run
@@ -13,7 +24,7 @@ from kpd.model.state import State
 from kpd.model.status import Ended, Paused, Running
 from kpd.model.waits import Wait
 
-_BESIDES = (acts, comparisons, deploying, iterating, sanitizing, sessions, tools)
+_BESIDES = (acts, comparisons, deploying, iterating, rebasing, sanitizing, sessions, tools)
 """Modules that register their reducers when they are imported."""
 
 
@@ -128,6 +139,7 @@ def _run_started(state: State, at: float, fact: e.RunStarted) -> State:
     if run is None:
         return state
     place = {"host": fact.host or run.host, "device": fact.device, "device_id": fact.device_id, "driver": fact.driver}
+    place["clocks"] = fact.clocks
     started = at if run.started is None else run.started
     clock = at if run.clock is None else run.clock
     confinement = run.confinement or fact.confinement

@@ -1,14 +1,14 @@
 """Defines the headline of a run: the speed-up of its incumbent over its baseline, from paired contests alone."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, prod
 from typing import Literal
 
 from kpd.model.causes import IterationCause
 from kpd.model.hosts import DeviceRef
 from kpd.model.iteration import Iteration
-from kpd.model.run import Run
+from kpd.model.run import FormerKind, Run
 from kpd.model.scores import Direction
 from kpd.model.verdicts import Speedup, Verdict
 
@@ -56,7 +56,7 @@ def headline(run: Run, of: int | None = None) -> Headline | None:
         return None
     found = run.iteration(number)
     provisional = found is not None and found.provisional
-    last = next((it for it in reversed(run.iterations) if it.confirms == number and it.outcome is not None), None)
+    last = next((it for it in reversed(run.on_this_kind) if it.confirms == number and it.outcome is not None), None)
     if last is not None and last.verdict is not None:
         return Headline(
             number, last.verdict.gain.speedup, "measured", last.number, first=run.first_right, provisional=provisional
@@ -66,6 +66,13 @@ def headline(run: Run, of: int | None = None) -> Headline | None:
         return None
     how: How = "unconfirmed" if last else "chained"
     return Headline(number, speedup, how, None, last.cause if last else None, run.first_right, provisional)
+
+
+def on_former(run: Run, former: FormerKind) -> Run:
+    """Return the run as it was when it left a former kind of device, for what was found there."""
+    starts = (*(one.since for one in run.former), run.since)
+    there = tuple(it for it in run.iterations if it.number < starts[run.former.index(former) + 1])
+    return replace(run, iterations=there, since=former.since, incumbent=former.incumbent, former=())
 
 
 def paired_score(run: Run, direction: Direction = "lower") -> float | None:
@@ -93,7 +100,7 @@ def chained(run: Run, number: int) -> Speedup | None:
     included, on each device of the line.
     """
     line = tuple(lineage(run, number))
-    if not line or line[-1].outcome != "baseline":
+    if not line or line[-1] != run.baseline or any(it.number < run.since for it in line):
         return None
     steps = [it.verdict.gain.speedup for it in line[:-1] if it.verdict is not None]
     found = product(steps) if len(steps) == len(line) - 1 else None
@@ -108,7 +115,7 @@ def chained(run: Run, number: int) -> Speedup | None:
 
 def floors(run: Run) -> dict[DeviceRef, Verdict]:
     """Return the noise floor of each device: the verdict of the baseline against itself there."""
-    measured = (it for it in run.iterations if it.outcome == "baseline" or it.measures_floor)
+    measured = (it for it in run.on_this_kind if it.outcome == "baseline" or it.measures_floor)
     return {it.place: it.verdict for it in measured if it.verdict is not None}
 
 

@@ -74,6 +74,7 @@ class Device:
 
     `id` is "cpu", or the GPU's UUID; `arch` is "sm_90" and the like, or the CPU's machine; `pci` is the bus id.
     Bandwidth in GB/s and peak in GFLOP/s are kpd's own measurements of a GPU; those of a CPU are on its host's card.
+    `clocks` are a GPU's highest clocks in MHz, of its SMs and its memory ("1980/2619"); empty where they are not known.
     `telemetry` is what it did when its host was last looked at in full.
     """
 
@@ -86,6 +87,24 @@ class Device:
     bandwidth_gbs: float | None = None
     peak_gflops: float | None = None
     telemetry: Telemetry | None = None
+    clocks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKind:
+    """What must be the same of two devices, for a run to go on with the other one.
+
+    An empty field is not known, and may be anything.
+    """
+
+    name: str
+    driver: str = ""
+    clocks: str = ""
+
+    def is_like(self, other: "DeviceKind") -> bool:
+        """Return whether all that is known of both is the same."""
+        pairs = (self.driver, other.driver), (self.clocks, other.clocks)
+        return self.name == other.name and all(mine == its or not mine or not its for mine, its in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +194,10 @@ class HostCard:
     cuda: str = ""
     confinement: Confinement | None = None
     table: str = ""
+
+    def kind_of(self, device: Device) -> DeviceKind:
+        """Return the kind of one of its devices."""
+        return DeviceKind(device.name, self.driver if device.kind == "gpu" else "", device.clocks)
 
     @property
     def standing(self) -> Standing:

@@ -6,6 +6,7 @@ from typing import Literal
 from kpd.model.causes import RunCause
 from kpd.model.deployments import DeploymentCard
 from kpd.model.faults import CandidateFault
+from kpd.model.hosts import DeviceKind
 from kpd.model.kinds import Kind, Told
 from kpd.model.verdicts import Speedup
 from kpd.model.waits import Hold, Pause, Wait
@@ -137,6 +138,15 @@ class Unlooked(Kind, frozen=True):
     error: str
 
 
+class NewBaseline(Kind, frozen=True):
+    """A run that goes on with a device of another kind, and its incumbent so far, if that was not the baseline."""
+
+    run: str
+    before: DeviceKind
+    now: DeviceKind
+    incumbent: int | None = None
+
+
 class NoSanitizer(Kind, frozen=True):
     """A run of a CUDA task whose host has no compute-sanitizer that answers: nothing looks at its winners."""
 
@@ -256,6 +266,7 @@ Subject = (
     | DoesNotHold
     | Unsound
     | Unlooked
+    | NewBaseline
     | NoSanitizer
     | InProduction
     | NotDeployed

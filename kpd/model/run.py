@@ -5,8 +5,9 @@ from itertools import takewhile
 from typing import Literal
 
 from kpd.model.agents import BASELINE, KNOWN, NONE, AgentTraits
+from kpd.model.budget import Budget as Budget
 from kpd.model.causes import GpuHoursUsed, HoursUsed
-from kpd.model.hosts import Confinement, DeviceRef
+from kpd.model.hosts import Confinement, DeviceKind, DeviceRef
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
 from kpd.model.side import ComparedRun
@@ -23,24 +24,6 @@ TaskState = Literal["continue", "reset"]
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """What a run may spend. `patience` counts iterations in a row without an accepted one.
-
-    `usd` is dollars for calls to models, `hours` the time since the run began, also while it waits, `gpu_hours` its
-    share of the allocations that schedulers lend; 0 is no limit.
-    """
-
-    iterations: int = 6
-    patience: int = 4
-    min_gain_pct: float = 1.0
-    stop_score: float | None = None
-    fix_attempts: int = 8
-    usd: float = 0.0
-    hours: float = 0.0
-    gpu_hours: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Steering:
     """A line from the operator to the agent, queued until an iteration consumes it."""
 
@@ -52,6 +35,18 @@ class Steering:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerKind:
+    """A kind of device on which a run was before: its iterations from `since` on, up to those on the next kind.
+
+    `incumbent` was the incumbent there at last; None where not even a baseline was.
+    """
+
+    kind: DeviceKind
+    since: int
+    incumbent: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One attempt to improve a task under a budget.
 
@@ -59,8 +54,9 @@ class Run:
     iteration to beat (None before the baseline) and `files` its editable files (path → sha256). `folder` is what the
     task folder holds as kpd last knew it, so that an edit is a difference; `pending_edit` is such an edit until its
     iteration begins. `pinned` are the protected files that the run began with. `host` is empty until a host is chosen,
-    if any will do. `device` names the device that the run began on, `device_id` is its id: it goes on nowhere else,
-    but on a host that is lent for a while with a device of the same name and `driver`.
+    if any will do. `device` names its device, `device_id` is its id: it goes on nowhere else, but on a host that is
+    lent with one of the same name, `driver` and `clocks`, or, with a new baseline, another: the iterations from
+    `since` on are those on the present kind, `former` are the others.
     `asked` counts its calls to models, of which `calls` are those under way. `approve`: candidates wait for a person.
     `model` is the operator's, in place of the config's; `stands` are the rules that are pinned or banned. `again`
     are iterations to be measured once more, the next one first. `traits` are the traits of its agents, former ones too,
@@ -90,6 +86,9 @@ class Run:
     device: str = ""
     device_id: str = ""
     driver: str = ""
+    clocks: str = ""
+    since: int = 0
+    former: tuple[FormerKind, ...] = ()
     incumbent: int | None = None
     files: dict[str, str] = field(default_factory=dict)
     folder: dict[str, str] = field(default_factory=dict)
@@ -174,6 +173,15 @@ class Run:
         """Return what an iteration under way waits for: its lane's own wait, or the host that it has from the first."""
         whole = self.waiting if isinstance(self.waiting, HostTrouble | ForAllocation) and it.host == self.host else None
         return self.waits_in(self.lane_of(it)) or whole
+
+    @property
+    def device_kind(self) -> DeviceKind:
+        return DeviceKind(self.device, self.driver, self.clocks)
+
+    @property
+    def on_this_kind(self) -> tuple[Iteration, ...]:
+        """The iterations on the present kind of device: times of others are not compared with theirs."""
+        return tuple(it for it in self.iterations if it.number >= self.since)
 
     @property
     def place(self) -> DeviceRef:
@@ -279,7 +287,7 @@ class Run:
 
     @property
     def baseline(self) -> Iteration | None:
-        return next((it for it in self.iterations if it.outcome == "baseline"), None)
+        return next((it for it in self.on_this_kind if it.outcome == "baseline"), None)
 
     @property
     def first_right(self) -> int | None:

@@ -10,6 +10,7 @@ from kpd.model.status import Ended
 from kpd.report.facts import Facts
 from kpd.text import money, signs
 from kpd.text.confinement import lacks, means
+from kpd.text.devices import formerly
 from kpd.text.endings import of_run
 from kpd.text.gains import gain
 from kpd.text.headlines import unconfirmed
@@ -60,6 +61,8 @@ def environment(facts: Facts) -> Iterator[tuple[str, str]]:
     """Yield names and values of the environment; a value that is not known is empty."""
     run, host = facts.run, facts.host
     yield "device", run.device
+    for said in formerly(run):
+        yield "before", said
     if run.best is not None and run.best.score is not None and facts.card is not None:
         better = "less" if facts.card.direction == "lower" else "more"
         told = f"{number(run.best.score)} {unit(facts.card.score)} as measured then; {better} is better"

@@ -49,6 +49,9 @@ def iteration_ended(cause: c.IterationCause | None) -> str:
             return cause.error
         case c.ContestBroken():
             return f"it broke off again and again, but not with the baseline in its place: {trouble(cause.trouble)}"
+        case c.DeviceChanged():
+            goes_on = "; its candidate is measured there" if cause.again else ""
+            return f"its run went on with another kind of device, {cause.device}{goes_on}"
         case c.Skipped():
             return f"skipped by {cause.by}" if cause.by else "skipped"
         case c.NothingLeft():

@@ -3,6 +3,7 @@
 from kpd.model import events as e, notices as n
 from kpd.model.kinds import Told
 from kpd.text.deployments import headline
+from kpd.text.devices import device_kind
 from kpd.text.endings import run_ended
 from kpd.text.faults import fault
 from kpd.text.foreign import plain
@@ -80,6 +81,11 @@ def told(found: n.Subject) -> str:
         case n.Unlooked():
             name = f"{found.run}.{found.iteration}"
             return f"compute-sanitizer could not look at {name}, and tries again before the run ends: {found.error}"
+        case n.NewBaseline():
+            anew = f", and {found.run}.{found.incumbent} is measured against that"
+            best = anew if found.incumbent is not None else ""
+            changed = f"{found.run} goes on with {device_kind(found.now)}, no longer with {device_kind(found.before)}"
+            return f"{changed}: it begins a new baseline{best}; times of the two are never compared"
         case n.NoSanitizer():
             missing = f"{found.run}: no compute-sanitizer answers on {found.host}, so nothing looks at its winners"
             return f"{missing}; install it beside nvcc, or write sanitizer = false into [check] of task.toml"

@@ -104,7 +104,9 @@ def device(run: Run, width: int, it: Iteration | None = None) -> list[Content]:
     """Draw the GPU of a run in a line, of several that of an iteration. Empty for a CPU."""
     several = it is not None and len(run.places) > 1
     which = f" · device {it.lane + 1} of {len(run.places)}" if it is not None and several else ""
-    return [] if run.device_id in ("", "cpu") else [line((clip(clean(run.device) + which, width), ".muted"))]
+    which += "".join(f" · before on {clean(former.kind.name)}" for former in run.former)
+    unsaid = run.device_id in ("", "cpu") and not run.former
+    return [] if unsaid else [line((clip(clean(run.device) + which, width), ".muted"))]
 
 
 def _task(view: View, width: int) -> list[Content]:

@@ -21,7 +21,7 @@ def devices(facts: HostFacts, config: HostConfig) -> tuple[Device, ...]:
     """
     cpu = Device("cpu", "cpu", facts["cpu"], facts["machine"])
     gpus = usable(facts["gpus"], config.gpus)
-    found = (Device(gpu.uuid, "gpu", gpu.name, gpu.arch, gpu.pci, gpu.memory_mib) for gpu in gpus)
+    found = (Device(gpu.uuid, "gpu", gpu.name, gpu.arch, gpu.pci, gpu.memory_mib, clocks=gpu.clocks) for gpu in gpus)
     again = config.transport != LOCAL and is_here(config.transport)
     return tuple(found) if again else (cpu, *found)
 

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kpd.text.foreign import plain
 
 COLUMNS = ("index", "uuid", "pci.bus_id", "name", "compute_cap", "memory.total", "driver_version", "persistence_mode",
            "mig.mode.current")  # fmt: skip
 QUERY = f"--query-gpu={','.join(COLUMNS)} --format=csv,noheader,nounits"
+CLOCKS = "--query-gpu=uuid,clocks.max.sm,clocks.max.memory --format=csv,noheader,nounits"
+_CLOCKS_ROW = re.compile(r"(GPU-[0-9a-f-]{8,40}), *([0-9]{1,5}), *([0-9]{1,5})")
 _ROW = re.compile(
     r"(?P<index>[0-9]{1,3}), *(?P<uuid>GPU-[0-9a-f-]{8,40}), *(?P<pci>[0-9A-Fa-f:.]{7,20}), *(?P<name>.*), *"
     r"(?P<cap>[^,]*), *(?P<memory>[^,]*), *(?P<driver>[^,]*), *(?P<persistence>[^,]*), *(?P<mig>[^,]*)"
@@ -26,7 +28,8 @@ FIRST_CUDA: dict[str, Version] = {
 class GpuInfo:
     """A GPU as nvidia-smi lists it. `arch` is "sm_90" and the like, empty where the driver does not say.
 
-    With `mig` it is split into instances, and no program gets the whole GPU.
+    With `mig` it is split into instances, and no program gets the whole GPU. `clocks` are the highest in MHz, SMs and
+    memory, "1980/2619".
     """
 
     index: int
@@ -38,6 +41,14 @@ class GpuInfo:
     driver: str
     persistence: bool = True
     mig: bool = False
+    clocks: str = ""
+
+
+def with_clocks(gpus: tuple[GpuInfo, ...], said: str) -> tuple[GpuInfo, ...]:
+    """Add the highest clocks, from nvidia-smi's answer to CLOCKS, where the driver says them."""
+    rows = (_CLOCKS_ROW.fullmatch(row.strip()) for row in said.splitlines())
+    found = {row[1]: f"{row[2]}/{row[3]}" for row in rows if row is not None}
+    return tuple(replace(gpu, clocks=found.get(gpu.uuid, "")) for gpu in gpus)
 
 
 def gpus_of(said: str) -> tuple[tuple[GpuInfo, ...], str]:

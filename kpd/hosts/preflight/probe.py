@@ -36,6 +36,7 @@ def script(cuda_home: str = "", leases: str = "") -> str:
         "@COMPILERS@": " ".join(COMPILERS),
         "@COUNTERS@": ",".join(COUNTERS),
         "@QUERY@": gpus.QUERY,
+        "@CLOCKS@": gpus.CLOCKS,
         "@LOGIND@": " ".join(LOGIND),
         "@PATIENCE@": str(PATIENCE_S),
     }
@@ -118,6 +119,7 @@ def facts(helper: Mapping[str, Any], said: str, skew_s: float = 0.0, rtt_s: floa
     listing = found["perf"].text if "perf" in found else None
     perf, counters = counters_of(helper["system"], listing, plain(text("paranoid"), 8))
     listed, trouble = _gpus(found.get("gpus"))
+    listed = gpus.with_clocks(listed, text("clocks"))
     if (lent := helper.get("lent_gpus")) is not None:
         listed = gpus.lent(listed, lent)
     nvcc, cuda = _installed(text("nvcc"))

@@ -53,7 +53,7 @@ folder() {
 section cpu cpu
 for compiler in @COMPILERS@; do if has $compiler; then section $compiler $compiler --version; fi; done
 if has perf; then section perf perf stat -x, -e @COUNTERS@ true; fi
-if has nvidia-smi; then section gpus nvidia-smi @QUERY@; fi
+if has nvidia-smi; then section gpus nvidia-smi @QUERY@; section clocks nvidia-smi @CLOCKS@; fi
 nvcc=$(tool nvcc); if [ -n "$nvcc" ]; then section nvcc installed "$nvcc"; fi
 ncu=$(tool ncu); if [ -n "$ncu" ]; then section ncu installed "$ncu"; fi
 if has sort; then section cores sort -u /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; fi

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,6 +131,12 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     daemon.until(lambda: not slurm.jobs(), "both to end themselves without their daemon")
 
 
+def more_points(workspace: Workspace, count: int) -> None:
+    """Give the sweep of the task so many points."""
+    task = workspace.tasks / "scale" / "task.toml"
+    task.write_text(task.read_text().replace("REPEAT = [8, 1]", f"REPEAT = {list(range(count, 0, -1))}"))
+
+
 def jobs_of(slurm: Cluster) -> dict[str, str]:
     """Return the jobs of kpd by the names of their hosts."""
     jobs = (line.split() for line in slurm.jobs("%j %i"))
@@ -140,8 +147,7 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     daemon: RealDaemon, workspace: Workspace, slurm: Cluster
 ) -> None:
     configure(workspace, slurm, 'gres = "gpu:fake:1"\nmax_allocations = 2')
-    task = workspace.tasks / "scale" / "task.toml"
-    task.write_text(task.read_text().replace("REPEAT = [8, 1]", f"REPEAT = {list(range(40, 0, -1))}"))
+    more_points(workspace, 40)
     daemon.start()
     daemon.command("run", task="scale", host="cluster", iterations=40, patience=99, devices="all", min_gain_pct=99.0)
     for lane, host in ((1, "cluster.2"), (0, "cluster")):
@@ -156,6 +162,42 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     nothing_twice(daemon)
     begun, ended = (daemon.events(f"iteration_{word}") for word in ("started", "ended"))
     assert len(begun) == len(ended) and {event["body"]["lane"] for event in begun} == {0, 1}
+    until_none_is_left(daemon, slurm)
+
+
+PASSES_FOR_ANOTHER = """#!/bin/sh
+if [ ! -e {cpu} ]; then exec "$@"; fi
+exec unshare -m sh -c 'mount --bind {cpu} /proc/cpuinfo && exec "$@"' sh "$@"
+"""
+
+
+def test_in_an_allocation_with_another_kind_of_device_a_run_begins_a_new_baseline(
+    daemon: RealDaemon, workspace: Workspace, slurm: Cluster, tmp_path: Path
+) -> None:
+    enter, cpu = tmp_path / "enter", tmp_path / "cpu"
+    enter.write_text(PASSES_FOR_ANOTHER.format(cpu=cpu))
+    enter.chmod(0o755)
+    configure(workspace, slurm, f'gres = "gpu:fake:1"\nenter = ["{enter}"]')
+    more_points(workspace, 8)
+    daemon.start()
+    daemon.command("run", task="scale", host="cluster", iterations=9, patience=9)
+    daemon.until_event("accepted", iteration=1)
+    daemon.until_event("step_started", iteration=2, step="time")
+    cpu.write_text(re.sub("(model name.*: ).*", r"\1Another CPU", Path("/proc/cpuinfo").read_text()))
+    slurm.run("scancel", *jobs_of(slurm).values())
+    found = daemon.until_event("run_rebased")["body"]
+    assert found["device"] == "Another CPU"
+    first = daemon.until_event("iteration_started", iteration=3)["body"]
+    assert (first["agent"], first["parent"]) == ("baseline", 3)
+    for number, of in ((4, 1), (5, 2)):
+        again = daemon.until_event("iteration_started", iteration=number)["body"]
+        assert again["again"] == of and again["parent"] == (3 if of == 1 else 4)
+    daemon.command("stop", run="r1")
+    daemon.until_event("run_ended")
+    assert not daemon.events("run_paused")
+    nothing_twice(daemon)
+    report = next(workspace.root.glob("runs/**/report.md")).read_text()
+    assert "Measured on Another CPU" in report and "iteration 1 was the best" in report
     until_none_is_left(daemon, slurm)
 
 

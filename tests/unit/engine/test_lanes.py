@@ -239,7 +239,7 @@ def test_every_device_of_a_run_is_in_use() -> None:
 
 def a_run(wanted: int, had: tuple[str, ...] = (), host: str = "box") -> Run:
     more = tuple((host, device) for device in had)
-    return Run("r1", "scale", "claude", host, Budget(), 0.0, started=0.0, devices=wanted, more=more)
+    return Run("r1", "scale", "claude", host, Budget(), 0.0, device="H100", started=0.0, devices=wanted, more=more)
 
 
 @pytest.mark.parametrize(

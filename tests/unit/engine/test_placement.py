@@ -10,7 +10,7 @@ from hypothesis import given
 from kpd.engine.placement import GRACE_S, MOST_SHARING, Placement, devices_in_use, place, wanted_hosts
 from kpd.model import events as e
 from kpd.model.fold import fold_all
-from kpd.model.hosts import Device, HostCard, Need
+from kpd.model.hosts import Device, DeviceKind, HostCard, Need
 from kpd.model.iteration import Iteration
 from kpd.model.run import Budget, Run
 from kpd.model.state import State
@@ -94,12 +94,43 @@ def lent(**more: Any) -> dict[str, HostCard]:
 def test_in_another_allocation_a_run_goes_on_with_a_device_like_its_own() -> None:
     one = begun(host="c", device=H100.name, device_id="GPU-9", driver="580.1")
     assert place(one, "gpu", Need(), lent(), ()) == Placement("c", H100)
-    other_model = replace(one, device="NVIDIA A100")
-    assert "began on NVIDIA A100" in waits(place(other_model, "gpu", Need(), lent(), ()))
-    other_driver = replace(one, driver="570.2")
-    assert "with driver 580.1; stop it" in waits(place(other_driver, "gpu", Need(), lent(), ()))
     owned = {"c": replace(lent()["c"], transport="ssh")}
     assert "began on" in waits(place(one, "gpu", Need(), owned, ())), "a box is another one"
+
+
+KIND = DeviceKind(H100.name, "580.1", "1980/2619")
+
+
+@pytest.mark.parametrize(
+    ("other", "alike"),
+    [
+        (KIND, True),
+        (replace(KIND, name="NVIDIA A100"), False),
+        (replace(KIND, driver="570.2"), False),
+        (replace(KIND, clocks="1830/2619"), False),
+        (DeviceKind(H100.name), True),
+    ],
+)
+def test_devices_are_alike_if_model_driver_and_clocks_are_the_same_as_far_as_they_are_known(
+    other: DeviceKind, alike: bool
+) -> None:
+    assert KIND.is_like(other) is other.is_like(KIND) is alike
+    one = begun(host="c", device=other.name, device_id="GPU-9", driver=other.driver, clocks=other.clocks)
+    quick = replace(H100, clocks=KIND.clocks)
+    card = replace(lent()["c"], devices=(CPU, quick))
+    assert place(one, "gpu", Need(), {"c": card}, ()) == Placement("c", quick), "alike or not: there is no other"
+    first = replace(card, name="c.2", table="c", devices=(CPU, replace(quick, id="GPU-7", clocks=other.clocks)))
+    first = replace(first, driver=other.driver, devices=(replace(first.devices[1], name=other.name),))
+    found = place(one, "gpu", Need(), {"c": card, "c.2": first}, ())
+    assert isinstance(found, Placement) and found.host == ("c" if alike else "c.2"), "one that is alike comes first"
+    if not alike:
+        full = place(one, "gpu", Need(), {"c": card, "c.2": first}, {("c.2", "GPU-7")})
+        assert isinstance(full, ForDevice), "it waits for one that another run has"
+
+
+def test_a_run_of_a_task_that_needs_a_model_waits_for_it() -> None:
+    one = begun(host="c", device="NVIDIA A100", device_id="GPU-9", driver="580.1")
+    assert "began on NVIDIA A100" in waits(place(one, "gpu", Need("A100"), lent(), ()))
 
 
 def test_a_host_that_is_lent_is_wanted_by_what_could_run_there() -> None:

@@ -30,6 +30,13 @@ def test_a_box_with_two_h100_one_of_them_split() -> None:
     assert in_words(*found) == "2 × NVIDIA H100 80GB HBM3 (sm_90, 80 GiB)"
 
 
+def test_the_highest_clocks_are_those_that_the_driver_tells() -> None:
+    (one, other), _ = gpus.gpus_of(H100)
+    said = f"{one.uuid}, 1980, 2619\n{other.uuid}, [N/A], [N/A]\nGPU-ffffffff, 1, 2\nnonsense\n"
+    assert [gpu.clocks for gpu in gpus.with_clocks((one, other), said)] == ["1980/2619", ""]
+    assert gpus.with_clocks((one,), 'Field "clocks.max.sm" is not a valid field to query.') == (one,)
+
+
 def test_architectures_of_two_digits_and_memory_that_is_not_told() -> None:
     (b200,), _ = gpus.gpus_of(B200)
     (gb10,), _ = gpus.gpus_of(GB10)
