@@ -54,10 +54,11 @@ class Way:
         """Run one command of kpd, keep what it says in `out`, and return what it prints as JSON."""
         began = time.monotonic()
         command = [sys.executable, "-m", "kpd.cli.main", "-w", str(self.workspace.root), *args]
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe, cwd=ROOT)
-        said, told = await process.communicate()
-        (self.out / f"{name}.txt").write_bytes(told + b"\n----\n" + said)
+        with (self.out / f"{name}.txt").open("wb") as told:  # as it comes: a command that is killed has told something
+            pipe = asyncio.subprocess.PIPE
+            process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=told, cwd=ROOT)
+            said, _ = await process.communicate()
+            told.write(b"\n----\n" + said)
         self.steps[name] = {"exit": process.returncode, "seconds": round(time.monotonic() - began, 1)}
         sys.stderr.write(f"{name}: {self.steps[name]}\n")
         try:
