@@ -45,13 +45,15 @@ async def test_probing_this_machine(tmp_path: Path) -> None:
 
 async def test_a_gpu_box_with_its_tools_on_the_path(tmp_path: Path, install: Install) -> None:
     asked = tmp_path / "asked"
-    install("nvidia-smi", f'echo "$@" >{asked}\n{prints(H100)}')
+    clocks = "GPU-4c2f1c9e-6b0e-5d0c-9b1a-0d3a7e6f1a01, 1980, 2619\n"
+    listed = f'case "$1" in *clocks*)\n{prints(clocks)}\n;; *)\n{prints(H100)}\nesac'
+    install("nvidia-smi", f'echo "$@" >>{asked}\n{listed}')
     nvcc = install("nvcc", f'[ "$*" = --version ] && {prints(NVCC)}')
     ncu = install("ncu", prints(NCU))
     async with host_at(tmp_path / "host") as host:
         facts = await host.probe()
-    assert asked.read_text().split() == probe.gpus.QUERY.split()
-    assert [gpu.arch for gpu in facts["gpus"]] == ["sm_90", "sm_90"]
+    assert sorted(asked.read_text().splitlines()) == sorted((probe.gpus.QUERY, probe.gpus.CLOCKS))
+    assert [(gpu.arch, gpu.clocks) for gpu in facts["gpus"]] == [("sm_90", "1980/2619"), ("sm_90", "")]
     assert (facts["driver"], facts["gpu_trouble"]) == ("580.95.05", "")
     assert (facts["nvcc"], facts["cuda"]) == (str(nvcc), "13.0")
     assert (facts["ncu"], facts["ncu_version"]) == (str(ncu), "2025.3.1.0")
