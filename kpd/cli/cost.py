@@ -18,7 +18,7 @@ from kpd.cli.exit_codes import INFRA, OK, CliError
 from kpd.cli.parser import add_json
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table
 from kpd.hosts.errors import HostError
-from kpd.hosts.slurm.hours import DAY_S, GpuHours, Lent, hours_file, total
+from kpd.hosts.gpu_hours import DAY_S, GpuHours, Lent, hours_file, total
 from kpd.model.spending import NOTHING, Spend, day_of, dollars
 from kpd.text import money, numbers
 from kpd.text.foreign import visible

@@ -21,7 +21,7 @@ QUESTIONS = {
     "gres": "the devices of one allocation, as for sbatch: gpu:h100:1",
     "account": "the account that pays",
     "qos": "the quality of service",
-    "max_allocations": "how many allocations at a time, each for a run of its own",
+    "max_allocations": "how many allocations at a time, for several runs or for one",
 }
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from kpd.daemon.store import EventStore
 from kpd.engine.plan import without_gain
 from kpd.hosts.errors import HostError
-from kpd.hosts.slurm.hours import GpuHours, hours_file
-from kpd.hosts.slurm.shares import by_run
+from kpd.hosts.gpu_hours import GpuHours, hours_file
+from kpd.hosts.shares import by_run
 from kpd.measure.judge import FINAL, BadSamples, HeldOutResult
 from kpd.measure.rederive import rederive
 from kpd.measure.samples import samples_from_json

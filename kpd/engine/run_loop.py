@@ -16,8 +16,8 @@ from kpd.engine.lane import Lane
 from kpd.engine.placement import Placement
 from kpd.engine.turns import Turns
 from kpd.hosts.errors import HostError
-from kpd.hosts.slurm.hours import GpuHours, hours_file
-from kpd.hosts.slurm.shares import by_run
+from kpd.hosts.gpu_hours import GpuHours, hours_file
+from kpd.hosts.shares import by_run
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.causes import NotMeasurable, PlugInTrouble, RunCause, Stopped

@@ -35,7 +35,7 @@ def _controlmaster(name: str, host: "HostConfig", workspace: Workspace) -> "Tran
 
 
 def _slurm(name: str, host: "HostConfig", workspace: Workspace) -> "Transport":
-    from kpd.hosts.slurm.hours import GpuHours, hours_file
+    from kpd.hosts.gpu_hours import GpuHours, hours_file
     from kpd.hosts.slurm.lent_job import LentJob
     from kpd.hosts.slurm.transport import Slurm
     from kpd.hosts.transports import host_of, transport_of

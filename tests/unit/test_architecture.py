@@ -48,6 +48,7 @@ ENDS = {"operations": {"kpd.wire"}, "mcp": {"kpd.wire"}, "engine.tools": {"kpd.w
 """Who else knows a part of the socket's protocol: refusals have its codes, and a session has a socket of its own."""
 ONE_IMPORTER = ("tomli", "yaml", "watchfiles", "optuna", "anthropic", "asyncssh", "pandas", "mcp", "mcp_types", "acp")
 TRANSPORTS = ("kpd.hosts.ssh", "kpd.hosts.openssh")
+SLURM = "kpd.hosts.slurm"
 FORBIDDEN = {"utils", "helpers", "common", "misc", "manager"}
 
 
@@ -96,6 +97,11 @@ def test_who_measures_knows_no_transport_and_no_other_way_to_measure(module: str
         assert not name.startswith(TRANSPORTS), f"{module} imports {name}"
         if module.startswith("kpd.measure.command"):
             assert not name.startswith("kpd.measure.driver"), f"{module} imports {name}"
+
+
+def test_only_the_registry_of_transports_knows_slurm() -> None:
+    knows = {module for module, path in modules("kpd", "tui") for name in imports(path) if name.startswith(SLURM)}
+    assert {module for module in knows if not module.startswith(SLURM)} == {"kpd.hosts.kinds"}
 
 
 def test_the_table_says_no_more_than_is_so() -> None:

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from math import inf
 
-from kpd.hosts.slurm.hours import gpus_of
 from kpd.workspace.durations import duration
 from kpd.workspace.strict import Count, Few, NotNegative, Text
 from kpd.workspace.transports import BadKey
@@ -108,3 +107,13 @@ class SlurmKeys:
             f"--time={time}", "--no-requeue", "--output=/dev/null", SINGLE,
             *(f"--{key}={value}" for key, value in asked.items() if value), *self.extra,
         )  # fmt: skip
+
+
+def gpus_of(gres: str) -> int:
+    """Return how many GPUs a request for generic resources asks for: `gpu`, `gpu:2`, `gpu:h100:4`, `gpu:1,nic:2`."""
+    count = 0
+    for one in gres.split(","):
+        kind, *rest = one.partition("(")[0].split(":")
+        if kind == "gpu":
+            count += int(rest[-1]) if rest and rest[-1].isdecimal() else 1
+    return count

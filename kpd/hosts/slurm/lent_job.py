@@ -6,10 +6,10 @@ import time
 from math import inf
 
 from kpd.hosts.errors import HostError, InVain
+from kpd.hosts.gpu_hours import GpuHours, Lent
 from kpd.hosts.host import Host
 from kpd.hosts.job import CommandResult
 from kpd.hosts.slurm import queue
-from kpd.hosts.slurm.hours import GpuHours, Lent
 from kpd.hosts.slurm.keys import SlurmKeys
 from kpd.hosts.slurm.queue import Allocation
 from kpd.workspace.durations import duration

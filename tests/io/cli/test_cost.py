@@ -5,7 +5,7 @@ import re
 import time
 
 from kpd.claude.purse import FILE, Purse
-from kpd.hosts.slurm.hours import GpuHours, Lent, hours_file
+from kpd.hosts.gpu_hours import GpuHours, Lent, hours_file
 from kpd.model import events as e
 from kpd.model.spending import Usage
 from kpd.workspace.config import ClaudeConfig

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.slurm.hours import GpuHours, hours_file
+from kpd.hosts.gpu_hours import GpuHours, hours_file
 from kpd.hosts.transports import host_of
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace

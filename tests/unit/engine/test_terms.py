@@ -22,7 +22,7 @@ from kpd.engine.engine import Engine
 from kpd.engine.placement import Placement
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.engine.run_loop import RunLoop
-from kpd.hosts.slurm.hours import GpuHours, Lent, hours_file
+from kpd.hosts.gpu_hours import GpuHours, Lent, hours_file
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits

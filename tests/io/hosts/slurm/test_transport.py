@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.slurm.hours import GpuHours, Lent, hours_file
+from kpd.hosts.gpu_hours import GpuHours, Lent, hours_file
 from kpd.hosts.transports import host_of
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace

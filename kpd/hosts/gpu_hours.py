@@ -1,4 +1,4 @@
-"""Keeps the GPU hours of allocations: a line in a file when one is entered, and another when it has ended."""
+"""Keeps the GPU hours of allocations, whoever lends them: a line in a file as one is entered, and as it ends."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ def hours_file(workspace: Workspace) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """An allocation that kpd has entered. Times are Unix times by the cluster's clock; `user`, `account` are Slurm's.
+    """An allocation that kpd has entered, by its id. Times are Unix times by the lender's clock.
 
     `ends` is its time limit. Without `ended` nobody has seen its end: it counts until `ends`, as it may have lasted.
     `table` is that of the host in config.toml, where several hosts come of one.
@@ -99,13 +99,3 @@ class GpuHours:
 def total(lent: Iterable[Lent], now: float, since: float = 0.0) -> float:
     """Return the GPU hours of these allocations from `since` until `now`."""
     return sum(one.hours(now, since) for one in lent)
-
-
-def gpus_of(gres: str) -> int:
-    """Return how many GPUs a request for generic resources asks for: `gpu`, `gpu:2`, `gpu:h100:4`, `gpu:1,nic:2`."""
-    count = 0
-    for one in gres.split(","):
-        kind, *rest = one.partition("(")[0].split(":")
-        if kind == "gpu":
-            count += int(rest[-1]) if rest and rest[-1].isdecimal() else 1
-    return count

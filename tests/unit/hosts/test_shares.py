@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.hosts.slurm.hours import Lent
-from kpd.hosts.slurm.shares import by_run
+from kpd.hosts.gpu_hours import Lent
+from kpd.hosts.shares import by_run
 from kpd.model.causes import NothingLeft
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import inf
 
-from kpd.hosts.slurm.hours import Lent
+from kpd.hosts.gpu_hours import Lent
 from kpd.model.run import Run
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.slurm.hours import DAY_S, GpuHours, Lent, gpus_of, total
-from kpd.hosts.slurm.keys import SlurmKeys
+from kpd.hosts.gpu_hours import DAY_S, GpuHours, Lent, total
+from kpd.hosts.slurm.keys import SlurmKeys, gpus_of
 
 NOON = 20_000 * DAY_S + DAY_S / 2
 LENT = Lent("c", "7", "me", "kernels", 2, begun=NOON - DAY_S / 2 - 3600, ends=NOON + DAY_S)
