@@ -100,7 +100,8 @@ async def walk(home: Path, out: Path) -> dict[str, Any]:
     production = (root / SOURCE).read_text()
     way.workspace.tasks.mkdir(parents=True)
     way.workspace.config.write_text(
-        f'[run]\nhost = "{ALIAS}"\n[hosts.{ALIAS}]\ntransport = "ssh"\naddress = "{ALIAS}"\nleases = "{home}/leases"\n'
+        f'[run]\nhost = "{ALIAS}"\nprofile = "never"\n'
+        f'[hosts.{ALIAS}]\ntransport = "ssh"\naddress = "{ALIAS}"\nleases = "{home}/leases"\n'
         + "".join(PROJECT.format(job=job, host=ALIAS, root=root) for job in ("small", "large"))
     )
     async with served(home / ".ssh"):
