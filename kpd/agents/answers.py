@@ -11,7 +11,7 @@ from kpd.claude.service import Service
 from kpd.model.spending import Purpose
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import OutsideFolder, inside
-from kpd.workspace.run_files import read_plain, write_atomic
+from kpd.workspace.run_files import NotRegularFile, read_plain, write_atomic
 
 
 class PromptAnswers(Protocol):
@@ -43,11 +43,15 @@ class ServiceAnswers:
         return await self.service.ask(question, self.hooks)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MailboxAnswers:
-    """Answers of a script or a person: prompt.md in a folder is answered with reply.md there."""
+    """Answers of a script or a person: prompt.md in a folder is answered with reply.md there.
+
+    What was answered to the very first question, while its process was gone, counts if that is asked again.
+    """
 
     folder: Path
+    _asked: bool = False
 
     @property
     def name(self) -> str:
@@ -65,8 +69,17 @@ class MailboxAnswers:
 
     def _put(self, prompt: str) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        put_aside(self.folder)
-        write_atomic(self.folder / PROMPT, prompt)
+        if self._asked or not self._waits(prompt):
+            put_aside(self.folder)
+            write_atomic(self.folder / PROMPT, prompt)
+        self._asked = True
+
+    def _waits(self, prompt: str) -> bool:
+        """Return whether the folder asks this already."""
+        try:
+            return read_plain(inside(self.folder, PROMPT)) == prompt.encode()
+        except (FileNotFoundError, NotRegularFile, OutsideFolder):
+            return False
 
     def _reply(self) -> str:
         try:

@@ -4,15 +4,19 @@ import asyncio
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TypeVar
 
-from kpd.cli import project_add
+from kpd.cli import project_add, task_new
 from kpd.cli.ask import workspace
 from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
+from kpd.cli.operate import add_arguments
 from kpd.cli.parser import add_json, add_workspace_below, nearest
+from kpd.cli.run import waiting_arguments
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.hosts.errors import HostError
 from kpd.hosts.transports import host_of
+from kpd.operations.runs import QueueRun
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
 from kpd.text.foreign import visible
@@ -29,7 +33,7 @@ T = TypeVar("T")
 def arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(
         dest="what",
-        metavar="add|import|list|check|observe|deploy|approve|decline|history|rollback|watch|status|restore",
+        metavar="add|import|list|check|observe|run|deploy|approve|decline|history|rollback|watch|status|restore",
         required=True,
     )
     add = verbs.add_parser("add", help="add a project to config.toml; asks for what no option says")
@@ -53,6 +57,9 @@ def arguments(parser: ArgumentParser) -> None:
     observe.add_argument("--again", action="store_true", help="also if command, signature and source are the same")
     observe.add_argument("--endless", action="store_true", help="end the program after limit_run: no error then")
     add_json(observe)
+    run = verbs.add_parser("run", help="check, observe, make the kernel's task, run it, and deploy its winner")
+    run.add_argument("name", metavar="PROJECT")
+    _run_arguments(run)
     deploy = verbs.add_parser("deploy", help="bring a run's winner into its program; taken back unless that is faster")
     deploy.add_argument("name", metavar="PROJECT")
     deploy.add_argument("run", metavar="RUN", help="the run whose winner is deployed")
@@ -99,6 +106,17 @@ def arguments(parser: ArgumentParser) -> None:
     add_workspace_below(verbs)
 
 
+def _run_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of a run, and those of the task that it may need."""
+    parser.add_argument("--task", metavar="NAME", help="the name of a new task (default: the project's, numbered)")
+    parser.add_argument(
+        "--observed", metavar="FILE", type=Path, help="take this table of launches, and do not run the program for one"
+    )
+    task_new.harness_arguments(parser.add_argument_group("the harness of a new task"), "--writer")
+    add_arguments(parser, QueueRun, "task", "deploy")
+    waiting_arguments(parser)
+
+
 def execute(args: Namespace) -> int:
     ws = workspace(args)
     try:
@@ -117,6 +135,10 @@ def execute(args: Namespace) -> int:
                 from kpd.cli import project_observe
 
                 return project_observe.observe(ws, args)
+            case "run":
+                from kpd.cli import project_run
+
+                return project_run.run(ws, args)
             case "deploy":
                 from kpd.cli import project_deploy
 

@@ -2,7 +2,7 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from kpd.cli import checks
@@ -13,6 +13,7 @@ from kpd.cli.terminal_text import clean, colours, columns, out, out_json
 from kpd.hosts.preflight.gpu_checks import free
 from kpd.model import codec
 from kpd.model.hosts import Check, HostCard
+from kpd.model.projects import FoundProject
 from kpd.production.check import check_build, preflight
 from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
@@ -29,23 +30,35 @@ def check(ws: Workspace, args: Namespace) -> int:
     Raises HostError, PlaceError, CliError, WorkspaceError.
     """
     project = known(ws, args.name)[args.name]
-    card = check_hosts(ws, {project.host: load_config(ws).hosts[project.host]})[0]
-    found = _of_host(card)
-    _print(args, found)
-    if card["link"] != "up":
+    there, found, linked = checks_of(ws, project, lambda some: _print(args, some), not args.normalise)
+    if not linked:
         return _end(args, found, INFRA)
-    there, mine = at_place(ws, project, preflight)
-    if args.normalise:
-        mine = [one for one in mine if one.name != "binary"]  # the build tells
-    _print(args, mine)
     if not args.json:
         out(*(f"  {visible(line)}" for line in changes(project)))
-    found += mine
     if there is not None and (args.build or args.normalise):
         _, built = at_place(ws, project, lambda place: check_build(place, args.normalise, _show))
         _print(args, built)
         found += built
     return _end(args, found, FAILED if any(one.state == "bad" for one in found) else 0, changes(project))
+
+
+def checks_of(
+    ws: Workspace, project: ProjectConfig, tell: Callable[[list[Check]], None], binary: bool = True
+) -> tuple[FoundProject | None, list[Check], bool]:
+    """Check the host and then, if it can be reached, the project: the `binary` only where no build is to come.
+
+    `tell` is given the checks of each. Return the project as it was found, all checks, and whether there is a link.
+    Raises HostError, PlaceError.
+    """
+    card = check_hosts(ws, {project.host: load_config(ws).hosts[project.host]})[0]
+    found, there = _of_host(card), None
+    tell(found)
+    if linked := card["link"] == "up":
+        there, mine = at_place(ws, project, preflight)
+        mine = [one for one in mine if binary or one.name != "binary"]
+        tell(mine)
+        found += mine
+    return there, found, linked
 
 
 def changes(project: ProjectConfig) -> list[str]:

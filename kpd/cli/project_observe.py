@@ -2,6 +2,7 @@
 
 import time
 from argparse import Namespace
+from pathlib import Path
 
 from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
 from kpd.cli.project import at_place, known
@@ -20,17 +21,13 @@ HOST_LACKS = ("no_cupti", "no_compiler", "no_library")
 def observe(ws: Workspace, args: Namespace) -> int:
     """Observe the project, unless what is known of it is current. Raises CliError, HostError, PlaceError."""
     project = known(ws, args.name)[args.name]
-    path = ws.root / "refs" / f"{args.name}.observed.json"
+    path = table_of(ws, args.name)
     began = time.monotonic()
-    try:
-        found = at_place(ws, project, lambda place: observe_project(place, path, args.kernel, args.again, args.endless))
-    except ObserveError as err:
-        raise CliError(visible(err.message), err.remedy, INFRA if err.kind in HOST_LACKS else FAILED) from err
+    found = observed(ws, project, path, args.kernel, args.again, args.endless)
     if found is None:
         narrate(f"{path} is current: command, signature and source are the same; --again observes anew")
         out(str(path))
         return OK
-    write(path, found)
     if args.json:
         out_json(as_json(found)["capture"])
         return OK
@@ -38,6 +35,27 @@ def observe(ws: Workspace, args: Namespace) -> int:
     out(*_lines(found, project), *(f"! {visible(text)}" for text in found.problems))
     out(str(path))
     return OK
+
+
+def table_of(ws: Workspace, name: str) -> Path:
+    return ws.root / "refs" / f"{name}.observed.json"
+
+
+def observed(
+    ws: Workspace, project: ProjectConfig, path: Path, kernel: str | None = None, again: bool = False,
+    endless: bool = False,
+) -> Observation | None:  # fmt: skip
+    """Observe the project and write its table; None where the one in `path` is current, and not `again`.
+
+    Raises CliError, HostError, PlaceError.
+    """
+    try:
+        found = at_place(ws, project, lambda place: observe_project(place, path, kernel, again, endless))
+    except ObserveError as err:
+        raise CliError(visible(err.message), err.remedy, INFRA if err.kind in HOST_LACKS else FAILED) from err
+    if found is not None:
+        write(path, found)
+    return found
 
 
 def _lines(found: Observation, project: ProjectConfig) -> list[str]:

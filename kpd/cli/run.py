@@ -66,6 +66,10 @@ def text_of(given: str) -> str:
 
 def arguments(parser: ArgumentParser) -> None:
     add_arguments(parser, QueueRun)
+    waiting_arguments(parser)
+
+
+def waiting_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--wait",
         action="store_true",
@@ -82,7 +86,11 @@ def execute(args: Namespace) -> int:
     make_first(ws)
     if ensure_daemon(ws):
         narrate("started the daemon, in the background; kpd shutdown ends it")
-    run = enqueue(ws, args, task)
+    return followed(ws, args, enqueue(ws, args, task))
+
+
+def followed(ws: Workspace, args: Namespace, run: str) -> int:
+    """Print the id of a queued run, and wait for its end with --wait; return the exit code. Raises CliError."""
     out(run)
     reason = held(ws)
     if reason and args.wait:  # a person has to resume it, and --wait may run without one

@@ -20,6 +20,8 @@ from kpd.workspace.host_tables import LOCAL
 from kpd.workspace.paths import Workspace
 
 if TYPE_CHECKING:
+    from argparse import _ActionsContainer
+
     from kpd.agents.answers import PromptAnswers
     from kpd.claude.purse import Purse
     from kpd.onboarding.compiled import Compiler
@@ -45,22 +47,27 @@ def arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--facts", action="store_true", help="print what kpd finds without a model, as JSON, and create nothing"
     )
-    group.add_argument("--top", metavar="N", type=count, help="configurations to keep (default: the project's, or 5)")
-    group.add_argument(
+    harness_arguments(group, "--agent")
+
+
+def harness_arguments(parser: "_ActionsContainer", writer: str) -> None:
+    """Add what says how a harness is made; `writer` is the option that names a coding agent."""
+    parser.add_argument("--top", metavar="N", type=count, help="configurations to keep (default: the project's, or 5)")
+    parser.add_argument(
         "--truth", choices=("oracle", "baseline"), default="oracle",
         help="what results are compared with: a function of the harness, or the kernel itself (default: oracle)",
     )  # fmt: skip
-    group.add_argument(
+    parser.add_argument(
         "--mailbox", action="store_true", help="ask in a folder, where any program or person can answer, and no model"
     )
-    group.add_argument("--agent", metavar="AGENT", help="a coding agent writes the harness, and no model")
-    group.add_argument(
+    parser.add_argument(writer, dest="writer", metavar="AGENT", help="a coding agent writes the harness, and no model")
+    parser.add_argument(
         "--tries", metavar="N", type=count, default=3, help="refuse N answers for their text at most (default: 3)"
     )
-    group.add_argument(
+    parser.add_argument(
         "--builds", metavar="N", type=count, default=8, help="refuse N for what compiler and GPU say (default: 8)"
     )
-    group.add_argument("--arch", metavar="sm_NN", help="architecture to compile for (default: the GPU's, or sm_80)")
+    parser.add_argument("--arch", metavar="sm_NN", help="architecture to compile for (default: the GPU's, or sm_80)")
 
 
 def wanted(args: Namespace) -> bool:
@@ -76,9 +83,14 @@ def wanted(args: Namespace) -> bool:
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
             "give all three files, or --project",
         )
+    check_arch(args)
+    return True
+
+
+def check_arch(args: Namespace) -> None:
+    """Raise CliError unless --arch is one."""
     if args.arch and not re.fullmatch(r"sm_\d{2,3}[af]?", args.arch):
         raise CliError(f"{args.arch!r} is not an architecture", "for example sm_90")
-    return True
 
 
 def execute(ws: Workspace, args: Namespace) -> int:
@@ -90,7 +102,10 @@ def execute(ws: Workspace, args: Namespace) -> int:
     if args.project:
         return _of_project(ws, args)
     facts = findings(args.source, args.wrapper, args.observed, args.top or 5, timed=args.timed)
-    return _printed(facts) if args.facts else asyncio.run(_here(ws, args, facts))
+    if args.facts:
+        return _printed(facts)
+    out(str(asyncio.run(_here(ws, args, facts))))
+    return OK
 
 
 def _printed(facts: "KernelFacts") -> int:
@@ -119,13 +134,19 @@ def _of_project(ws: Workspace, args: Namespace) -> int:
             facts = facts_of(brought, project.kernel, observed, args.top or project.top, project.split, args.timed)
         if args.facts:
             return _printed(facts)
-        here, alone = await _at_host(ws, place, args.arch or project.arch, facts)
-        return await _make(ws, args, facts, here, alone)
+        out(str(await make_at(ws, place, args, facts)))
+        return OK
 
     try:
         return at_place(ws, project, work)
     except (HostError, PlaceError) as err:
         raise CliError(visible(err.message), err.remedy, INFRA) from err
+
+
+async def make_at(ws: Workspace, place: "ProjectPlace", args: Namespace, facts: "KernelFacts") -> Path:
+    """Make the task `args.name` of a project's kernel, compiled and run on its host. Raises CliError, HostError."""
+    here, alone = await _at_host(ws, place, args.arch or place.project.arch, facts)
+    return await _make(ws, args, facts, here, alone)
 
 
 async def _at_host(
@@ -156,7 +177,7 @@ async def _at_host(
     return compiler, alone if gpus else None
 
 
-async def _here(ws: Workspace, args: Namespace, facts: "KernelFacts") -> int:
+async def _here(ws: Workspace, args: Namespace, facts: "KernelFacts") -> Path:
     """Make a task of files of this machine, compiled here where nvcc is."""
     from kpd.hosts.errors import HostError
     from kpd.onboarding.compiled import ARCH, compiler, nvcc
@@ -172,7 +193,7 @@ async def _here(ws: Workspace, args: Namespace, facts: "KernelFacts") -> int:
 
 async def _make(
     ws: Workspace, args: Namespace, facts: "KernelFacts", here: "Compiler | None", alone: "Alone | None"
-) -> int:
+) -> Path:
     from kpd.claude.errors import OverBudget, Unavailable
     from kpd.cli.diagnosis import problems
     from kpd.cli.purse import purse_of
@@ -194,8 +215,7 @@ async def _make(
         if purse.spend.calls:
             narrate(_spent(purse.spend))
     narrate(f"made {args.name}: look through its harness, then kpd task check {args.name} and kpd start {args.name}")
-    out(str(folder))
-    return OK
+    return folder
 
 
 @asynccontextmanager
@@ -208,9 +228,9 @@ async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIter
         yield MailboxAnswers(ws.root / "onboarding" / args.name)
         return
     instead = "--mailbox asks in a folder, --facts needs no model"
-    if args.agent:
+    if args.writer:
         folder = ws.root / "onboarding" / f"{args.name}.agent"
-        async with agent_answers(ws, purse, "harness", args.agent, folder, instead) as agent:
+        async with agent_answers(ws, purse, "harness", args.writer, folder, instead) as agent:
             yield agent
         return
     async with model_answers(ws, purse, "harness", instead) as answers:

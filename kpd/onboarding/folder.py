@@ -12,7 +12,8 @@ from kpd.onboarding.facts import KernelFacts
 from kpd.onboarding.standalone import StandaloneTrial
 from kpd.source.values import Dim3
 from kpd.workspace.paths import WorkspaceError
-from kpd.workspace.run_files import write_atomic
+from kpd.workspace.run_files import NotRegularFile, digest, read_plain, write_atomic
+from kpd.workspace.sections import SectionError, split
 from kpd.workspace.task import TASK_FILE
 
 Truth = Literal["oracle", "baseline"]
@@ -55,6 +56,34 @@ def statement(tried: StandaloneTrial) -> list[str]:
 def source_name(facts: KernelFacts) -> str:
     """Return the file's name, which is the kernel's; harness.cu is reserved for a separate harness."""
     return "kernel.cu" if facts.kernel.name == "harness" else f"{facts.kernel.name}.cu"
+
+
+def made_of(facts: KernelFacts, question: str) -> str:
+    """Hash what a task is made of: the question for its harness, the project's flags, and the weights of the cases."""
+    rest = json.dumps([facts.flags, [one.share for one in facts.configs]])
+    return digest(f"{question}\0{rest}".encode())
+
+
+def has_kernel(folder: Path, facts: KernelFacts) -> bool:
+    """Return whether the task still has the kernel as production has it, and a harness beside that. Raises OSError."""
+    try:
+        return split(read_plain(folder / source_name(facts))).kernel == facts.prepared.text.encode()
+    except (FileNotFoundError, NotRegularFile, SectionError):
+        return False
+
+
+def copied(made: Path, tasks: Path, name: str, facts: KernelFacts) -> Path:
+    """Make the task `name` of one whose folder has another kernel by now: production's kernel beside that harness.
+
+    Raises WorkspaceError, SectionError, OSError.
+    """
+    content = {path.name: read_plain(path) for path in made.iterdir() if path.is_file()}
+    file = source_name(facts)
+    content[file] = split(content[file]).with_kernel(facts.prepared.text.encode()).whole
+    content[TASK_FILE] = content[TASK_FILE].replace(f'name = "{made.name}"'.encode(), f'name = "{name}"'.encode(), 1)
+    with drafted(tasks, name) as draft:
+        draft.write(content)
+        return draft.keep()
 
 
 @contextmanager

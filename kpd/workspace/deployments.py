@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import logging
 import os
 import re
@@ -12,10 +11,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import msgspec
-
 from kpd.model import codec
 from kpd.model.deployments import Deployment, Phase
+from kpd.workspace.rows import add_row, rows_of
 from kpd.workspace.run_files import NotRegularFile, digest, read_plain, write_atomic
 
 _FIELDS = {one.name for one in fields(Deployment)} - {"number"}
@@ -126,9 +124,8 @@ class OpenDeployment:
         Raises OSError, NotRegularFile, and CodecError where they say nothing that the log could keep.
         """
         found: dict[str, Any] = {"run": "", "iteration": 0, "at": self._path.stat().st_mtime, "number": self.number}
-        for line in read_plain(self._path).splitlines():
-            with contextlib.suppress(codec.CodecError):
-                found |= {key: value for key, value in codec.decode(line, dict).items() if key in _FIELDS}
+        for row in rows_of(self._path):
+            found |= {key: value for key, value in row.items() if key in _FIELDS}
         return codec.decode(codec.encode(found), Deployment)
 
     @property
@@ -191,14 +188,7 @@ class OpenDeployment:
         return self._beside("jsonl")
 
     def _write(self, row: dict[str, Any]) -> None:
-        """Add a row. What is no UTF-8 in names of programs and files becomes `?`: no reader could take it."""
-        line = json.dumps({"written": time.time(), **msgspec.to_builtins(row)}, ensure_ascii=False) + "\n"
-        with self._path.open("ab") as file:
-            if file.tell() and not self._path.read_bytes().endswith(b"\n"):
-                file.write(b"\n")  # a row was cut off
-            file.write(line.encode(errors="replace"))
-            file.flush()
-            os.fsync(file.fileno())
+        add_row(self._path, {"written": time.time(), **row})
 
 
 def _taken(lock: IO[str], how: int) -> bool:

@@ -1,8 +1,11 @@
 """A Rust program with CUDA in it, from its check to a deployed kernel, on a machine that passes for one with a GPU."""
 
+import asyncio
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
+from kpd.cli.waiting import wait_for
 from kpd.workspace.paths import Workspace
 from tests.places import READS, ROOT
 from tests.support.cassette import gpu_machine
@@ -120,23 +124,32 @@ def test_from_the_check_to_a_deployed_kernel(
     assert binary.exists(), told + said
     code, _, said = kpd("project", "observe", "prover")
     assert (code, "no process of the program left a record" in said) == (1, True), said  # a stand-in has no driver
-    table = {"kernel": "transpose_kernel", "captured_at": "2026-11-26T20:00:00", "launches": LAUNCHES}
-    (workspace.root / "refs").mkdir(exist_ok=True)
-    (workspace.root / "refs" / "prover.observed.json").write_text(json.dumps(table))
+    table = prover.with_name("launches.json")
+    table.write_text(json.dumps({"kernel": "transpose_kernel", "captured_at": "2026-11-26", "launches": LAUNCHES}))
+    daemon.start()
 
-    answering = answer(workspace.root / "onboarding" / "rows", WRONG, HARNESS)
-    code, _, said = kpd("task", "new", "rows", "--project", "prover", "--mailbox", "--top", "2")
+    preparing = ["project", "run", "prover", "--mailbox", "--top", "2", "--observed", str(table)]
+    mailbox = workspace.root / "onboarding" / "prover"
+    killed = subprocess.Popen([sys.executable, "-m", "kpd.cli.main", "-w", str(workspace.root), *preparing])
+    daemon.until(lambda: (mailbox / "prompt.md").exists(), "the question for a harness")
+    killed.kill()
+    killed.wait()
+    assert not (workspace.tasks / "prover").exists()
+    answering = answer(mailbox, WRONG, HARNESS)
+    code, _, said = kpd(*preparing, "--agent", "nobody")
     answering.join()
-    assert code == 0, said
+    assert (code, "no agent 'nobody'" in said) == (64, True), said
     assert "the kernel differs from the oracle: odd, normal: out[0] is" in said
-    task = workspace.tasks / "rows"
+    task = workspace.tasks / "prover"
     assert "µs in production: PROBLEM, a factor of" in (task / "task.md").read_text() or "It was not timed" in said
     assert "[cases.top1]\nweight = 0.6667" in (task / "task.toml").read_text()
 
     toml = task / "task.toml"
     toml.write_text(toml.read_text().replace("quads = 20", "quads = 4"))
-    daemon.start()
-    assert daemon.command("run", task="rows", agent="operator") == {"run": "r1"}
+    operated = ("--agent", "operator", "--iterations", "1")
+    code, told, said = kpd(*preparing, *operated)
+    assert (code, told, "prover has it" in said) == (0, "r1\n", True), said
+    assert kpd(*preparing, *operated)[:2] == (0, "r1\n"), "it goes on, and no other one is queued"
     daemon.until_event("folder_known")
     kernel = task / "transpose_kernel.cu"
     kernel.write_text(kernel.read_text().replace(SLOW, BODY))
@@ -144,9 +157,12 @@ def test_from_the_check_to_a_deployed_kernel(
     assert better["outcome"] == "accepted", better["reason"]
 
     before = binary.read_bytes()
-    code, told, said = kpd("project", "deploy", "prover", "r1", "--iteration", "1", "--yes")
-    assert code == 0, told + said
-    assert told.startswith("DEPLOYED prover #1: r1, iteration 1\n")
+    daemon.until(lambda: any(one["waits"] for one in daemon.query("status")["deployments"]), "the change to wait")
+    assert kpd(*preparing, *operated)[:2] == (0, "r1\n"), "its deployment goes on"
+    assert kpd("project", "approve", "prover", "--yes")[0] == 0
+    assert asyncio.run(wait_for(workspace, "r1")) == 0
+    assert "DEPLOYED prover #1, r1.1" in capsys.readouterr().err
+    assert [run["id"] for run in daemon.query("status")["runs"].values()] == ["r1"]
     assert BODY in source.read_text() and SLOW not in source.read_text()
     assert source.read_text().startswith("// Columns of a trace")
     assert binary.read_bytes() != before
