@@ -5,6 +5,7 @@ from collections.abc import Callable
 from kpd.hosts.errors import HostError
 from kpd.model.hosts import Check
 from kpd.model.projects import ChangeRecord, FoundProject
+from kpd.production.observe.sudo_ncu import permitted
 from kpd.production.place import NOT_BEGUN, NOT_NOTED, ProjectPlace
 from kpd.text.foreign import visible
 from kpd.text.projects import blocked
@@ -25,6 +26,8 @@ async def preflight(place: ProjectPlace) -> tuple[FoundProject | None, list[Chec
         checks.append(Check("place", "bad", found, "wait, or kpd project restore ends it"))
     else:
         checks.append(Check("place", "ok", f"nothing is changed; originals would be kept in {status.folder}"))
+    if place.project.sudo_ncu:
+        checks.append(await _sudo(place))
     try:
         found_project = await place.look()
     except HostError as err:
@@ -32,6 +35,17 @@ async def preflight(place: ProjectPlace) -> tuple[FoundProject | None, list[Chec
             raise
         return None, [*checks, Check("files", "bad", err.message, "correct the project in config.toml, or the files")]
     return found_project, [*checks, *_files(place, found_project)]
+
+
+async def _sudo(place: ProjectPlace) -> Check:
+    """Check that `sudo_ncu` can do what it says."""
+    ncu = (await place.host.probe())["ncu"]
+    if not ncu:
+        return Check("sudo ncu", "bad", "there is no ncu for sudo_ncu to run", "install Nsight Compute there")
+    if why := await permitted(place.host, ncu):
+        remedy = f"visudo there: USER ALL=(root) NOPASSWD: {ncu}, or leave sudo_ncu out"
+        return Check("sudo ncu", "bad", f"sudo does not run {ncu} without a password: {visible(why)}", remedy)
+    return Check("sudo ncu", "ok", f"sudo runs {ncu} without a password")
 
 
 def _files(place: ProjectPlace, found: FoundProject) -> list[Check]:

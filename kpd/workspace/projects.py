@@ -24,9 +24,9 @@ class ProjectConfig:
     exit code of `run` and the content of its `outputs`. With `approve` a person has to approve what is deployed;
     `fixer` says who mends a file that does not build, run or verify: none, model, folder, or a coding agent;
     `min_gain_pct` is the least gain that is deployed, of the kernel alone and of the whole program. With `sudo_ncu`
-    Nsight Compute runs under sudo. `arch` and `flags` are the architecture and the options (-I, -D) with which the
-    kernel is compiled alone; `top` is the number of launch configurations to take from a run, and one whose p95 is
-    above `split` times its p25 counts as two.
+    Nsight Compute under sudo, so the program as root, tells durations where CUPTI has none. `arch` and `flags` are the
+    architecture and the options (-I, -D) with which the kernel is compiled alone; `top` is the number of launch
+    configurations to take from a run, and one whose p95 is above `split` times its p25 counts as two.
     """
 
     host: Text

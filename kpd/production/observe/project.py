@@ -4,6 +4,7 @@ from pathlib import Path
 
 from kpd.production.observe.observation import Observation, is_current, key
 from kpd.production.observe.step import ObservedProgram, observe
+from kpd.production.observe.sudo_ncu import timed
 from kpd.production.place import ProjectPlace
 from kpd.source.kernels import Kernel, kernels
 from kpd.source.macros import UnreadableDirective
@@ -26,7 +27,11 @@ async def observe_project(
         return None
     cwd = f"{project.root}/{project.cwd}".rstrip("/")
     program = ObservedProgram(project.run, cwd, wanted, project.limit_run_s, project.env, endless)
-    return await observe(place.host, program, source, current)
+    seen = await observe(place.host, program, source, current)
+    if not project.sudo_ncu or seen.coverage.timed:
+        return seen
+    ncu = (await place.host.probe())["ncu"]
+    return await timed(place.host, ncu, program, project.root, seen) if ncu else seen
 
 
 async def _source(place: ProjectPlace, wanted: str) -> tuple[Kernel | None, bytes]:
