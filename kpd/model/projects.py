@@ -8,7 +8,8 @@ from typing import Literal
 class FileEntry:
     """One file of a change: how it was before, and the hashes that kpd or a build under it has left since.
 
-    An empty hash stands for a file that is not there. While a build runs, `building` is set.
+    An empty hash stands for a file that is not there. While a build runs, `building` is set. `alike`: the last build
+    has left the same program, though not the same bytes.
     """
 
     path: str
@@ -19,6 +20,7 @@ class FileEntry:
     gid: int
     wrote: tuple[str, ...] = ()
     building: bool = False
+    alike: bool = False
 
 
 @dataclass(frozen=True, slots=True)

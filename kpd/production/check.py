@@ -100,8 +100,8 @@ async def check_build(
 
 
 def changed(record: ChangeRecord) -> tuple[str, ...]:
-    """Return the binaries that are not what they were before a change's build."""
-    binaries = (entry for entry in record.entries if entry.kind == "binary")
+    """Return the binaries that are not the programs that they were before a change's build."""
+    binaries = (entry for entry in record.entries if entry.kind == "binary" and not entry.alike)
     return tuple(entry.path for entry in binaries if entry.wrote and entry.wrote[-1] != entry.sha)
 
 

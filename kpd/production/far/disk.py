@@ -6,6 +6,8 @@ import os
 import secrets
 import shutil
 import stat
+import subprocess
+import tempfile
 from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused, check_relative
@@ -55,6 +57,26 @@ def sha_of(path: Path) -> str:
         for piece in iter(lambda: file.read(CHUNK), b""):
             summed.update(piece)
     return summed.hexdigest()
+
+
+def same_program(one: Path, other: Path) -> bool:
+    """Return whether two binaries differ in nothing that runs: symbols, debug information and the build's id aside.
+
+    nvcc leaves names of temporary files among the symbols, so no two of its builds have the same bytes.
+    """
+    stripped = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, path in enumerate((one, other)):
+            to = Path(folder, str(number))
+            words = ["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", str(path), str(to)]
+            try:
+                done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            except OSError:  # there are no binutils
+                return False
+            if done.returncode != 0:
+                return False
+            stripped.append(sha_of(to))
+    return stripped[0] == stripped[1]
 
 
 def described(root: Path, name: str, kind: str) -> Entry:

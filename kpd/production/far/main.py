@@ -17,7 +17,7 @@ from pathlib import Path
 from kpd.hosts.helper.files import RequestRefused, remove, trouble
 from kpd.hosts.helper.processes import MARK
 from kpd.production.far import disk, switch, timed
-from kpd.production.far.plan import ABSENT, LINK, owned
+from kpd.production.far.plan import ABSENT, LINK, STRANGE, owned
 from kpd.production.far.record import BLOCKED, BOOT, COMMITTED, ENDED, OPEN, Change, PlaceFolder, entries, with_entry
 from kpd.production.far.restore import restore
 
@@ -169,7 +169,9 @@ def op_built(place: PlaceFolder, id: str) -> Change:
         change = live(place, id)
         for entry in entries(change):
             now = disk.seen(place.root, entry.path) if entry.kind == "binary" else entry.sha
-            change = with_entry(change, entry._replace(wrote=(*entry.wrote, now), building=False))
+            alike = now != entry.sha and not {now, entry.sha} & {ABSENT, LINK, STRANGE}
+            alike = alike and disk.same_program(place.originals / entry.sha, disk.place_of(place.root, entry.path))
+            change = with_entry(change, entry._replace(wrote=(*entry.wrote, now), building=False, alike=alike))
         before = json.loads((place.folder / "before.json").read_text())
         after = disk.listing(place.root, untold(change))
         change["touched"] = None if before is None or after is None else disk.touched(before, after)

@@ -15,7 +15,8 @@ class Entry(NamedTuple):
 
     `kind` is "binary" or "file"; `sha` is its hash, `ABSENT` where there was no such file, and `mtime_ns` its time, 0
     where that is not known. `wrote` are the hashes that kpd, or a build under it, has left. While a build runs, or
-    after one that was cut off, `building` is set: then a binary may have any content, or be a link.
+    after one that was cut off, `building` is set: then a binary may have any content, or be a link. `alike` says that
+    the last build has left the same program under another hash (see `disk.same_program`).
     """
 
     path: str
@@ -27,6 +28,7 @@ class Entry(NamedTuple):
     wrote: "tuple[str, ...]" = ()
     building: bool = False
     mtime_ns: int = 0
+    alike: bool = False
 
 
 def owned(entry: Entry, seen: str) -> bool:

@@ -41,6 +41,22 @@ async def test_a_check_that_is_taken_back_hides_nothing_from_a_build_that_goes_b
         assert content(root) == built(FASTER)
 
 
+NAMED = "cc -shared src/kernel.c -o target/new && objcopy --add-symbol tmp$$=.text:0 target/new target/prover"
+"""A build that leaves the number of a process among the symbols, as nvcc does."""
+
+
+async def test_a_binary_is_told_by_what_runs_and_not_by_names_of_temporary_files(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    async with place_at(made(root, build=NAMED), tmp_path) as place:
+        await check_build(place, normalise=True)
+        record, checks = await check_build(place, normalise=False)
+        (binary,) = [entry for entry in record.entries if entry.kind == "binary"]
+        assert binary.wrote[-1] != binary.sha, "no two builds have the same bytes"
+        assert states(checks)["binary"] == "ok"
+        (root / "src" / "kernel.c").write_bytes(FASTER.replace(b"x + x", b"x * 3"))
+        assert states((await check_build(place, normalise=False))[1])["binary"] == "bad"
+
+
 async def test_a_check_leaves_a_file_alone_that_has_the_name_of_a_new_one(tmp_path: Path) -> None:
     root = tmp_path / "prover"
     async with place_at(made(root), tmp_path) as place:
