@@ -11,7 +11,7 @@ from typing import Any
 
 from kpd.engine.journal import Journal, holding
 from kpd.engine.leftovers import DailyCleaner, end_leftovers
-from kpd.engine.on_demand import OnDemand
+from kpd.engine.on_demand import OnDemand, let_build
 from kpd.engine.peaks import still_known
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError, Pending, UnknownHostKey
@@ -67,6 +67,7 @@ class HostPool:
         for name, config in configs.items():
             if name not in self.hosts:
                 self._take(name, config)
+        let_build(self._configs, self.hosts)
 
     async def close(self) -> None:
         """Disconnect from every host; their jobs go on."""
@@ -88,7 +89,6 @@ class HostPool:
         return self._journal.state.hosts[name]
 
     def note(self, card: HostCard) -> None:
-        """Record the card of a host if it has changed."""
         if self._journal.state.hosts.get(card.name) != card:
             self._emit(e.HostProbed(card))
 
@@ -199,7 +199,7 @@ class HostPool:
         self.note(
             replace(
                 known, transport=config.transport, address=config.address, link="down", error=CONNECTING,
-                trouble="", offered="", stuck=False, table=config.table,
+                trouble="", offered="", stuck=False, table=config.table, builds=config.builds,
             )
         )  # fmt: skip
         host.on_link(lambda: self._link_changed(name, host))

@@ -24,7 +24,7 @@ from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
-from kpd.hosts.job import device_claim, job_seconds
+from kpd.hosts.job import device_claim, job_seconds, prepared_on
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import prepare
 from kpd.model import events as e
@@ -57,6 +57,7 @@ class Lane:
         self.pool = pool
         self.place = place
         self.host = pool.hosts[place.host]
+        self._machine = self.host.machine  # of which the place is
         self.run_id = run_id
         self.number = number
         self._claim = claim_of(turns, journal, run_id, number)
@@ -116,9 +117,17 @@ class Lane:
             try:
                 task = pinned_task(self.workspace, self.journal, self.run_id)
                 await self.control.run(self.host.connect())
+                self._follow_machine()
                 return task, await self.control.run(self._prepared(task))
             except (HostError, OSError) as err:
                 await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
+
+    def _follow_machine(self) -> None:
+        """Note which machine all is prepared on. Raises RunRestart for another allocation: its devices are others."""
+        if self.host.machine != self._machine and is_on_demand(self.host.transport.kind):
+            raise RunRestart
+        self._machine = self.host.machine
+        prepared_on.set((self.host.name, self._machine))
 
     async def _prepared(self, task: Task) -> Bench:
         bench = await prepare(self.host, task, self.place.device, self._say)

@@ -8,6 +8,7 @@ from kpd.hosts.errors import Pending
 from kpd.hosts.host import Host
 from kpd.hosts.link import Allocator
 from kpd.model.waits import ForAllocation
+from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.transports import is_on_demand
 
 
@@ -20,7 +21,12 @@ class OnDemand:
         self._idle: dict[str, asyncio.TimerHandle] = {}
 
     def want(self, names: Collection[str], hosts: Mapping[str, Host]) -> None:
-        """Ask for the hosts of these names that are there on demand; give others back once they were idle for long."""
+        """Ask for the hosts of these names that are there on demand; give others back once they were idle for long.
+
+        Where one builds elsewhere, that host is wanted, too, once the first is there.
+        """
+        there = (hosts[name] for name in names if name in hosts and hosts[name].up)
+        names = {*names, *(host.builder.name for host in there if host.builder is not None)}
         self._wanted = frozenset(names)
         for name, host in hosts.items():
             if not is_on_demand(host.transport.kind):
@@ -44,6 +50,13 @@ class OnDemand:
     def _is_idle(self, name: str, host: Host) -> None:
         self._idle.pop(name, None)
         self._give_back(name, host)
+
+
+def let_build(configs: Mapping[str, HostConfig], hosts: Mapping[str, Host]) -> None:
+    """Tell each host where its candidates are built, where its table has another host for that."""
+    builders = {config.table: hosts[name] for name, config in configs.items() if config.builds}
+    for name, config in configs.items():
+        hosts[name].builder = None if config.builds else builders.get(config.table or name)
 
 
 def is_taken_away(host: Host) -> bool:

@@ -145,7 +145,8 @@ def _names(run: Run, hosts: Mapping[str, HostCard]) -> list[str]:
 def beside(name: str, hosts: Mapping[str, HostCard]) -> list[HostCard]:
     """Return the other hosts of a host's table, which a scheduler lends."""
     table = table_of(name, hosts)
-    return [card for one, card in hosts.items() if one != name and table_of(one, hosts) == table]
+    others = (card for one, card in hosts.items() if one != name and table_of(one, hosts) == table)
+    return [card for card in others if not card.builds]
 
 
 def table_of(name: str, hosts: Mapping[str, HostCard]) -> str:
@@ -164,6 +165,8 @@ def _on(
 ) -> Device | AtHost:
     if card is None:
         return AtHost(name, "gone")
+    if card.builds:
+        return AtHost(name, "unfit", _wanted(kind, need))
     if card.link == "down":
         lacks = card.devices and not any(device.kind == kind and _fits(device, need) for device in card.devices)
         if card.trouble == "released" and run.started is None and lacks:

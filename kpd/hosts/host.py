@@ -22,6 +22,7 @@ from kpd.hosts.job import (
     Tail,
     device_claim,
     note_work,
+    prepared_on,
     waiting,
 )  # fmt: skip
 from kpd.hosts.lent import is_taken_away, make_room
@@ -68,6 +69,7 @@ class Host(LinkedHost):
         self.reads = reads
         self.writes = writes
         self.at_work = 0  # jobs that are followed
+        self.builder: Host | None = None  # where candidates are built, if that is another host
         self._doomed: dict[str, asyncio.Task[str | None]] = {}  # jobs that were asked to end and may still run
 
     async def close(self) -> None:
@@ -150,7 +152,7 @@ class Host(LinkedHost):
                     runs = False
                     await self.forget(spec.id)
                     raise HostError("unreachable", f"{self.name} was taken away while job {spec.id} ran")
-                if known and machine != self.machine:
+                if (known and machine != self.machine) or self._is_another():
                     runs = False
                     raise HostError("unreachable", f"{self.name} was restarted, or is another machine now")
                 asked, known, runs, machine = known, True, True, self.machine
@@ -186,6 +188,11 @@ class Host(LinkedHost):
             if runs:
                 note_work(begun, cached=False)
                 self._doom(spec.id)
+
+    def _is_another(self) -> bool:
+        """Return whether what asks for a job was prepared on another machine."""
+        there = prepared_on.get()
+        return there is not None and there[0] == self.name and there[1] != self.machine
 
     async def forget(self, id: str) -> None:
         """Remove a finished job's folder, so that the same id may run again. An unknown id is no error."""

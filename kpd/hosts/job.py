@@ -172,6 +172,8 @@ class Claim(Protocol):
         """Note what a job waits for before it has its lease; empty when it no longer waits."""
 
 
+prepared_on: ContextVar[tuple[str, int] | None] = ContextVar("prepared_on", default=None)
+"""The host, and its machine, that all was prepared on: a job there is begun on no other one that has its name since."""
 device_claim: ContextVar[Claim] = ContextVar("claims")
 """Who asks for the devices that jobs of this context have leases on. Without one, a job only waits for its lease."""
 

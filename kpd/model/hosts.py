@@ -169,7 +169,7 @@ class HostCard:
     While the link is down, `error` says why in words and `trouble` its kind (see `hosts.errors`); `offered` is the
     fingerprint of a host key that nobody has trusted yet. A host that is `stuck` waits for a person: time
     alone will hardly mend it. `rtt_ms` is a round trip to the helper when it was probed. `table` is the name of its
-    table in config.toml where that makes several hosts.
+    table in config.toml where that makes several hosts. One that only `builds` measures nothing.
     """
 
     name: str
@@ -194,6 +194,7 @@ class HostCard:
     cuda: str = ""
     confinement: Confinement | None = None
     table: str = ""
+    builds: bool = False
 
     def kind_of(self, device: Device) -> DeviceKind:
         """Return the kind of one of its devices."""

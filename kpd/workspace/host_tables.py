@@ -28,6 +28,7 @@ class HostConfig:
     locks that all daemons on the host share. `enter` is a command that starts a program in a container there: all of
     kpd's work, paths and `python` are then inside. `reads` and `writes` are folders that sandboxed jobs may read
     beside the system's, and write beside their own. `table` is the name of its table where that makes several hosts.
+    One that only `builds` measures nothing: what the other hosts of its table measure is compiled there.
     """
 
     transport: Text = LOCAL
@@ -46,6 +47,7 @@ class HostConfig:
     writes: tuple[Text, ...] = ()
     options: Any = None
     table: str = ""
+    builds: bool = False
 
 
 def read_hosts(document: Document) -> dict[str, HostConfig]:
@@ -63,7 +65,7 @@ def _host(document: Document, name: str, table: object) -> HostConfig:
     Where a plug-in fails to provide the transport, only the keys that all transports share are read: the host will be
     down.
     """
-    known = [each.name for each in fields(HostConfig) if each.name not in ("options", "table")]
+    known = [each.name for each in fields(HostConfig) if each.name not in ("options", "table", "builds")]
     own = {key: value for key, value in table.items() if key not in known} if isinstance(table, dict) else {}
     common = {key: table[key] for key in table if key in known} if isinstance(table, dict) else table
     host = document.part(common, HostConfig, "hosts", name)
@@ -108,10 +110,15 @@ def _check_via(document: Document, name: str, host: HostConfig, hosts: Mapping[s
 def _each(document: Document, hosts: Mapping[str, HostConfig]) -> Iterator[tuple[str, HostConfig]]:
     """Yield the hosts of all tables: of one with `max_allocations` as many, called NAME, NAME.2 and so on.
 
-    Raises ConfigError.
+    One that is told where to build has another, NAME.build. Raises ConfigError.
     """
     for name, host in hosts.items():
         yield name, host
+        if (options := getattr(host.options, "of_builds", None)) is not None:
+            if (builder := f"{name}.build") in hosts or not HOST_NAME.fullmatch(builder):
+                message = f"[hosts.{name}.build] makes a host {builder}, which there is, or is too long"
+                raise document.error(message, "give one of them another name", "hosts", name, "build")
+            yield builder, replace(host, table=name, options=options, builds=True)
         for number in range(2, 1 + getattr(host.options, "max_allocations", 1)):
             if (further := f"{name}.{number}") in hosts or not HOST_NAME.fullmatch(further):
                 message = f"'max_allocations' in [hosts.{name}] makes a host {further}, which there is, or is too long"

@@ -56,6 +56,7 @@ def host_card(
         devices=tuple(replace(one, telemetry=known.get(one.id)) for one in devices(facts, config)),
         checks=checks(facts, config, tried),
         table=config.table,
+        builds=config.builds,
     )
 
 

@@ -1,7 +1,7 @@
 """Defines the keys of a [hosts.*] table with `transport = "slurm"`."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from kpd.workspace.durations import duration
@@ -23,6 +23,19 @@ SINGLE = "--dependency=singleton"
 
 
 @dataclass(frozen=True, slots=True)
+class BuildKeys:
+    """What is asked for to build in, where that is another allocation; what is empty is as for that which measures."""
+
+    partition: Text
+    time: str = ""
+    account: str = ""
+    qos: str = ""
+    constraint: str = ""
+    cpus: Count = 4
+    extra: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SlurmKeys:
     """What is asked of Slurm, and where its commands run: on the host `via` of config.toml, or on this machine.
 
@@ -30,7 +43,7 @@ class SlurmKeys:
     `gres`, `constraint` and `time` are those of sbatch; `extra` are further options of it. An allocation that no run
     needs is given back after `idle_release`; it ends itself when no daemon has been connected for `abandon_after`.
     `max_gpu_hours_per_day` is the limit of all its allocations on a day (UTC); 0 is none. There are `max_allocations`
-    at a time at most, each a host of its own, on one node (`nodes`).
+    at a time at most, each a host of its own, on one node (`nodes`). Candidates are built in an allocation of `build`.
     """
 
     time: Text
@@ -48,6 +61,7 @@ class SlurmKeys:
     max_gpu_hours_per_day: NotNegative = 0.0
     nodes: Count = 1
     max_allocations: Few = 1
+    build: BuildKeys | None = None
 
     def __post_init__(self) -> None:
         if not TIME.fullmatch(self.time):
@@ -73,6 +87,18 @@ class SlurmKeys:
                 duration(getattr(self, key))
             except ValueError as err:
                 raise BadKey(key, f"is {err}", 'write "90s", "20m" or "1h"') from err
+
+    @property
+    def of_builds(self) -> "SlurmKeys | None":
+        """What is asked of Slurm for builds; None where they run in the allocation that measures."""
+        if self.build is None:
+            return None
+        own = self.build
+        return replace(
+            self, partition=own.partition, time=own.time or self.time, account=own.account or self.account,
+            qos=own.qos or self.qos, constraint=own.constraint, cpus=own.cpus, extra=own.extra, gres="",
+            max_allocations=1, build=None,
+        )  # fmt: skip
 
     @property
     def idle_s(self) -> float:

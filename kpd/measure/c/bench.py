@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from kpd.hosts.host import Host
+from kpd.hosts.preflight.probe import HostFacts
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import build, layout
@@ -14,6 +15,7 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.driver.linking import PROGRAM, Driver, link
 from kpd.measure.driver.units import units
+from kpd.measure.elsewhere import Builds
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.objects import allowed
 from kpd.measure.objects.allowed import with_threads
@@ -93,11 +95,17 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     measure = partial(measure_roofline, host, tools, measuring)
     roofline = await measure()
 
+    def identity(facts: HostFacts) -> str:
+        other = choose("", facts)
+        return (other.cpp if is_cpp else other).identity
+
+    builds = Builds(host, building, compiler.identity, identity)
+
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE], task.check.fast_math) if BUILD_FILE in files else ()
         return await build.build(
             host, compiler, tree, program.symbol, (*own, *task.build.flags), task.build.limit_s, say, building,
-            units(protected, files, kernel, build.SUFFIXES[kernel]),
+            units(protected, files, kernel, build.SUFFIXES[kernel]), builds, {**protected, **files},
         )  # fmt: skip
 
     listings = (build.ASSEMBLY, build.REMARKS)

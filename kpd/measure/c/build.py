@@ -1,7 +1,9 @@
 """Compiles a staged tree to a loadable kernel: one job per build, its id a hash of the inputs."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
@@ -11,6 +13,7 @@ from kpd.measure.c import layout
 from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
 from kpd.measure.compiling import BuildError, first_error, kind_of, limits, over_limit, readable, warnings
 from kpd.measure.driver.harness import OBJECT
+from kpd.measure.elsewhere import Builds
 from kpd.measure.flags import FlagError
 from kpd.measure.objects.inspect import OBJECT_FILE
 from kpd.measure.run_context import RunContext
@@ -33,15 +36,21 @@ _NO_COMPILER = re.compile(
 async def build(
     host: Host, tools: CToolchain, tree: str, symbol: str, flags: tuple[str, ...], limit_s: float,
     say: Say | None = None, where: RunContext | None = None, sources: tuple[str, ...] = (SOURCE,),
+    builds: Builds | None = None, files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> BuiltObject:  # fmt: skip
     """Compile each of these `sources` of the tree with these flags, and make one object of all; its kernel is `symbol`.
 
     The job's `out/` folder holds the object, its assembly, the compiler's remarks on vectorisation, and what `layout`
-    needs to link the object anew. Raises BuildError, or HostError for the host's own trouble.
+    needs to link the object anew. `builds` may run elsewhere, on the tree of these `files`. Raises BuildError, or
+    HostError for the host's own trouble.
     """
-    text = script(host, tools, tree, symbol, tools.flags(flags), sources)
-    id = jobs.key("build", tools.identity, text)
-    result = await jobs.run(host, (where or RunContext()).spec(id, text, limit_s), say)
+
+    def text(at: Host) -> str:
+        return script(at, tools, tree, symbol, tools.flags(flags), sources)
+
+    id = jobs.key("build", tools.identity, text(host))
+    builds = builds or Builds(host, where or RunContext(), tools.identity, lambda facts: "")
+    result = await builds.run(id, text, files, limit_s, say)
     log = readable(result.stderr)
     if result.rc == 127 or _NO_COMPILER.search(log):
         await host.forget(id)  # it must not stay in the cache

@@ -14,6 +14,7 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import HEADERS, SOURCES, BadHarness, Harness, described, native
 from kpd.measure.driver.linking import PROGRAM, Driver, link
 from kpd.measure.driver.sanitize import SANITIZER, present
+from kpd.measure.elsewhere import Builds
 from kpd.measure.flags import BUILD_FILE
 from kpd.measure.objects import allowed
 from kpd.measure.objects.inspect import Inspector
@@ -90,16 +91,19 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     measure = partial(measure_roofline, host, tools, device, measuring)
     roofline = await measure()
 
+    builds = Builds(host, building, tools.identity, lambda facts: choose("", facts, device).identity)
+    lay = layer(task)
+
     async def compile(tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         own = build.candidate_flags(files[BUILD_FILE], tools.arch, task.check.fast_math) if BUILD_FILE in files else ()
         return await build.build(
             host, tools, tree, (*own, *task.build.flags), task.build.limit_s, say, building,
-            all_units(task, protected, files),
+            all_units(task, protected, files), builds, {**protected, **lay(files)},
         )  # fmt: skip
 
     listings = ("", build.PTXAS)
     sanitizer = await present(host, tools.beside(SANITIZER)) if task.check.sanitizer else ""
     return DriverBench(
         host, task, device, program, roofline, measure, compile, listings, checking, measuring, cached=False,
-        inspector=Inspector(allowed.CUDA, building, tools.beside("cuobjdump")), lay=layer(task), sanitizer=sanitizer,
+        inspector=Inspector(allowed.CUDA, building, tools.beside("cuobjdump")), lay=lay, sanitizer=sanitizer,
     )  # fmt: skip

@@ -1,7 +1,9 @@
 """Compiles a staged tree to a loadable kernel: one job per build, its id a hash of the inputs."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from kpd.hosts.host import Host
 from kpd.measure import jobs, seals
@@ -10,6 +12,7 @@ from kpd.measure.compiling import BuildError, first_error, kind_of, limits, over
 from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
+from kpd.measure.elsewhere import Builds
 from kpd.measure.flags import FlagError
 from kpd.measure.objects.inspect import OBJECT_FILE
 from kpd.measure.run_context import RunContext
@@ -21,16 +24,21 @@ MEMORY_MIB = 16384
 
 async def build(
     host: Host, tools: CudaToolchain, tree: str, flags: tuple[str, ...], limit_s: float, say: Say | None = None,
-    where: RunContext | None = None, units: tuple[str, ...] = (UNIT,),
+    where: RunContext | None = None, units: tuple[str, ...] = (UNIT,), builds: Builds | None = None,
+    files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> BuiltObject:  # fmt: skip
     """Compile each of these `units` of the tree with these flags, and make one object of all.
 
-    The job's `out/` folder holds the object, and what ptxas prints about each kernel. Raises BuildError, or HostError
-    for the host's own trouble.
+    The job's `out/` folder holds the object, and what ptxas prints about each kernel. `builds` may run elsewhere, with
+    the tree of these `files`. Raises BuildError, or HostError for the host's own trouble.
     """
-    text = script(host, tools, tree, tools.flags(flags), units)
-    id = jobs.key("build", tools.identity, text)
-    result = await jobs.run(host, (where or RunContext()).spec(id, text, limit_s), say)
+
+    def text(at: Host) -> str:
+        return script(at, tools, tree, tools.flags(flags), units)
+
+    id = jobs.key("build", tools.identity, text(host))
+    builds = builds or Builds(host, where or RunContext(), tools.identity, lambda facts: "")
+    result = await builds.run(id, text, files, limit_s, say)
     log = readable(result.stderr)
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)

@@ -44,6 +44,12 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.fixture
+def two_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("slurm") / "c", nodes=2) as cluster:
+        yield cluster
+
+
 def configure(workspace: Workspace, slurm: Cluster, more: str = 'gres = "gpu:fake:2"') -> None:
     """Write the host's table."""
     table = TABLE.format(bin=slurm.bin, root=slurm.folder / "root")
@@ -144,12 +150,16 @@ def jobs_of(slurm: Cluster) -> dict[str, str]:
 
 
 def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them_ends(
-    daemon: RealDaemon, workspace: Workspace, slurm: Cluster
+    daemon: RealDaemon, workspace: Workspace, two_nodes: Cluster
 ) -> None:
-    configure(workspace, slurm, 'gres = "gpu:fake:1"\nmax_allocations = 2')
+    slurm = two_nodes
+    build = '[hosts.cluster.build]\npartition = "cpu"\ncpus = 1'
+    configure(workspace, slurm, f'gres = "gpu:fake:2"\nmax_allocations = 2\n{build}')
     more_points(workspace, 40)
     daemon.start()
     daemon.command("run", task="scale", host="cluster", iterations=40, patience=99, devices="all", min_gain_pct=99.0)
+    daemon.until(lambda: {"cluster", "cluster.2", "cluster.build"} <= entered_on(daemon), "all of its allocations")
+    assert {line.split()[1] for line in slurm.jobs("%j %N") if not line.split()[0].endswith(".build")} == {"n1", "n2"}
     for lane, host in ((1, "cluster.2"), (0, "cluster")):
         begun = daemon.until_event("iteration_started", lane=lane, confirming="" if lane == 0 else "floor")
         daemon.until_event("step_started", iteration=begun["body"]["iteration"], step="time")
@@ -160,6 +170,10 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     daemon.until_event("run_ended")
     assert not daemon.events("run_paused")
     nothing_twice(daemon)
+    built = [job for job in slurm.folder.glob("root/*.build/jobs/build-*") if (job / "out" / "kernel.so").exists()]
+    brought = [where for job in built for where in slurm.folder.glob(f"root/*/jobs/{job.name}") if where != job]
+    cmds = [(job / "cmd").read_text() for job in brought]
+    assert built and any("tar -xf -" in cmd for cmd in cmds), "candidates are built elsewhere, and come from there"
     begun, ended = (daemon.events(f"iteration_{word}") for word in ("started", "ended"))
     assert len(begun) == len(ended) and {event["body"]["lane"] for event in begun} == {0, 1}
     until_none_is_left(daemon, slurm)
@@ -189,9 +203,8 @@ def test_in_an_allocation_with_another_kind_of_device_a_run_begins_a_new_baselin
     assert found["device"] == "Another CPU"
     first = daemon.until_event("iteration_started", iteration=3)["body"]
     assert (first["agent"], first["parent"]) == ("baseline", 3)
-    for number, of in ((4, 1), (5, 2)):
-        again = daemon.until_event("iteration_started", iteration=number)["body"]
-        assert again["again"] == of and again["parent"] == (3 if of == 1 else 4)
+    again = daemon.until_event("iteration_started", iteration=4)["body"]
+    assert (again["again"], again["parent"]) == (1, 3)
     daemon.command("stop", run="r1")
     daemon.until_event("run_ended")
     assert not daemon.events("run_paused")

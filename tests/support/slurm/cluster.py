@@ -1,8 +1,8 @@
-"""Starts a Slurm with one node on this machine: its own munge key, ports, configuration and state in one folder.
+"""Starts a Slurm on this machine: its own munge key, ports, configuration and state in one folder.
 
-Its commands are in `bin`, as scripts that name the configuration. The node n1 has eight CPUs, two GPUs that are plain
-files, and the partitions `gpu` (default), `cpu`, and `urgent`, whose jobs preempt those of others; a job may last for
-an hour.
+Its commands are in `bin`, as scripts that name the configuration. It has one node n1, or more: each has eight CPUs, two
+GPUs that are plain files, a slurmd of its own, and the partitions `gpu` (default), `cpu` (the last node alone), and
+`urgent`, whose jobs preempt those of others; a job may last for an hour.
 """
 
 import contextlib
@@ -26,16 +26,15 @@ CONF = """\
 ClusterName=kpdtest
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller}
-SlurmdPort={node}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 CredType=cred/munge
 SlurmUser={user}
 SlurmdUser={user}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 ProctrackType=proctrack/{proctrack}
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -56,35 +55,39 @@ MinJobAge=60
 GresTypes=gpu
 PreemptType=preempt/partition_prio
 PreemptMode=CANCEL
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={node} CPUs=8 RealMemory=1000 Gres=gpu:fake:2 State=UNKNOWN
-PartitionName=gpu Nodes=n1 Default=YES MaxTime=60 State=UP
-PartitionName=cpu Nodes=n1 MaxTime=60 State=UP
-PartitionName=urgent Nodes=n1 MaxTime=60 State=UP PriorityTier=9
+PartitionName=gpu Nodes=ALL Default=YES MaxTime=60 State=UP
+PartitionName=cpu Nodes={last} MaxTime=60 State=UP
+PartitionName=urgent Nodes=ALL MaxTime=60 State=UP PriorityTier=9
 """
+NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=1000 Gres=gpu:fake:2\n"
 
 
 class Cluster:
     """A running Slurm. `bin` has its commands."""
 
-    def __init__(self, folder: Path, proctrack: str = "linuxproc") -> None:
+    def __init__(self, folder: Path, proctrack: str = "linuxproc", nodes: int = 1) -> None:
         self.folder = folder
+        self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
         self.bin = folder / "bin"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         host = socket.gethostname().partition(".")[0]
-        for name in ("state", "spool", "bin"):
+        for name in ("state", "bin", *(f"spool-{node}" for node in self.nodes)):
             (folder / name).mkdir(parents=True)
         key = folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
         for number in range(2):
             (folder / f"gpu{number}").touch()
-        ports = _free_ports(2)
+        controller, *ports = _free_ports(1 + nodes)
         conf = CONF.format(
-            host=host, controller=ports[0], node=ports[1], folder=folder, user="root", proctrack=proctrack,
+            host=host, controller=controller, last=self.nodes[-1], folder=folder, user="root", proctrack=proctrack,
             kill_wait=KILL_WAIT_S,
         )  # fmt: skip
-        (folder / "slurm.conf").write_text(conf)
-        (folder / "gres.conf").write_text(f"NodeName=n1 Name=gpu Type=fake File={folder}/gpu[0-1]\n")
+        at, _, partitions = conf.partition("PartitionName=")
+        lines = (NODE.format(name=name, host=host, port=port) for name, port in zip(self.nodes, ports, strict=True))
+        (folder / "slurm.conf").write_text(f"{at}{''.join(lines)}PartitionName={partitions}")
+        gres = (f"NodeName={name} Name=gpu Type=fake File={folder}/gpu[0-1]\n" for name in self.nodes)
+        (folder / "gres.conf").write_text("".join(gres))
         for name in COMMANDS:
             script = self.bin / name
             real = shutil.which(name)
@@ -98,8 +101,9 @@ class Cluster:
         self._spawn("munged", *munge, *(f"--{name}={self.folder}/{file}" for name, file in places.items()))
         _until(lambda: (self.folder / "munge.socket").exists(), "munged has a socket")
         self.start_controller()
-        self._spawn("slurmd", "-D", "-N", "n1", "-f", f"{self.folder}/slurm.conf")
-        _until(lambda: self.run("sinfo", "-h", "-o", "%T").strip().split("\n")[0] == "idle", "the node is idle")
+        for node in self.nodes:
+            self._spawn("slurmd", "-D", "-N", node, "-f", f"{self.folder}/slurm.conf", name=f"slurmd-{node}")
+        _until(lambda: {*self.run("sinfo", "-h", "-o", "%T").split()} == {"idle"}, "the nodes are idle")
 
     def start_controller(self) -> None:
         """Start slurmctld, which goes on with the state that the last one has saved."""
@@ -149,8 +153,9 @@ class Cluster:
         _until(lambda: f"{job} RUNNING" in self.jobs(), f"job {job} runs")
         return job
 
-    def _spawn(self, name: str, *arguments: str) -> None:
-        program = shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
+    def _spawn(self, command: str, *arguments: str, name: str = "") -> None:
+        name = name or command
+        program = shutil.which(command, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
         assert program is not None
         with (self.folder / f"{name}.log").open("ab") as log:
             self._daemons[name] = subprocess.Popen(
@@ -172,11 +177,11 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def running_cluster(folder: Path, proctrack: str = "linuxproc") -> Iterator[Cluster]:
+def running_cluster(folder: Path, proctrack: str = "linuxproc", nodes: int = 1) -> Iterator[Cluster]:
     """Run a Slurm in `folder` while the block runs; skips the test where it cannot be started, but fails in CI."""
     if why := missing():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
-    cluster = Cluster(folder, proctrack)
+    cluster = Cluster(folder, proctrack, nodes)
     try:
         cluster.start()
         yield cluster

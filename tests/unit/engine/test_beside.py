@@ -182,7 +182,7 @@ async def waits(root: Path, journal: EventJournal, how: Interruption) -> tuple[b
         finally:
             gone.set()
 
-    pool = cast(Any, SimpleNamespace(hosts={"local": None}))
+    pool = cast(Any, SimpleNamespace(hosts={"local": Host("local", PurePosixPath("/nowhere"), Local())}))
     place = cast(Any, SimpleNamespace(host="local"))
     loop = Lane(Workspace(root), cast(Any, lambda: None), journal, pool, place, Turns(journal), "r1")
     beside = Beside(look, lambda number, err: None)

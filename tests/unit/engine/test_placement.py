@@ -144,6 +144,15 @@ def test_a_host_that_is_lent_is_wanted_by_what_could_run_there() -> None:
     assert wanted_hosts(ForTurn("c", "r2"), {}) == set()
 
 
+def test_a_host_that_only_builds_is_no_run_s() -> None:
+    hosts = lent() | {"c.build": HostCard("c.build", "slurm", devices=(CPU,), table="c", builds=True)}
+    found = place(run("c.build"), "cpu", Need(), hosts, ())
+    assert isinstance(found, ForDevice) and found.in_vain
+    gone = begun(host="c", device="EPYC", device_id="cpu")
+    there = place(gone, "cpu", Need(), hosts | {"c": replace(hosts["c"], link="down")}, ())
+    assert isinstance(there, ForDevice) and wanted_hosts(there, hosts) == {"c"}
+
+
 def test_of_the_allocations_of_a_table_each_run_wants_one_of_its_own() -> None:
     down = HostCard("c", "slurm", link="down", trouble="released")
     hosts = {"c": down, "c.2": replace(down, name="c.2", table="c"), "d": replace(down, name="d")}

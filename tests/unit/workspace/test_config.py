@@ -17,7 +17,7 @@ def keys(kind: type, at: str = "") -> set[str]:
     """Every key that the schema knows, a host's under [hosts.local]."""
     found = set()
     for name, hint in typing.get_type_hints(kind).items():
-        if name in ("options", "table"):  # the keys of a transport, and the name of the table
+        if name in ("options", "table", "builds"):  # the keys of a transport, and what its table says of it
             continue
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             found |= keys(hint, f"{at}{name}.")

@@ -42,11 +42,24 @@ def test_only_the_time_is_needed(tmp_path: Path) -> None:
         ('time = "10"\nnodes = 2', "an allocation is one node"),
         ('time = "10"\nmax_allocations = 0', "max_allocations"),
         ('time = "10"\nmax_allocations = 2\n[hosts."c.2"]', "makes a host c.2, which there is"),
+        ('time = "10"\n[hosts.c.build]\ncpus = 2', "partition"),
+        ('time = "10"\n[hosts.c.build]\npartition = "cpu"\n[hosts."c.build"]', "makes a host c.build, which there is"),
     ],
 )
 def test_a_faulty_table_is_told_with_its_key(tmp_path: Path, line: str, says: str) -> None:
     with pytest.raises(WorkspaceError, match=says):
         load(tmp_path, line)
+
+
+def test_where_a_table_builds_is_a_host_that_measures_nothing(tmp_path: Path) -> None:
+    build = ("[hosts.c.build]", 'partition = "cpu"', "cpus = 16")
+    load(tmp_path, 'time = "10"', 'partition = "gpu"', 'gres = "gpu:2"', "max_allocations = 2", *build)
+    hosts = load_config(Workspace(tmp_path)).hosts
+    assert {name: (host.table, host.builds) for name, host in hosts.items() if name != "local"} == {
+        "c": ("", False), "c.2": ("c", False), "c.build": ("c", True),
+    }  # fmt: skip
+    asked = hosts["c.build"].options
+    assert (asked.partition, asked.gpus, asked.cpus, asked.time) == ("cpu", 0, 16, "10")
 
 
 def test_each_allocation_that_a_table_may_have_at_a_time_is_a_host_with_a_folder_of_its_own(tmp_path: Path) -> None:

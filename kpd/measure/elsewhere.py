@@ -1,0 +1,105 @@
+"""Builds candidates on another host than the one that measures, where its compiler makes the same of them.
+
+What it has built goes through this process to the host that measures, as the result of a job of the same id: so all
+that comes after finds it as if it had been built there. A build that cannot be had so runs where it is measured.
+"""
+
+import asyncio
+import io
+import tarfile
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kpd.hosts.errors import HostError
+from kpd.hosts.host import Host, JobResult
+from kpd.hosts.preflight.probe import HostFacts
+from kpd.measure import jobs, seals
+from kpd.measure.bench import Say
+from kpd.measure.run_context import RunContext
+
+LIMIT = 64 << 20
+"""The most bytes of a file that is brought; what is larger is built again where it is measured."""
+BROUGHT_S = 60.0
+SAID = ".said"
+BRING = f'out="$PWD/out"\ntar -xf - -C "$out" && cat "$out/{SAID}" >&2 && rm "$out/{SAID}" || exit 1\n{seals.TAKE}'
+
+
+@dataclass(slots=True)
+class Builds:
+    """Where the candidates of a task are built for `host`, whose compiler has this `identity`.
+
+    `identity_of` is that of another host's compiler, by its facts; it may raise HostError.
+    """
+
+    host: Host
+    where: RunContext
+    identity: str
+    identity_of: Callable[[HostFacts], str]
+    _known: dict[int, bool] = field(default_factory=dict)  # whether the compiler is the same, by the builder's machine
+
+    async def run(
+        self, id: str, script: Callable[[Host], str], files: Mapping[str, bytes], limit_s: float, say: Say | None
+    ) -> JobResult:
+        """Run the job of a build, whose `script` is for a host that has the tree of these files. Raises HostError."""
+        builder = self.host.builder
+        if builder is not None:
+            why = f"{builder.name} is not there"
+            if builder.up:
+                try:
+                    found = await _while_up(builder, self._brought(builder, id, script, files, limit_s, say))
+                    if found is not None:
+                        return found
+                except HostError as err:
+                    why = str(err)
+            if say is not None:
+                say(f"built where it is measured: {why}\n")
+        return await jobs.run(self.host, self.where.spec(id, script(self.host), limit_s), say)
+
+    async def _brought(
+        self, builder: Host, id: str, script: Callable[[Host], str], files: Mapping[str, bytes], limit_s: float,
+        say: Say | None,
+    ) -> JobResult:  # fmt: skip
+        """Build on the other host, and bring what came of it. Raises HostError."""
+        if builder.machine not in self._known:
+            self._known[builder.machine] = self.identity_of(await builder.probe()) == self.identity
+        if not self._known[builder.machine]:
+            message = f"{builder.name} has another compiler or CPU"
+            raise HostError("no_compiler", message, "ask for nodes of the same kind")
+        await builder.stage(files)
+        built = await jobs.run(builder, RunContext().spec(id, script(builder), limit_s), say)
+        if built.rc != 0 or built.reason:
+            return built
+        hashes = seals.taken(built.stdout)
+        content = {name: await builder.read(jobs.out(builder, id, name), LIMIT) for name in hashes}
+        packed = _packed({**content, SAID: built.stderr})
+        brought = await jobs.run(self.host, self.where.spec(id, BRING, BROUGHT_S, packed))
+        if seals.taken(brought.stdout) != hashes:
+            await self.host.forget(id)
+            raise HostError("corrupt", f"{self.host.name}: what {builder.name} has built came changed")
+        return replace(built, cached=built.cached and brought.cached)
+
+
+def _packed(files: Mapping[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o644
+            archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+async def _while_up(host: Host, work: Coroutine[Any, Any, JobResult]) -> JobResult | None:
+    """Return what comes of work on a host that is up; None where its link breaks before. Raises HostError."""
+    task = asyncio.ensure_future(work)
+    broken = asyncio.ensure_future((await host.linked()).broken.wait())
+    try:
+        await asyncio.wait((task, broken), return_when=asyncio.FIRST_COMPLETED)
+        return task.result() if task.done() else None
+    finally:
+        for each in (task, broken):
+            each.cancel()
+        with suppress(asyncio.CancelledError, HostError):
+            await task
