@@ -10,8 +10,9 @@ Calls that differ from those on new inputs in nothing but the contents need no s
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from math import hypot, inf, log, sqrt
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 
 from msgspec import structs
 
@@ -42,6 +43,8 @@ MOST_AUDITS = 3
 """How often the audits are taken while their samples do not decide, as on a busy machine, …"""
 LAST_CONFIDENCE = 0.95
 """… and how sure they must be after the last one: doubt that remains does not make up for a gain that is not seen."""
+OWN_CONFIDENCE = 0.99
+"""The same of what the processes on fresh inputs say together: there are as few of them as audits."""
 STEADY = 2.0
 """The most that the candidate's spread counts then, in the incumbent's: it can make its own times differ."""
 BY_PLACE = 3.0
@@ -64,7 +67,8 @@ class FreshCase:
 
     `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
     elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
-    contest; all else was the same (older samples lack them).
+    contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
+    several.
     """
 
     reps: int
@@ -74,6 +78,7 @@ class FreshCase:
     b_ns: tuple[int, ...]
     swapped_a_ns: tuple[int, ...] = ()
     swapped_b_ns: tuple[int, ...] = ()
+    taken: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,7 @@ def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
     return FreshCase(
         one.reps, one.compared + other.compared, one.anew and other.anew, one.a_ns + other.a_ns, one.b_ns + other.b_ns,
         one.swapped_a_ns + other.swapped_a_ns, one.swapped_b_ns + other.swapped_b_ns,
+        (*(one.taken or (len(one.a_ns),)), *(other.taken or (len(other.a_ns),))),
     )  # fmt: skip
 
 
@@ -180,15 +186,32 @@ def fresh_gain(
 ) -> AuditedGain:
     """Compute the gain on fresh inputs: the weighted mean over the cases of the median over the pairs.
 
-    They are of so few `processes` that its error has the spread of the gain between the processes of the contest.
+    They are of so few `processes` that its error has the spread of the gain between the processes of the contest. After
+    the last audit it is no more than what their own gains tell: a kernel can make those of a contest differ.
     """
-    ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
+    ratios, weights = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}, _weights(contest)
     variances = {name: _variance_by_place(ratios[name], one.a_ns if last else None) for name, one in cases.items()}
-    middle, variance = _over_cases(ratios, variances, _weights(contest))
+    middle, variance = _over_cases(ratios, variances, weights)
     a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
     most = STEADY * _deviation(a) if last else inf
     spread = min(_deviation([one - other for one, other in zip(a, b, strict=True)]), most)
-    return _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), last)
+    found = _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), last)
+    if not last or len(apart := _by_process(cases, ratios, weights)) < 2:
+        return found
+    half = t_quantile(OWN_CONFIDENCE, len(apart) - 1) * stdev(apart) / sqrt(len(apart))
+    return min(found, AuditedGain(found.pct, percent(middle - half), percent(middle + half)), key=lambda one: one.high)
+
+
+def _by_process(
+    cases: Mapping[str, FreshCase], ratios: Mapping[str, Sequence[float]], weights: Mapping[str, float]
+) -> list[float]:
+    """Return the gain on fresh inputs in each process, as a logarithm; empty where that is not known."""
+    ends = {name: list(accumulate(one.taken)) for name, one in cases.items()}
+    if len({len(some) for some in ends.values()}) != 1:
+        return []
+    parts = zip(*([ratios[name][a:b] for a, b in pairwise([0, *some])] for name, some in ends.items()), strict=True)
+    nothing = dict.fromkeys(cases, 0.0)
+    return [_over_cases(dict(zip(cases, part, strict=True)), nothing, weights)[0] for part in parts]
 
 
 def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
