@@ -1,5 +1,6 @@
 """A workspace in which benchmarks/cheats.py tries kernels, and what it compares before and after each."""
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -44,6 +45,9 @@ class Arena:
         folder.mkdir(exist_ok=True)
         for path in (shipped("tasks") / task).iterdir():
             (folder / path.name).write_bytes(path.read_bytes())
+        if self.language == "python":
+            with (folder / "task.toml").open("a") as file:
+                file.write(f'\n[build]\npython = "{sys.executable}"\n')
         if slow:
             toml = (folder / "task.toml").read_text().replace(f'name = "{task}"', f'name = "{name}"')
             if self.language == "cuda":

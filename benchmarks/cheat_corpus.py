@@ -5,9 +5,10 @@ A file of it is the kernel of a shipped task, below `LANGUAGE/CLASS/`; the class
     //: TASK [compiler flags]
     //: what it does; what that would win
 
-and may have `//: variant NAME DEFINE …` lines, each of which makes one kernel with these macros defined. `//: use NAME`
-stands for `LANGUAGE/parts/NAME`. `@BAIT@` and the like stand for the folders of this run: what an attack writes outside
-of its job goes there, or to files and processes that are named `@NAME@`, which has eight characters.
+(in Python `#:`) and may have `//: variant NAME DEFINE …` lines, each of which makes one kernel with these macros
+defined. `//: use NAME` stands for `LANGUAGE/parts/NAME`. `@BAIT@` and the like stand for the folders of this run: what
+an attack writes outside of its job goes there, or to files and processes that are named `@NAME@`, which has eight
+characters.
 """
 
 import json
@@ -18,7 +19,8 @@ from pathlib import Path
 
 CORPUS = Path(__file__).parent.parent / "tests" / "cheats"
 HONEST = "honest"
-SUFFIX = {"c": ".c", "cuda": ".cu"}
+SUFFIX = {"c": ".c", "cuda": ".cu", "python": ".py"}
+HEAD = {"c": "//:", "cuda": "//:", "python": "#:"}
 _USE = re.compile(r"^//: use (\S+)$", re.MULTILINE)
 _PLACE = re.compile(r"@[A-Z_]+@")
 
@@ -74,8 +76,9 @@ def slowed(language: str, task: str) -> str | None:
 
 def _read(language: str, path: Path) -> Iterator[Kernel]:
     lines = path.read_text().splitlines(keepends=True)
-    is_head = [line.startswith("//:") and not _USE.match(line) for line in lines]
-    heads = [line.removeprefix("//:").strip() for line, head in zip(lines, is_head, strict=True) if head]
+    mark = HEAD[language]
+    is_head = [line.startswith(mark) and not _USE.match(line) for line in lines]
+    heads = [line.removeprefix(mark).strip() for line, head in zip(lines, is_head, strict=True) if head]
     body = "".join(line for line, head in zip(lines, is_head, strict=True) if not head)
     if len(heads) < 2:
         raise ValueError(f"{path} does not begin with a task and with what it does")

@@ -59,7 +59,13 @@ def kept(host_root: Path, workspace: Path, older_s: float = 0.0) -> dict[str, st
                 if not passing and begun - path.stat().st_mtime >= older_s:
                     found[str(path)] = _hash(path)
     for path in (workspace / "config.toml", *(workspace / "tasks").rglob("*.*")):
-        if path.name not in ("kernel.c", "kernel.cu", "softmax.cu", "build.json"):  # kpd writes the incumbent's there
+        if path.name not in (
+            "kernel.c",
+            "kernel.cu",
+            "kernel.py",
+            "softmax.cu",
+            "build.json",
+        ):  # kpd writes the incumbent's there
             found[str(path)] = _hash(path)
     return found
 

@@ -6,7 +6,9 @@ of another, as a shortcut to a good time, cannot do so unseen.
 
 from __future__ import annotations
 
+import gc
 import sys
+import threading
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -28,28 +30,51 @@ USED = {
     "torch.cuda.Stream": ("query", "record_event", "synchronize", "wait_event", "wait_stream"),
     "torch._C": ("_cuda_synchronize", "_cuda_getCurrentRawStream", "_cuda_setStream", "_cuda_emptyCache"),
 }  # fmt: skip
+WHOLE = ("builtins", "math", "numpy", "numpy.linalg", "torch", "torch.nn.functional")  # all functions of these
 frames = sys._current_frames
 
 
 class Identities:
-    """What stands under each name, and the code of what is written in Python."""
+    """What stands under each name, the code of what is written in Python, and what runs beside any kernel's calls."""
 
     def __init__(self) -> None:
         self.known = {name: (found, code_of(found)) for name, found in named().items()}
+        self.hooks = hooks()
 
     def changed(self) -> list[str]:
         """Return the names under which there is something else now."""
-        now = named()
-        return sorted(
+        now, hooked = named(), hooks()
+        replaced = sorted(
             name
             for name, (found, code) in self.known.items()
             if now.get(name) is not found or code_of(now.get(name)) is not code
         )
+        return replaced + [name for name, found in self.hooks.items() if hooked[name] != found]
+
+
+def hooks() -> dict[str, Any]:
+    """Return what is called, or changes how long calls take, whichever kernel is called."""
+    return {
+        "sys.setprofile": sys.getprofile(), "sys.settrace": sys.gettrace(), "threading.setprofile": _hook("profile"),
+        "threading.settrace": _hook("trace"), "gc.callbacks": [*gc.callbacks], "gc.enable": gc.isenabled(),
+        "sys.setswitchinterval": sys.getswitchinterval(),
+    }  # fmt: skip
+
+
+def _hook(kind: str) -> Any:
+    return getattr(threading, f"get{kind}", lambda: None)()
 
 
 def named() -> dict[str, Any]:
     """Return what stands under the names that are looked at, of modules that are imported."""
-    found = {f"{where}.{name}": at for where, names in USED.items() for name in names if (at := _at(where, name))}
+    found = {
+        f"{where}.{name}": one
+        for where in WHOLE
+        if (module := sys.modules.get(where))
+        for name, one in list(vars(module).items())
+        if callable(one)
+    }
+    found |= {f"{where}.{name}": at for where, names in USED.items() for name in names if (at := _at(where, name))}
     for name, module in list(sys.modules.items()):
         if name.startswith(OWN) and type(module) is ModuleType:
             for key, one in list(vars(module).items()):

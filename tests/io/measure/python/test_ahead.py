@@ -1,8 +1,12 @@
 """Children that compute for the runner, and the processes of a contest that are forked from one."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +16,7 @@ from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
 from tests.support.measure.measured import local_host
 from tests.support.measure.python_tasks import RIGHT, built, ready, small_task
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize("forks", [False, True])
@@ -42,6 +47,42 @@ def test_children_whose_results_nobody_wants_are_killed(taken: int) -> None:
     found.close()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+CONTEST = f"""
+import json, os, sys, time
+from pathlib import Path
+from kpd.measure.python.host.turns import MEASURED, STARTED, contest
+there, last = Path(sys.argv[1]), 5
+def one(turn):
+    turn.tell(STARTED)
+    (there / f"ready{{turn.number}}").touch()
+    turn.wait()
+    begun, deadline = time.monotonic_ns(), time.monotonic() + {PATIENCE_S}
+    ahead = [there / f"ready{{number}}" for number in range(turn.number + 1, min(turn.number + 3, last))]
+    while not all(path.exists() for path in ahead) and time.monotonic() < deadline:
+        time.sleep(0.001)
+    if not all(path.exists() for path in ahead):
+        return 1
+    found = (there / f"ready{{turn.number + 3}}").exists()
+    measured = time.monotonic_ns()
+    turn.tell(MEASURED)
+    turn.wait()
+    print(json.dumps([turn.number, begun, measured, found]))
+    return 0
+sys.exit(contest(last, one))
+"""
+
+
+def test_two_processes_of_a_contest_get_ready_while_one_measures(tmp_path: Path) -> None:
+    """Each waits in its turn for the next two to be ready: where these began only after it, it would wait for ever."""
+    run = [sys.executable, "-c", CONTEST, tmp_path]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S)
+    assert (done.returncode, done.stderr) == (0, "")
+    numbers, begun, measured, too_early = zip(*map(json.loads, done.stdout.splitlines()), strict=True)
+    assert numbers == (0, 1, 2, 3, 4), "they report in their order"
+    assert not any(too_early), "no more than two get ready"
+    assert all(end < begin for end, begin in zip(measured, begun[1:], strict=False)), "one measures at a time"
 
 
 @pytest.mark.asyncio

@@ -144,6 +144,22 @@ async def test_clocks_and_functions_of_the_runner_that_are_replaced_are_seen(ben
         await gains(bench, f"{ARRAYS}{code}")
 
 
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("vars(np).update(exp=np.exp2)", "numpy.exp"),
+        ("sys.setprofile(lambda *_: None)", "sys.setprofile"),
+        ("threading.settrace(lambda *_: None)", "threading.settrace"),
+        ("gc.callbacks.append(print)", "gc.callbacks"),
+        ("gc.enable()", "gc.enable"),
+        ("import builtins; builtins.len = len.__call__", "builtins.len"),
+    ],
+)
+async def test_what_would_slow_any_kernel_is_seen(bench: DriverBench, does: str, said: str) -> None:
+    with pytest.raises(CheckFailed, match=f"it replaces {said}"):
+        await gains(bench, f"{does}\nkernel = RIGHT\n")
+
+
 async def test_a_result_that_is_kept_for_contents_seen_before_is_wrong_while_timed(bench: DriverBench) -> None:
     keeps = """
 kept = {}
