@@ -31,6 +31,7 @@ USED = {
     "torch._C": ("_cuda_synchronize", "_cuda_getCurrentRawStream", "_cuda_setStream", "_cuda_emptyCache"),
 }  # fmt: skip
 WHOLE = ("builtins", "math", "numpy", "numpy.linalg", "torch", "torch.nn.functional")  # all functions of these
+BY_ITSELF = {"torch.manual_seed"}  # torch puts another one there when it is asked to compile
 frames = sys._current_frames
 
 
@@ -72,7 +73,7 @@ def named() -> dict[str, Any]:
         for where in WHOLE
         if (module := sys.modules.get(where))
         for name, one in list(vars(module).items())
-        if callable(one)
+        if callable(one) and f"{where}.{name}" not in BY_ITSELF
     }
     found |= {f"{where}.{name}": at for where, names in USED.items() for name in names if (at := _at(where, name))}
     for name, module in list(sys.modules.items()):
