@@ -192,7 +192,7 @@ class Deploying:
             await self._built(change, "build")
             await change.keep_copies()
             new = binaries(change.record)
-        if new == old:
+        if not changed(change.record):
             raise TakenBack("same_binary", integrated.path)
         trial = ProgramTrial(change, old, new)
         with self._phase("verify"):
