@@ -2,11 +2,12 @@
 
     python benchmarks/slurm_disturbances.py [disturbances] [most minutes] [seed] [kind ...]
 
-Prints one JSON object. A real daemon works through short runs on a real Slurm of one node, whose GPUs are plain files.
+Prints one JSON object. A real daemon works through short runs on a real Slurm of two nodes, whose GPUs are plain files:
+every second run in two allocations at once, with candidates built in a third one.
 Again and again, at a random step of an iteration, something happens to it: one of the kinds of
 `tests/support/slurm/disturbing.py`, or of those that are named. After each the run has to come to its next iteration's
 end; at the end every run has ended, every iteration and step is there once, never more than one job of kpd ran at a
-time, no run was paused, and no allocation is left. Needs root, slurm-wlm and munge.
+time under one name, no run was paused, and no allocation is left. Needs root, slurm-wlm and munge.
 """
 
 import json
@@ -48,6 +49,11 @@ root = "{root}"
 leases = "{root}-leases"
 idle_release = "2s"
 abandon_after = "2m"
+max_allocations = 2
+
+[hosts.cluster.build]
+partition = "cpu"
+cpus = 1
 """
 
 
@@ -61,7 +67,7 @@ def main() -> None:
 
 def disturb(folder: Path, wanted: int, minutes: float, seed: int) -> dict[str, Any]:
     began = time.monotonic()
-    with running_cluster(folder / "c") as slurm:
+    with running_cluster(folder / "c", nodes=2) as slurm:
         bench = Bench(RealDaemon(workspace(folder / "place" / "w", slurm)), slurm, random.Random(seed))
         watch = threading.Thread(target=watch_jobs, args=(bench,))
         bench.daemon.start()
@@ -135,14 +141,13 @@ def at_a_step(bench: Bench) -> str:
 
 
 def watch_jobs(bench: Bench) -> None:
-    """Note every moment at which two jobs of kpd run."""
+    """Note every moment at which two jobs of kpd run under one name."""
     while not bench.over.wait(LOOK_S):
         try:
-            jobs = [job[0] for job in bench.mine() if job[1] == "RUNNING"]
+            jobs = Counter(job[2] for job in bench.mine() if job[1] == "RUNNING")
         except subprocess.SubprocessError:
             continue  # the controller is away
-        if len(jobs) > 1:
-            bench.doubled.append(f"two jobs at once: {jobs}")
+        bench.doubled += [f"two jobs at once: {name}" for name, count in jobs.items() if count > 1]
 
 
 ONCE = ("iteration_started", "iteration_ended", "accepted", "run_started", "run_ended", "judged", "built", "checked")
@@ -170,6 +175,7 @@ def verdict(
         "preempted_are": sorted(set(bench.ends)),
         "seconds": round(seconds, 1),
         "allocations": len(entered),
+        "lanes_lost": sum(bool(event["body"]["away"]) for event in events if event["kind"] == "lanes_changed"),
         "runs": bench.runs,
         "iterations": len(ended),
         "outcomes": Counter(event["body"]["outcome"] for event in events if event["kind"] == "iteration_ended"),

@@ -166,7 +166,7 @@ def _on(
     if card is None:
         return AtHost(name, "gone")
     if card.builds:
-        return AtHost(name, "unfit", _wanted(kind, need))
+        return AtHost(name, "unfit", "device to measure on: it only builds")
     if card.link == "down":
         lacks = card.devices and not any(device.kind == kind and _fits(device, need) for device in card.devices)
         if card.trouble == "released" and run.started is None and lacks:

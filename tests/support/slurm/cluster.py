@@ -117,11 +117,11 @@ class Cluster:
         """Kill slurmctld, which saves nothing any more."""
         _end(self._daemons.pop("slurmctld"), signal.SIGKILL)
 
-    def lose_node(self) -> None:
-        """Take the node down with what runs there, and bring it back where it has not come back itself."""
-        self.run("scontrol", "update", "NodeName=n1", "State=DOWN", "Reason=test")
+    def lose_node(self, node: str = "n1") -> None:
+        """Take a node down with what runs there, and bring it back where it has not come back itself."""
+        self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
         with contextlib.suppress(subprocess.CalledProcessError):
-            self.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+            self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
     def close(self) -> None:
         """Cancel all jobs, and end the daemons."""

@@ -55,7 +55,8 @@ class Bench:
         """Queue another run where the last one has ended."""
         if not self.running():
             self.runs += 1
-            self.daemon.command("run", task="scale", host="cluster", iterations=3)
+            several = "all" if self.runs % 2 else 1
+            self.daemon.command("run", task="scale", host="cluster", iterations=4, devices=several)
 
     def until_it_asks(self) -> None:
         """Wait until a job of kpd waits; a run that has just ended asks for none, so another one is queued then."""
@@ -67,9 +68,20 @@ class Bench:
         self.until(asked, "the next was not asked for")
 
     def job(self) -> str:
-        """Return kpd's job that runs, once one does."""
+        """Return one of kpd's jobs that run, once one does."""
         found = self.until(lambda: [job[0] for job in self.mine() if job[1] == "RUNNING"], "no allocation began")
-        return str(found[0]) if found else "0"
+        return str(self.chance.choice(found)) if found else "0"
+
+    def node(self) -> str:
+        """Return the node of one of kpd's jobs."""
+        return self.slurm.run("squeue", "-h", "-j", self.job(), "-o", "%N").strip() or self.slurm.nodes[0]
+
+    def crowd(self, partition: str = "gpu") -> list[str]:
+        """Submit others' jobs that take every node."""
+        return [self.slurm.submit(partition=partition) for _ in self.slurm.nodes]
+
+    def until_one_runs(self, others: list[str]) -> None:
+        self.until(lambda: any(f"{job} RUNNING" in self.slurm.jobs() for job in others), "another job began")
 
 
 def cancelled(bench: Bench) -> None:
@@ -78,22 +90,22 @@ def cancelled(bench: Bench) -> None:
 
 
 def cancelled_behind_another(bench: Bench) -> None:
-    """Somebody cancels the job, and another one has the GPUs before the next is asked for."""
-    other = bench.slurm.submit()
+    """Somebody cancels a job, and others have the GPUs before the next is asked for."""
+    others = bench.crowd()
     bench.slurm.run("scancel", bench.job())
-    bench.until(lambda: f"{other} RUNNING" in bench.slurm.jobs(), "the other job began")
+    bench.until_one_runs(others)
     bench.until_it_asks()
-    bench.slurm.run("scancel", other)
+    bench.slurm.run("scancel", *others)
 
 
 def preempted(bench: Bench) -> None:
-    """A job of a partition that comes first takes the GPUs, and Slurm cancels kpd's for it."""
+    """Jobs of a partition that comes first take the GPUs, and Slurm cancels kpd's for them."""
     job = bench.job()
-    other = bench.slurm.submit(partition="urgent")
-    bench.until(lambda: f"{other} RUNNING" in bench.slurm.jobs(), "the urgent job began")
+    others = bench.crowd("urgent")
+    bench.until_one_runs(others)
     bench.until_it_asks()
     bench.ends.append(bench.slurm.run("scontrol", "-o", "show", "job", job).partition("JobState=")[2].split()[0])
-    bench.slurm.run("scancel", other)
+    bench.slurm.run("scancel", *others)
 
 
 def timed_out(bench: Bench) -> None:
@@ -102,18 +114,17 @@ def timed_out(bench: Bench) -> None:
 
 
 def node_lost(bench: Bench) -> None:
-    """The node goes down with what runs there, and comes back."""
-    bench.job()
-    bench.slurm.lose_node()
+    """A node goes down with what runs there, and comes back."""
+    bench.slurm.lose_node(bench.node())
 
 
 def node_drained(bench: Bench) -> None:
-    """The node is drained, the job is cancelled, and the node comes back while the next one waits."""
-    job = bench.job()
-    bench.slurm.run("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=test")
+    """The nodes are drained, a job is cancelled, and the nodes come back while the next one waits."""
+    job, nodes = bench.job(), f"NodeName={','.join(bench.slurm.nodes)}"
+    bench.slurm.run("scontrol", "update", nodes, "State=DRAIN", "Reason=test")
     bench.slurm.run("scancel", job)
     bench.until_it_asks()
-    bench.slurm.run("scontrol", "update", "NodeName=n1", "State=RESUME")
+    bench.slurm.run("scontrol", "update", nodes, "State=RESUME")
 
 
 def controller_restarted(bench: Bench) -> None:
@@ -157,12 +168,12 @@ def daemon_killed(bench: Bench) -> None:
 
 def daemon_killed_while_it_waits(bench: Bench) -> None:
     """The daemon is killed while its next job waits, and started again."""
-    other = bench.slurm.submit()
+    others = bench.crowd()
     bench.slurm.run("scancel", bench.job())
     bench.until_it_asks()
     bench.daemon.kill()
     again(bench)
-    bench.slurm.run("scancel", other)
+    bench.slurm.run("scancel", *others)
 
 
 def daemon_killed_as_it_asks(bench: Bench) -> None:
