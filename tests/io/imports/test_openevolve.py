@@ -62,6 +62,11 @@ def test_the_operators_score_is_the_score(tmp_path: Path) -> None:
         ('{"combined_score": 4, "timed_out": True}', 4, ["timed_out is True"]),
         ('{"combined_score": True}', None, ["the score has to be a number above 0: combined_score is True"]),
         ('{"overall_score": 2, "combined_score": 3}', 3, []),
+        (
+            '{"combined_score": (0.9, 1.2)}',
+            None,
+            ["the score has to be a number above 0: combined_score is (0.9, 1.2)"],
+        ),
         ('{"combined_score": 0.0}', 0, ["the score has to be a number above 0: combined_score is 0.0"]),
         ('{"combined_score": 1, "validity": 0.9}', 1, ["validity is 0.9: less than all is right"]),
         ('{"combined_score": 1, "correctness": float("nan")}', 1, ["correctness is nan: less than all is right"]),
