@@ -119,8 +119,9 @@ class RunLoop:
             await asyncio.wait(self._under_way)
         finally:
             end()
-        for task in (ended, *self._under_way):
-            if (err := task.exception()) is not None and not (self.run.over and isinstance(err, Interrupted)):
+        errors = [task.exception() for task in (ended, *self._under_way)]  # each is asked for: else asyncio logs it
+        for err in errors:
+            if err is not None and not (self.run.over and isinstance(err, Interrupted)):
                 raise err
 
     async def _goes_on_without(self, ended: asyncio.Task[None]) -> bool:
