@@ -43,8 +43,8 @@ def place(
 
     Devices in `taken` are not free; those in `shared` have other runs and come last. A run that has begun goes on where
     it began, and nowhere else, or in another allocation of the same table with a device of the same kind: times of two
-    devices are never compared. Where allocations have only devices of another kind, it is one of these: the caller sees
-    that by `Run.device_kind`.
+    devices are never compared. Where its own host is there again, and allocations have only devices of another kind, it
+    is one of these: the caller sees that by `Run.device_kind`.
     """
     for avoided in ({*taken, *shared}, taken):
         reasons: list[AtHost] = []
@@ -53,7 +53,8 @@ def place(
             if isinstance(found, Device):
                 return Placement(name, found)
             reasons.append(found)
-    if run.started is not None and not any(one.why == "taken" for one in reasons):
+    may_come = any(one.why == "taken" or (one.why == "down" and one.host == run.host) for one in reasons)
+    if run.started is not None and not may_come:
         others = (card for name in _names(run, hosts) if (card := hosts.get(name)) is not None)
         return next(_of_another_kind(others, kind, need, taken), None) or ForDevice(run.id, tuple(reasons))
     return ForDevice(run.id, tuple(reasons))

@@ -186,10 +186,11 @@ class Scheduler:
 
     def _rebase(self, run: Run, where: Placement, kind: DeviceKind) -> None:
         """Have the run begin a new baseline on another kind of device; what was under way is measured there anew."""
-        for it in run.open:
-            proposed = it.step not in (None, "propose") and not it.confirming and it.agent != BASELINE
-            cause = DeviceChanged(kind.name, proposed)
-            self._journal.emit(e.IterationEnded(run.id, it.number, "infra" if proposed else "interrupted", cause))
+        for it in reversed(run.open):  # the first of them is measured again first
+            proposed = it.step not in (None, "propose") or it.again is not None
+            again = proposed and not it.confirming and it.agent != BASELINE
+            cause = DeviceChanged(kind.name, again)
+            self._journal.emit(e.IterationEnded(run.id, it.number, "infra" if again else "interrupted", cause))
         rebased = e.RunRebased(run.id, kind.name, where.device.id, where.host, kind.driver, kind.clocks)
         self._journal.emit(rebased)
         best = run.incumbent if run.baseline is not None and run.incumbent != run.baseline.number else None

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import structs
 
 from kpd.model import events as e
-from kpd.model.causes import Noise, Superseded
+from kpd.model.causes import DeviceChanged, Noise, Superseded
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.reducers import on_iteration, on_run, reduces
 from kpd.model.spending import OpenCall, day_of
@@ -99,13 +99,19 @@ def _faulted(state: State, at: float, fact: e.Faulted) -> State:
 def _iteration_ended(state: State, at: float, fact: e.IterationEnded) -> State:
     """End the iteration. One that was given up returns the operator's notes that it took: the next one reads them.
 
-    Where a run has several devices, one that won against an incumbent which is none any more is measured again.
+    Where a run has several devices, one that won against an incumbent which is none any more is measured again. So is
+    one that a change of the kind of device has cut off, whichever device comes.
     """
     held = {"hold": "waits"} if fact.outcome == "held" else {}
     state = on_iteration(state, fact, status=Done(fact.outcome, fact.cause, at, fact.exhausted), **held)
     run = state.runs.get(fact.run)
     if run is not None and run.devices != 1 and isinstance(fact.cause, Superseded) and run.incumbent is not None:
         return on_run(state, fact.run, again=(*run.again, Remeasure(fact.iteration, False, "kpd")))
+    it = run.iteration(fact.iteration) if run is not None else None
+    if run is not None and it is not None and isinstance(fact.cause, DeviceChanged) and fact.cause.again:
+        of = it.number if it.again is None else it.again
+        state = on_run(state, fact.run, again=(Remeasure(of, it.thorough, "kpd"), *run.again))
+        run = state.runs[fact.run]
     if run is None or fact.outcome not in ("skipped", "interrupted"):
         return state
     lines = (replace(s, consumed_by=None) if s.consumed_by == fact.iteration else s for s in run.steering)

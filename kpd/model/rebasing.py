@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from kpd.model import events as e
-from kpd.model.causes import DeviceChanged
 from kpd.model.iteration import Remeasure
 from kpd.model.reducers import reduces
 from kpd.model.run import FormerKind, Run
@@ -26,11 +25,10 @@ def _run_rebased(state: State, at: float, fact: e.RunRebased) -> State:
 
 
 def _measured_anew(run: Run) -> list[int]:
-    """Return the iterations that are measured on the new kind: the incumbent, and the candidates that were cut off.
+    """Return what is measured on the new kind before all that waits for that already: the incumbent so far.
 
-    Before them comes the task's own baseline; where its files were not right, the first right candidate.
+    Before it comes the task's own baseline; where its files were not right, the first right candidate.
     """
     first = run.baseline.number if run.baseline is not None else None
     found = [first, run.incumbent] if run.own_files != "right" else [run.incumbent if run.incumbent != first else None]
-    cut = (it.number for it in run.on_this_kind if isinstance(it.cause, DeviceChanged) and it.cause.again)
-    return [number for number in dict.fromkeys([*found, *cut]) if number is not None]
+    return [number for number in dict.fromkeys(found) if number is not None]

@@ -142,7 +142,7 @@ class AcceptIteration(OnIteration):
             return Refused(message, f"kpd decline {target.ref}")
         if is_outdated(target) and any(waiting.of == it.number for waiting in run.again):
             return Refused(f"{target.ref} is to be measured again already")
-        return occupied(state, run)
+        return unbased(target) or occupied(state, run)
 
     def told(self, answer: Mapping[str, Any]) -> str:
         if answer.get("again"):
@@ -173,7 +173,7 @@ class RollBack(OnIteration):
             return Refused(f"{target.ref} was never accepted: {what}", "kpd log shows the accepted iterations")
         if it.number == run.incumbent and (run.folder == run.files or not run.shown) and not self.force:
             return Refused(f"{target.ref} is the incumbent already")
-        return pruned(target) or occupied(state, run)
+        return pruned(target) or unbased(target) or occupied(state, run)
 
 
 class AdoptIteration(OnIteration):
@@ -308,6 +308,15 @@ def is_outdated(place: RunIteration) -> bool:
     run, it = place.run, place.it
     before = None if it.parent == it.number else it.parent
     return it.outcome == "held" and before != run.incumbent
+
+
+def unbased(place: RunIteration) -> Refused | None:
+    """Return the refusal where the run has another kind of device since, and has not measured its baseline there."""
+    run, it = place
+    if not run.begun or run.baseline is not None or it.number >= run.since:
+        return None
+    message = f"{place.ref} was measured on another kind of device, and {run.id} has no baseline on {run.device} yet"
+    return Refused(message, f"try again once kpd log {run.id} shows that baseline")
 
 
 def untimed(place: RunIteration) -> Refused | None:

@@ -126,6 +126,9 @@ def test_devices_are_alike_if_model_driver_and_clocks_are_the_same_as_far_as_the
     if not alike:
         full = place(one, "gpu", Need(), {"c": card, "c.2": first}, {("c.2", "GPU-7")})
         assert isinstance(full, ForDevice), "it waits for one that another run has"
+        hosts = {"c": replace(card, link="down"), "c.2": replace(card, name="c.2", table="c")}
+        down = place(one, "gpu", Need(), hosts, ())
+        assert isinstance(down, ForDevice) and wanted_hosts(down, hosts) == {"c"}, "its own next one may bring one"
 
 
 def test_a_run_of_a_task_that_needs_a_model_waits_for_it() -> None:

@@ -12,8 +12,10 @@ from kpd.model.hosts import DeviceKind
 from kpd.model.iteration import Remeasure
 from kpd.model.run import Budget, FormerKind, Run
 from kpd.model.state import State
-from kpd.model.status import Outcome
+from kpd.model.status import Done, Outcome
 from kpd.model.verdicts import Gain, Verdict
+from kpd.operations.iterations import AcceptIteration, RollBack
+from kpd.operations.operation import RunIteration
 from kpd.text.devices import formerly
 
 GAIN = Gain(50.0, 49.0, 51.0)
@@ -112,3 +114,31 @@ def test_a_task_that_is_faulty_on_the_new_kind_ends_the_run() -> None:
     story.emit(e.IterationStarted("r1", 3, "baseline", 3))
     story.emit(e.IterationEnded("r1", 3, "failed", fault))
     assert next_action(story.run) == End("failed", BaselineFaulty(fault))
+
+
+def test_what_was_cut_off_is_measured_again_also_where_the_daemon_died_before_it_had_another_device() -> None:
+    story = Story()
+    story.emit(e.IterationEnded("r1", 2, "infra", DeviceChanged("A100", True)))
+    assert next_action(story.run) == Iterate(3, "again", of=2)
+    story.emit(e.IterationStarted("r1", 3, "again", 1, "", 2, True))
+    story.emit(e.IterationEnded("r1", 3, "infra", DeviceChanged("A100", True)))
+    assert story.run.again == (Remeasure(2, True, "kpd"),), (
+        "what is measured again is the candidate, as it was asked for"
+    )
+    story.emit(e.RunRebased("r1", "A100", "GPU-1", "c.2", "570"))
+    assert [wish.of for wish in story.run.again] == [1, 2]
+
+
+def test_nothing_of_the_former_kind_is_chosen_before_there_is_a_baseline() -> None:
+    story = Story()
+    story.rebase()
+
+    def refused() -> list[bool]:
+        best = RunIteration(story.run, story.run.iterations[1])
+        slower = best._replace(it=replace(best.it, status=Done("rejected", ByVerdict(WON), 0.0), score=1.0))
+        back, chosen = RollBack(iteration="r1.1"), AcceptIteration(iteration="r1.1")
+        return [back.why_not(story.state, best) is not None, chosen.why_not(story.state, slower) is not None]
+
+    assert refused() == [True, True]
+    story.ended(3, "baseline", 3)
+    assert refused() == [False, False]
