@@ -22,7 +22,7 @@ from kpd.model.deployments import DeploymentCard
 from kpd.model.hosts import Check
 from kpd.model.state import State
 from kpd.onboarding import prompt
-from kpd.onboarding.folder import copied, has_kernel, made_of
+from kpd.onboarding.folder import copied, has_harness, has_kernel, made_of
 from kpd.production.extract import bring, facts_of
 from kpd.production.place import ProjectPlace
 from kpd.text.foreign import visible
@@ -111,7 +111,7 @@ def _task(ws: Workspace, args: Namespace, project: ProjectConfig, table: Path, r
             brought = await bring(place, Path(folder))
             facts = facts_of(brought, project.kernel, table, args.top or project.top, project.split)
         key = made_of(facts, prompt.user(facts, args.truth))
-        made = [name for name in rows.tasks_of(key) if (ws.tasks / name).is_dir()]
+        made = [name for name in rows.tasks_of(key) if has_harness(ws.tasks / name, facts)]
         if same := next((name for name in made if has_kernel(ws.tasks / name, facts)), None):
             narrate(f"    {same} has it")
             return same

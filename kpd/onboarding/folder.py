@@ -66,10 +66,19 @@ def made_of(facts: KernelFacts, question: str) -> str:
 
 def has_kernel(folder: Path, facts: KernelFacts) -> bool:
     """Return whether the task still has the kernel as production has it, and a harness beside that. Raises OSError."""
+    return _kernel_in(folder, facts) == facts.prepared.text.encode()
+
+
+def has_harness(folder: Path, facts: KernelFacts) -> bool:
+    """Return whether the task still has a harness, with whichever kernel beside that. Raises OSError."""
+    return _kernel_in(folder, facts) is not None
+
+
+def _kernel_in(folder: Path, facts: KernelFacts) -> bytes | None:
     try:
-        return split(read_plain(folder / source_name(facts))).kernel == facts.prepared.text.encode()
-    except (FileNotFoundError, NotRegularFile, SectionError):
-        return False
+        return split(read_plain(folder / source_name(facts))).kernel
+    except (FileNotFoundError, NotADirectoryError, NotRegularFile, SectionError):
+        return None
 
 
 def copied(made: Path, tasks: Path, name: str, facts: KernelFacts) -> Path:

@@ -30,10 +30,11 @@ class ProjectRuns:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as err:
+                raise ProjectBusy(str(self._path)) from err
             yield
-        except BlockingIOError as err:
-            raise ProjectBusy(str(self._path)) from err
         finally:
             os.close(lock)
 
@@ -53,8 +54,17 @@ class ProjectRuns:
         self._note(ends=name, **ended)
 
     def tasks_of(self, key: str) -> list[str]:
-        """Return the names of the tasks that were to be made of what has this hash, the newest first."""
-        return [row["task"] for row in reversed(self._rows) if row.get("begins") == "task" and row.get("key") == key]
+        """Return the names of the tasks that were made of what has this hash, the newest first.
+
+        Also of those that a kill has cut off, as they may be there; not of those that failed: another task may be.
+        """
+        begun: list[dict[str, Any]] = []
+        for row in self._rows:
+            if row.get("begins") == "task":
+                begun.append(row)
+            elif row.get("ends") == "task" and "failed" in row:
+                begun.pop()
+        return [row["task"] for row in reversed(begun) if row["key"] == key]
 
     @property
     def last_run(self) -> dict[str, Any] | None:

@@ -11,11 +11,12 @@ from tui.format.text import BLANK, wrapped
 from tui.model.answers import Diff, Problem
 from tui.panes.hunks import laid_out
 from tui.panes.parts import heading, problem
+from tui.panes.patch import parsed
 from tui.screens.dialog import Dialog
 from tui.screens.modal import TextEntry
 
 MOST_ROWS = 2_000
-"""Rows of a diff that are shown before an act; the Diff tab has the rest."""
+"""Rows of a diff that are shown before an act; the Diff tab has the rest. A longer one is not approved here."""
 
 
 class QuestionScreen(Dialog[str]):
@@ -61,10 +62,19 @@ class QuestionScreen(Dialog[str]):
         lines = [BLANK]
         for text in self.question.text:
             lines += [*wrapped(text, self.inner), BLANK]
-        self.body.show(lines + (_changes(self._diff, self.inner) if self._reads else []))
+        self.body.show(lines + (_changes(self._shown, self.inner) if self._reads else []))
+
+    @property
+    def _shown(self) -> Diff | Problem | None:
+        """What is shown of the changes: where they are approved here, all of them or none."""
+        if not self.question.approves or not isinstance(self._diff, Diff) or _is_whole(self._diff, self.inner):
+            return self._diff
+        return Problem(
+            "the change is too long to be read here", f"kpd project approve {self._diff.before} shows it all"
+        )
 
     def action_yes(self) -> None:
-        if self.question.approves and not isinstance(self._diff, Diff):
+        if self.question.approves and not isinstance(self._shown, Diff):
             return
         if self._typed is not None:
             self.answer(self._typed)
@@ -81,6 +91,12 @@ class QuestionScreen(Dialog[str]):
         self.set_focus(None)
         self.offer(((f"y {self.question.yes}", "yes"), ("n or esc leave it", "cancel")))
         self.close_to_keys_until_seen()
+
+
+def _is_whole(diff: Diff, width: int) -> bool:
+    """Return whether the diff is shown with all its lines, each to its end."""
+    cut = any(one.cut for hunk in parsed(diff.text).hunks for one in hunk.lines)
+    return not cut and len(laid_out(diff.text, width, split=False).rows) <= MOST_ROWS
 
 
 def _changes(diff: Diff | Problem | None, width: int) -> list[Content]:

@@ -1,6 +1,5 @@
 """Puts an accepted kernel back into its production file, and refuses what it would change beside that. Pure."""
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from kpd.model.deployments import Forbidden
 from kpd.production.deploy.units import Unit, definitions, units
 from kpd.source.functions import Function, functions
 from kpd.source.text import code, language
+from kpd.text.patches import patch
 from kpd.workspace import sections
 
 HEADERS = (".h", ".hpp", ".cuh")
@@ -42,8 +42,8 @@ class Integrated:
     @property
     def diff(self) -> str:
         """The change as a unified diff."""
-        old, new = (text.decode(errors="replace").splitlines(keepends=True) for text in (self.before, self.after))
-        return "".join(difflib.unified_diff(old, new, f"a/{self.path}", f"b/{self.path}"))
+        old, new = ({self.path: text.decode(errors="replace")} for text in (self.before, self.after))
+        return "".join(patch(old, new))
 
 
 def integrate(

@@ -62,13 +62,14 @@ def sha_of(path: Path) -> str:
 def same_program(one: Path, other: Path) -> bool:
     """Return whether two binaries differ in nothing that runs: symbols, debug information and the build's id aside.
 
-    nvcc leaves names of temporary files among the symbols, so no two of its builds have the same bytes.
+    nvcc leaves names of temporary files among the symbols, so no two of its builds have the same bytes. What is
+    still to be linked keeps the symbols that say with what.
     """
     stripped = []
     with tempfile.TemporaryDirectory() as folder:
         for number, path in enumerate((one, other)):
             to = Path(folder, str(number))
-            words = ["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", str(path), str(to)]
+            words = ["objcopy", "--strip-unneeded", "--remove-section=.note.gnu.build-id", str(path), str(to)]
             try:
                 done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
             except OSError:  # there are no binutils

@@ -18,29 +18,32 @@ from kpd.source.values import Dim3
 METRIC = "gpu__time_duration.sum"
 BYTES = 16 << 20
 PERMIT_S = 20.0
+TIMED_OUT = 124
+"""The exit status of timeout(1) where it has ended the program."""
 GRACE_S = 60.0
 """What Nsight Compute may take beside the program."""
 _NS = {"nsecond": 1.0, "ns": 1.0, "usecond": 1e3, "us": 1e3, "msecond": 1e6, "ms": 1e6, "second": 1e9, "s": 1e9}
 
 # What the program writes as root below the project's root is given to the user: else its next run could not write it.
-# No user can kill what root runs, so root limits its time.
+# No user can kill what root runs, so root limits its time: that of the program alone, as its files come after it.
 _SCRIPT = """
 mkdir -p out; : > out/began
 exec sudo -n @NCU@ --target-processes all --metrics @METRIC@ --kernel-name-base mangled --print-kernel-base mangled \\
   --kernel-name @SYMBOL@ --launch-count @LAUNCHES@ --clock-control none --print-units base --csv --page raw \\
-  --log-file "$PWD/out/ncu.csv" timeout -k 10 @LIMIT@ /bin/sh -c @INNER@ kpd "$(id -u):$(id -g)" "$PWD" "$PATH" "$HOME"
+  --log-file "$PWD/out/ncu.csv" /bin/sh -c @INNER@ kpd "$(id -u):$(id -g)" "$PWD" "$PATH" "$HOME"
 """
 _INNER = """
 owner=$1 job=$2 PATH=$3 HOME=$4; export PATH HOME
-@EXPORTS@
-(
-cd @CWD@ || exit @NO_FOLDER@
-@RUN@
-)
+timeout -k 10 @LIMIT@ /bin/sh -c @PROGRAM@
 rc=$?
 chown "$owner" "$job/out/ncu.csv"
 find @ROOT@ -xdev -user 0 -newer "$job/out/began" -exec chown -h "$owner" {} +
 exit $rc
+"""
+_PROGRAM = """
+@EXPORTS@
+cd @CWD@ || exit @NO_FOLDER@
+@RUN@
 """
 
 
@@ -68,7 +71,8 @@ async def timed(host: Host, ncu: str, program: ObservedProgram, root: str, seen:
     job = JobSpec(f"observe-timed-{uuid4().hex}", script, program.limit_s + GRACE_S)
     ran = await host.job(job)
     try:
-        if ran.rc or ran.reason:
+        ended = program.endless and ran.rc == TIMED_OUT
+        if (ran.rc and not ended) or ran.reason:
             why = jobs.tail(ran.stderr) or ran.reason or f"it ended with {ran.rc}"
             return _told(seen, f"sudo ncu gave no durations: {why}")
         text = (await host.read(jobs.out(host, job.id, "ncu.csv"), BYTES)).decode(errors="replace")
@@ -83,13 +87,16 @@ async def timed(host: Host, ncu: str, program: ObservedProgram, root: str, seen:
 
 def _script(ncu: str, program: ObservedProgram, root: str, symbol: str) -> str:
     exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in program.env.items())
+    run = {
+        "@EXPORTS@": exports, "@CWD@": shell_path(program.cwd), "@NO_FOLDER@": str(NO_FOLDER), "@RUN@": program.run,
+    }  # fmt: skip
     inner = {
-        "@EXPORTS@": exports, "@CWD@": shell_path(program.cwd), "@NO_FOLDER@": str(NO_FOLDER),
-        "@ROOT@": shell_path(root), "@RUN@": program.run,
+        "@LIMIT@": f"{program.limit_s:.3f}", "@PROGRAM@": shlex.quote(_filled(_PROGRAM, run)),
+        "@ROOT@": shell_path(root),
     }  # fmt: skip
     outer = {
         "@NCU@": shlex.quote(ncu), "@METRIC@": METRIC, "@SYMBOL@": shlex.quote(symbol), "@LAUNCHES@": str(LAUNCHES),
-        "@LIMIT@": f"{program.limit_s:.0f}", "@INNER@": shlex.quote(_filled(_INNER, inner)),
+        "@INNER@": shlex.quote(_filled(_INNER, inner)),
     }  # fmt: skip
     return _filled(_SCRIPT, outer)
 

@@ -57,6 +57,22 @@ async def test_a_binary_is_told_by_what_runs_and_not_by_names_of_temporary_files
         assert states((await check_build(place, normalise=False))[1])["binary"] == "bad"
 
 
+LINKED_LATER = (
+    "cc -c src/kernel.c -o target/kernel.o && ar cr target/new target/kernel.o && mv target/new target/prover"
+)
+"""A build of a library, which names what it calls by symbols alone."""
+
+
+async def test_a_library_that_calls_another_function_is_another_program(tmp_path: Path) -> None:
+    root = tmp_path / "prover"
+    calls = b"int one(int x);\nint two(int x);\nint twice(int x) { return one(x); }\n"
+    async with place_at(made(root, calls, LINKED_LATER), tmp_path) as place:
+        await check_build(place, normalise=True)
+        assert states((await check_build(place, normalise=False))[1])["binary"] == "ok"
+        (root / "src" / "kernel.c").write_bytes(calls.replace(b"return one", b"return two"))
+        assert states((await check_build(place, normalise=False))[1])["binary"] == "bad"
+
+
 async def test_a_check_leaves_a_file_alone_that_has_the_name_of_a_new_one(tmp_path: Path) -> None:
     root = tmp_path / "prover"
     async with place_at(made(root), tmp_path) as place:

@@ -26,9 +26,12 @@ exec "$@"
 """
 NCU = """#!/bin/sh
 [ "$1" = --version ] && { echo 'Version 2025.3.1.0 (build 36398880) (public-release)'; exit; }
-while [ "$1" != timeout ]; do [ "$1" = --log-file ] && log=$2; shift; done
+while [ "$1" != /bin/sh ]; do [ "$1" = --log-file ] && log=$2; shift; done
 cat "$HOME/page.csv" > "$log"
 exec "$@"
+"""
+CHOWN = """#!/bin/sh
+echo "$@" >> "$HOME/given"
 """
 PAGE = """==PROF== Connected to process 77
 "ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum"
@@ -70,7 +73,7 @@ async def test_the_program_runs_once_more_and_who_may_not_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bin").mkdir()
-    for name, text in (("sudo", SUDO), ("ncu", NCU)):
+    for name, text in (("sudo", SUDO), ("ncu", NCU), ("chown", CHOWN)):
         (tmp_path / "bin" / name).write_text(text)
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -87,7 +90,11 @@ async def test_the_program_runs_once_more_and_who_may_not_is_told(
         done = await timed(place.host, "ncu", program, project.root, seen(2, 4))
         assert (done.coverage.timed, done.problems) == (2, ())
         assert await problems(replace(program, run="echo no >&2; exit 3")) == ("sudo ncu gave no durations: no",)
-        assert "it ended with 124" in (await problems(replace(program, run="sleep 60", limit_s=1.0)))[0]
+        slow = replace(program, run="sleep 60", limit_s=0.4)
+        assert "it ended with 124" in (await problems(slow))[0]
+        assert await problems(replace(slow, endless=True)) == ()
+        given = [line for line in (tmp_path / "given").read_text().splitlines() if line.endswith("/out/ncu.csv")]
+        assert len(given) == 4, "the user gets what root has written, also where the program was ended"
         _, checks = await preflight(place)
         assert {one.name: one.state for one in checks}["sudo ncu"] == "ok"
         (tmp_path / "asks").touch()

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from kpd.model import events as e
 from kpd.model.deployments import Deployment, DeploymentCard
 from tests.support.tui import logs
@@ -46,6 +48,25 @@ async def test_only_a_diff_that_is_on_the_screen_can_be_approved() -> None:
         await pilot.press("y")
         await settled(pilot)
     assert feed.commands == [("answer_deployment", {"deployment": "prover#1", "yes": True, "diff": "abc"})]
+
+
+@pytest.mark.parametrize(
+    ("added", "read"),
+    [(["x"] * 1_996, True), (["x"] * 1_997, False), (["x" * 2_000], True), (["x" * 2_001], False)],
+)
+async def test_a_change_is_approved_only_where_all_of_it_can_be_read(added: list[str], read: bool) -> None:
+    feed = CannedFeed(logs.ended().emit(asks("prover", "abc")))
+    lines = "".join(f"+{one}\n" for one in added)
+    feed.change = f"--- a/k.cu\n+++ b/k.cu\n@@ -1 +1,{len(added) + 1} @@\n first\n{lines}"
+    app = app_on(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("d")
+        await settled(pilot)
+        assert ("kpd project approve prover shows it all" in screen(app)) is not read
+        await pilot.press("y")
+        await settled(pilot)
+    assert len(feed.commands) == read
 
 
 async def test_a_change_that_became_another_one_is_not_shown_and_can_be_declined() -> None:

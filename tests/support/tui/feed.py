@@ -75,6 +75,7 @@ class CannedFeed:
         self.queries: list[tuple[str, dict[str, Any]]] = []
         self.diary: list[Notice] = []
         self.files: dict[str, str] = {}  # of every iteration, by name
+        self.change = DIFF  # of the deployment that waits
         self.built: list[dict[str, Any]] = []
         self.state = log.state
         self.on_command: Callable[[str, dict[str, Any]], Any] = lambda verb, args: {}
@@ -118,7 +119,7 @@ class CannedFeed:
                     "to": args["iteration"],
                 }
             case "change":
-                return {"text": DIFF, "diff": self.log.state.deployments[args["deployment"]].deployment.asks}
+                return {"text": self.change, "diff": self.log.state.deployments[args["deployment"]].deployment.asks}
             case "file" if args["name"].startswith("candidate/"):
                 return {"text": KERNEL, "truncated": False}
             case "file" if args["name"] in self.files:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpd.production.deploy.integrate import NotIntegrated, integrate
+from kpd.production.deploy.integrate import Integrated, NotIntegrated, integrate
 from kpd.production.deploy.winner import sure_pct
 
 FILE = """\
@@ -66,6 +66,12 @@ def refused(
 
 def test_only_the_kernel_changes() -> None:
     assert put_back("/ 2", "* 0.5f") == FILE.replace("/ 2", "* 0.5f")
+
+
+def test_a_form_feed_ends_no_line_of_the_diff_that_a_person_reads() -> None:
+    before, after = "a; \f\n", "a; \f evil();\n"
+    found = Integrated("k.cu", before.encode(), after.encode(), {}).diff
+    assert found == "--- a/k.cu\n+++ b/k.cu\n@@ -1 +1 @@\n-a; \f\n+a; \f evil();\n"
 
 
 def test_new_helpers_come_right_before_the_kernel_and_includes_after_those_of_the_file() -> None:

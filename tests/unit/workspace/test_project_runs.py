@@ -18,6 +18,8 @@ def test_a_phase_ends_with_what_it_found_or_why_it_failed(tmp_path: Path) -> Non
             raise ValueError("no such kernel")
         with pytest.raises(ProjectBusy), ProjectRuns(path).locked():
             pass
+    with pytest.raises(BlockingIOError), rows.locked():
+        raise BlockingIOError("of the work, not of the lock")
     found = [{name: value for name, value in row.items() if name != "at"} for row in rows_of(path)]
     assert found == [
         {"begins": "observe"}, {"ends": "observe", "anew": True},
@@ -31,12 +33,16 @@ def test_a_task_is_found_by_what_it_was_to_be_made_of_and_a_run_also_without_its
     for task, key in (("p", "k1"), ("p-2", "k2"), ("p-3", "k1")):
         with rows.phase("task", task=task, key=key):
             pass
-    assert rows.tasks_of("k1") == ["p-3", "p"]
+    with pytest.raises(ValueError), rows.phase("task", task="mine", key="k1"):
+        raise ValueError("there already")
+    with pytest.raises(KeyboardInterrupt), rows.phase("task", task="p-4", key="k1"):
+        raise KeyboardInterrupt  # as where the process is killed: nothing is noted of its end
+    assert rows.tasks_of("k1") == ["p-4", "p-3", "p"], "a task that was there already is not one that was made"
     with rows.phase("run", task="p") as ended:
         ended["run"] = "r1"
     first = rows.last_run
     assert first is not None and (first["task"], first["run"]) == ("p", "r1")
     with pytest.raises(KeyboardInterrupt), rows.phase("run", task="p-3"):
-        raise KeyboardInterrupt  # as where the process is killed: nothing is noted of its end
+        raise KeyboardInterrupt
     last = rows.last_run
     assert last is not None and (last["task"], "run" in last, last["at"] > first["at"]) == ("p-3", False, True)
