@@ -52,6 +52,7 @@ class RunLoop:
         self._ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
         self._left: set[int] = set()  # lanes that are to leave their host
         self._take(places)
+        self.ends = False  # no lane begins any more
         self.over = asyncio.Event()
         self._hours: asyncio.TimerHandle | None = None
         self._gpu_hours: asyncio.TimerHandle | None = None
@@ -115,12 +116,12 @@ class RunLoop:
         try:
             while await self._goes_on_without(ended := await self._ended.get()):
                 pass
+        finally:  # also where the log cannot be written
+            self.ends = True
             self.interrupt("shutdown", "")
-            await asyncio.wait(self._under_way)
-        finally:
+            await asyncio.gather(*self._under_way, return_exceptions=True)  # so asyncio logs none of their errors
             end()
-        errors = [task.exception() for task in (ended, *self._under_way)]  # each is asked for: else asyncio logs it
-        for err in errors:
+        for err in [task.exception() for task in (ended, *self._under_way)]:
             if err is not None and not (self.run.over and isinstance(err, Interrupted)):
                 raise err
 

@@ -209,8 +209,12 @@ class Scheduler:
 
     def _mind_lanes(self, loop: RunLoop, others: Collection[str]) -> set[str]:
         """Have lanes leave allocations that have ended, and begin where one has; return the hosts to ask for."""
-        run, first = loop.run, loop.lanes[min(loop.lanes)].place
-        if run.devices == 1 or run.paused or run.over or not is_on_demand(self._pool.hosts[first.host].transport.kind):
+        run, hosts = loop.run, self._pool.hosts
+        there = [at for _, lane in sorted(loop.lanes.items()) if hosts.get((at := lane.place).host) is lane.host]
+        if run.devices == 1 or run.paused or run.over or loop.ends or not there:
+            return set()
+        first = there[0]
+        if not is_on_demand(hosts[first.host].transport.kind):
             return set()
         loop.leave([number for number, lane in loop.lanes.items() if lane.is_stranded])
         found = further_lanes(run, first, run.lanes, self._cards(), self._taken(run.id))
