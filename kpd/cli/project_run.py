@@ -29,6 +29,7 @@ from kpd.text.foreign import visible
 from kpd.workspace.paths import Workspace
 from kpd.workspace.project_runs import ProjectBusy, ProjectRuns
 from kpd.workspace.projects import ProjectConfig
+from kpd.workspace.task import NAME
 
 
 def run(ws: Workspace, args: Namespace) -> int:
@@ -38,6 +39,8 @@ def run(ws: Workspace, args: Namespace) -> int:
     """
     project = known(ws, args.name)[args.name]
     task_new.check_arch(args)
+    if args.task is not None and not NAME.fullmatch(args.task):
+        raise CliError(f"{args.task!r} is not a task's name", "use letters, digits, _ and -", USAGE)
     if args.timeout is not None and not args.wait:
         raise CliError("--timeout limits the waiting of --wait", "add --wait", USAGE)
     if args.observed is not None and not args.observed.is_file():

@@ -63,8 +63,8 @@ class ProjectRuns:
             if row.get("begins") == "task":
                 begun.append(row)
             elif row.get("ends") == "task" and "failed" in row:
-                begun.pop()
-        return [row["task"] for row in reversed(begun) if row["key"] == key]
+                del begun[-1:]
+        return [row["task"] for row in reversed(begun) if row.get("key") == key]
 
     @property
     def last_run(self) -> dict[str, Any] | None:

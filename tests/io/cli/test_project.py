@@ -54,6 +54,22 @@ def test_what_is_missing_is_asked_for_by_name(ws: Workspace, capsys: pytest.Capt
     assert ws.config.read_bytes() == before
 
 
+def test_a_run_is_refused_for_its_arguments_before_anything_is_done(
+    ws: Workspace, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(ws, root)
+    capsys.readouterr()
+    for words, told in (
+        (("--task", "../prover"), "'../prover' is not a task's name; use letters, digits, _ and -"),
+        (("--timeout", "5s"), "--timeout limits the waiting of --wait; add --wait"),
+        (("--arch", "sm90"), "'sm90' is not an architecture"),
+        (("--observed", "nowhere.json"), "nowhere.json: no such file"),
+    ):
+        assert kpd(ws, "run", "prover", *words) == 64
+        assert told in capsys.readouterr().err
+    assert not (ws.root / "refs").exists()
+
+
 def test_config_env_becomes_a_project(ws: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     env = tmp_path / "config.env"
     env.write_text(
