@@ -6,6 +6,7 @@ that comes after finds it as if it had been built there. A build that cannot be 
 
 import asyncio
 import io
+import re
 import tarfile
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -22,6 +23,8 @@ from kpd.measure.run_context import RunContext
 LIMIT = 64 << 20
 """The most bytes of a file that is brought; what is larger is built again where it is measured."""
 BROUGHT_S = 60.0
+_LACKS = re.compile(rb"not found|No such file or directory|cannot execute|Killed")
+"""What compilers and shells say where a file of the host, or its memory, may be missing: another host may have that."""
 SAID = ".said"
 BRING = f'out="$PWD/out"\ntar -xf - -C "$out" && cat "$out/{SAID}" >&2 && rm "$out/{SAID}" || exit 1\n{seals.TAKE}'
 
@@ -48,11 +51,14 @@ class Builds:
             why = f"{builder.name} is not there"
             if builder.up:
                 try:
-                    found = await _while_up(builder, self._brought(builder, id, script, files, limit_s, say))
+                    async with asyncio.timeout(limit_s + BROUGHT_S):
+                        found = await _while_up(builder, self._brought(builder, id, script, files, limit_s, say))
                     if found is not None:
                         return found
                 except HostError as err:
                     why = str(err)
+                except TimeoutError:
+                    why = f"{builder.name} does not answer in time"
             if say is not None:
                 say(f"built where it is measured: {why}\n")
         return await jobs.run(self.host, self.where.spec(id, script(self.host), limit_s), say)
@@ -69,7 +75,12 @@ class Builds:
             raise HostError("no_compiler", message, "ask for nodes of the same kind")
         await builder.stage(files)
         built = await jobs.run(builder, RunContext().spec(id, script(builder), limit_s), say)
-        if built.rc != 0 or built.reason:
+        if built.reason or built.rc == 127 or (built.rc != 0 and _LACKS.search(built.stderr)):
+            await builder.forget(id)
+            raise HostError(
+                "no_compiler", f"{builder.name} lacks a file, memory or time for it: {jobs.tail(built.stderr)}"
+            )
+        if built.rc != 0:
             return built
         hashes = seals.taken(built.stdout)
         content = {name: await builder.read(jobs.out(builder, id, name), LIMIT) for name in hashes}

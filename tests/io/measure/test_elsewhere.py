@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kpd.hosts.errors import HostError
@@ -12,7 +14,7 @@ from kpd.hosts.job import JobResult, prepared_on
 from kpd.measure import elsewhere, jobs, seals
 from kpd.measure.elsewhere import Builds
 from kpd.measure.run_context import RunContext
-from tests.support.hosts.local import host_at, until
+from tests.support.hosts.local import helper_pid, host_at, processes_of, until
 
 SAME = "gcc 12 on an EPYC"
 FILES = {"source": b"int x;\n"}
@@ -26,7 +28,9 @@ async def measures(tmp_path: Path) -> AsyncIterator[Host]:
         yield host
 
 
-async def build(host: Host, script: str, identity: str = SAME) -> tuple[JobResult, list[str], list[str]]:
+async def build(
+    host: Host, script: str, identity: str = SAME, limit_s: float = 30.0
+) -> tuple[JobResult, list[str], list[str]]:
     """Return the result of a build, the hosts that its script ran on, and what was said."""
     at, said = [], []
 
@@ -35,7 +39,7 @@ async def build(host: Host, script: str, identity: str = SAME) -> tuple[JobResul
         return f'out="$PWD/out"\n{script}\n{seals.TAKE}'
 
     builds = Builds(host, RunContext(), SAME, lambda facts: identity)
-    return await builds.run("build-1", text, FILES, 30.0, said.append), at, said
+    return await builds.run("build-1", text, FILES, limit_s, said.append), at, said
 
 
 async def test_what_was_built_elsewhere_is_as_if_it_had_been_built_here(measures: Host) -> None:
@@ -86,6 +90,41 @@ async def test_a_builder_that_goes_in_the_middle_has_it_built_where_it_is_measur
     _, at, said = await build(measures, slow)
     await cutting
     assert at == ["builds", "local"] and said[-1] == "built where it is measured: builds is not there\n"
+
+
+@pytest.mark.parametrize("lacks", ["exit 127", "echo odd.h: No such file or directory >&2; exit 1", "sleep 60"])
+async def test_what_a_builder_lacks_another_file_memory_or_time_for_is_built_where_it_is_measured(
+    measures: Host, lacks: str
+) -> None:
+    result, at, said = await build(
+        measures, f'case "$PWD" in */builds/*) {lacks} ;; esac; echo >"$out/object"', limit_s=2
+    )
+    assert (result.rc, at) == (0, ["builds", "local"]) and "builds lacks a file, memory or time for it" in said[-1]
+
+
+async def test_a_builder_that_hangs_has_it_built_where_it_is_measured(
+    measures: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere, "BROUGHT_S", 4.0)
+    builder, stopped = measures.builder, []
+    assert builder is not None
+
+    async def stop() -> None:
+        await until(lambda: (Path(builder.root) / "jobs/build-1/alive").exists())
+        for process in processes_of(builder.root):
+            if process.pid != helper_pid(builder):
+                process.suspend()
+                stopped.append(process)
+
+    stopping = asyncio.create_task(stop())
+    slow = 'case "$PWD" in */builds/*) sleep 60 ;; esac; echo made >"$out/object"'
+    result, at, said = await build(measures, slow, limit_s=2)
+    await stopping
+    for process in stopped:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
+    assert stopped and (result.rc, at) == (0, ["builds", "local"])
+    assert said[-1] == "built where it is measured: builds does not answer in time\n"
 
 
 async def test_what_was_prepared_on_one_machine_is_not_run_on_another(measures: Host) -> None:
