@@ -6,9 +6,9 @@ from math import isfinite, prod
 from typing import Literal
 
 from kpd.model.causes import IterationCause
-from kpd.model.hosts import DeviceRef
+from kpd.model.hosts import DeviceRef, FormerKind
 from kpd.model.iteration import Iteration
-from kpd.model.run import FormerKind, Run
+from kpd.model.run import Run
 from kpd.model.scores import Direction
 from kpd.model.verdicts import Speedup, Verdict
 

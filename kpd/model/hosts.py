@@ -108,6 +108,18 @@ class DeviceKind:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerKind:
+    """A kind of device on which a run was before: its iterations from `since` on, up to those on the next kind.
+
+    `incumbent` was the incumbent there at last; None where not even a baseline was.
+    """
+
+    kind: DeviceKind
+    since: int
+    incumbent: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class HostStatus:
     """One look at a host that is up: what its devices did, by their ids. `rtt_ms` is a round trip to its helper."""
 

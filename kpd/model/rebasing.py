@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from kpd.model import events as e
+from kpd.model.hosts import FormerKind
 from kpd.model.iteration import Remeasure
 from kpd.model.reducers import reduces
-from kpd.model.run import FormerKind, Run
+from kpd.model.run import Run
 from kpd.model.state import State
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from kpd.model.agents import BASELINE, KNOWN, NONE, AgentTraits
 from kpd.model.budget import Budget as Budget
 from kpd.model.causes import GpuHoursUsed, HoursUsed
-from kpd.model.hosts import Confinement, DeviceKind, DeviceRef
+from kpd.model.hosts import Confinement, DeviceKind, DeviceRef, FormerKind
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
 from kpd.model.side import ComparedRun
@@ -32,18 +32,6 @@ class Steering:
     by: str
     at: float
     consumed_by: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FormerKind:
-    """A kind of device on which a run was before: its iterations from `since` on, up to those on the next kind.
-
-    `incumbent` was the incumbent there at last; None where not even a baseline was.
-    """
-
-    kind: DeviceKind
-    since: int
-    incumbent: int | None
 
 
 @dataclass(frozen=True, slots=True)

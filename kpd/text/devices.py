@@ -19,6 +19,9 @@ def device_kind(kind: DeviceKind) -> str:
 def formerly(run: Run) -> Iterator[str]:
     """Say what was found on each kind of device that the run was on before, in comparison with the baseline there."""
     for former in run.former:
+        if former.incumbent is None:
+            yield f"on {device_kind(former.kind)} not even the baseline was measured"
+            continue
         found = headline(on_former(run, former))
         best = f"iteration {found.of} was the best, {told(found)}" if found is not None else "nothing was faster"
         yield f"on {device_kind(former.kind)} {best}, over the baseline there"

@@ -8,9 +8,9 @@ from kpd.model.causes import BaselineFaulty, ByVerdict, DeviceChanged, Noise
 from kpd.model.faults import CandidateFault, NotBuilt
 from kpd.model.fold import fold
 from kpd.model.headline import floors, headline, on_former
-from kpd.model.hosts import DeviceKind
+from kpd.model.hosts import DeviceKind, FormerKind
 from kpd.model.iteration import Remeasure
-from kpd.model.run import Budget, FormerKind, Run
+from kpd.model.run import Budget, Run
 from kpd.model.state import State
 from kpd.model.status import Done, Outcome
 from kpd.model.verdicts import Gain, Verdict
@@ -81,7 +81,10 @@ def test_no_time_of_one_kind_is_compared_with_one_of_the_other() -> None:
     assert found is not None and found.of == 4 and set(floors(story.run)) == {("c.2", "GPU-1")}
     (former,) = story.run.former
     assert headline(on_former(story.run, former)) == before and before is not None and before.of == 1
-    (said,) = formerly(story.run)
+    story.emit(e.RunRebased("r1", "L4", "GPU-2", "c"))
+    story.emit(e.RunRebased("r1", "H100", "GPU-3", "c"))
+    said, _, nothing = formerly(story.run)
+    assert nothing == "on L4 not even the baseline was measured"
     assert said.startswith("on H100 (driver 580) iteration 1 was the best, 2.00") and "over the baseline there" in said
 
 
