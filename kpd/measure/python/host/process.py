@@ -49,10 +49,13 @@ class NotStarted(Exception):
 
 
 class Worker:
-    """A worker, its shared memory, and the clock of this process."""
+    """A worker, its shared memory, and the clock of this process.
+
+    It is confined, and writes below the folders `writes` alone; None: it is not confined.
+    """
 
     def __init__(
-        self, spare: Spare, size: int, libraries: list[str], confined: bool, gpu: bool, paths: list[str]
+        self, spare: Spare, size: int, libraries: list[str], writes: list[str] | None, gpu: bool, paths: list[str]
     ) -> None:
         self.gpu = gpu
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -64,7 +67,7 @@ class Worker:
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
         self.pid, self.line = spare.pid, spare.line
-        spare.send(descriptor, size=self.size, libraries=libraries, confined=confined, gpu=gpu, paths=paths)
+        spare.send(descriptor, size=self.size, libraries=libraries, writes=writes, gpu=gpu, paths=paths)
         os.close(descriptor)
         threading.Thread(target=self._listen, args=(spare.errors,), daemon=True).start()
 

@@ -116,7 +116,8 @@ class RunnerCommand:
         libraries = self.harness.libraries + (["torch"] if self.gpu and "torch" not in self.harness.libraries else [])
         folders = [(side, self.unpacked(path)) for side, path in kernels.items()]
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
-        worker = Worker(self.spares.pop(), SHARED, libraries, True, self.gpu, paths)
+        writes = [str(Path.cwd() / self.compiled[folder]) for _, folder in folders if folder in self.compiled]
+        worker = Worker(self.spares.pop(), SHARED, libraries, writes, self.gpu, paths)
         self.workers.append(worker)
         worker.start()
         side = folders[0][0]

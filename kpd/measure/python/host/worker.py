@@ -213,7 +213,9 @@ def elsewhere() -> list[bytearray]:
     return [bytearray(drawn.randrange(1 << drawn.randrange(4, 18))) for _ in range(drawn.randrange(1000))][::2]
 
 
-def main(channel: socket.socket, memory: int, size: int, libraries: list[str], confined: bool, gpu: bool) -> None:
+def main(
+    channel: socket.socket, memory: int, size: int, libraries: list[str], writes: list[str] | None, gpu: bool
+) -> None:
     shared = memoryview(mmap.mmap(memory, size))
     os.close(memory)
     for name in libraries:
@@ -222,9 +224,9 @@ def main(channel: socket.socket, memory: int, size: int, libraries: list[str], c
     kernels = Kernels(shared, gpu)
     if not gpu:
         resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_DATA, LIMIT_DATA))
-    if confined:
+    if writes is not None:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
-        confine(Sandbox(tuple(sorted(roots)), (str(Path.cwd() / "compiled"),) if gpu else (), gpu))
+        confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu))
         if not gpu:
             calls.forbid()
     gc.disable()

@@ -1,5 +1,6 @@
 """The process of kernels and its watcher: what a kernel that answers by itself, or not at all, comes to."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -34,7 +35,7 @@ def _start(tmp_path: Path) -> Iterator[Start]:
 
     def started(body: str) -> Worker:
         (tmp_path / "kernel.py").write_text(ANSWERS + body)
-        workers.append(Worker(fork(), 1 << 20, [], False, False, sys.path))
+        workers.append(Worker(fork(), 1 << 20, [], None, False, sys.path))
         workers[0].start()
         workers[0].ask(LIMIT_MS, what="load", side="b", folder=str(tmp_path), entry="kernel", compiled="")
         workers[0].ask(LIMIT_MS, what="prepare", sets=[[]], size=0)
@@ -110,7 +111,7 @@ def test_a_process_that_was_ended_between_two_requests_has_crashed(start: Start)
 
 
 def test_a_worker_that_cannot_start_is_no_kernels_fault() -> None:
-    worker = Worker(fork(), 1 << 20, ["no_library_is_called_so"], False, False, sys.path)
+    worker = Worker(fork(), 1 << 20, ["no_library_is_called_so"], None, False, sys.path)
     with pytest.raises(NotStarted, match="no_library_is_called_so"):
         worker.start()
     worker.end()
@@ -132,3 +133,20 @@ def test_what_a_kernel_writes_for_a_while_goes_where_it_may_write(
     kernels.load("b", str(tmp_path))
     assert os.path.dirname(sys.modules["kernel_0"].PLACE) == str(tmp_path / "compiled/tmpdir")  # noqa: PTH120
     monkeypatch.delitem(sys.modules, "kernel_0")
+
+
+@pytest.mark.parametrize(("into", "written"), [("own", True), ("anothers", False)])
+def test_a_kernel_writes_in_the_folders_of_its_own_worker_alone(tmp_path: Path, into: str, written: bool) -> None:
+    for name in ("own", "anothers"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "kernel.py").write_text(
+        f"def kernel():\n    open({str(tmp_path / into / 'compiled')!r}, 'w').close()\n"
+    )
+    worker = Worker(fork(), 1 << 20, [], [str(tmp_path / "own")], False, [*sys.path, str(tmp_path)])
+    worker.start()
+    worker.ask(LIMIT_MS, what="load", side="b", folder=str(tmp_path), entry="kernel", compiled="")
+    worker.ask(LIMIT_MS, what="prepare", sets=[[]], size=0)
+    with contextlib.suppress(Failed):
+        run(worker)
+    worker.end()
+    assert (tmp_path / into / "compiled").exists() is written
