@@ -8,17 +8,13 @@ candidate, too.
 Calls that differ from those on new inputs in nothing but the contents need no such allowance.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from math import hypot, inf, log, sqrt
-from statistics import fmean, median, stdev
+from math import hypot, log
 
 from msgspec import structs
 
-from kpd.measure.clocks import lengthening
-from kpd.measure.interval import t_quantile
-from kpd.measure.judge import percent
+from kpd.measure.audit_gains import FreshCase, alone_gain, by_driver, case_weights, cold_share, fresh_gain, kept_gain
 from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld
@@ -28,57 +24,16 @@ FRESH_SHARE = 0.8
 """The share of the contest's gain that must be possible on fresh inputs."""
 ALONE_SHARE = 0.5
 """The share that must be possible alone: in few processes, any of which other work may have disturbed."""
-COLDER_NS = 20.0
-"""How much more than the incumbent's a call of the candidate may take for the state of caches, as its code is another:
-two steps of a clock, or a missed branch or two. It matters for calls of less than a microsecond."""
 MOST_KEPT = 0.1
 """The share of the contest's gain that may be there only while inputs hardly change, and …"""
 KEPT_BESIDE = 0.5
 """The share from which that is refused even where the contest had nothing of it."""
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
-CONFIDENCE = 0.999
-"""How sure an audit must be that less than that is there, one-sided."""
 MOST_AUDITS = 3
-"""How often the audits are taken while their samples do not decide, as on a busy machine, …"""
-LAST_CONFIDENCE = 0.95
-"""… and how sure they must be after the last one: doubt that remains does not make up for a gain that is not seen."""
-OWN_CONFIDENCE = 0.99
-"""The same of what the processes on fresh inputs say together: there are as few of them as audits."""
-STEADY = 2.0
-"""The most that the candidate's spread counts then, in the incumbent's: it can make its own times differ."""
-BY_PLACE = 3.0
-"""On fresh inputs it counts so many times the gain seen there, where that is more: a kernel can have another gain in
-each place of its code. One that slows its own calls down has little of a gain to be seen, in whichever places.
-"""
-PAIRS_A_PLACE = 10
-"""Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
+"""How often the audits are taken while their samples do not decide, as on a busy machine."""
 ROUNDING = 1e-12
 """What logarithms of percent may be wrong by: a gain that is just there is not refused for it."""
-_SIGMA = 1.4826
-"""The standard deviation of a normal distribution, in median absolute deviations."""
-_MEDIAN = 1.2533
-"""The standard error of a median of normal values, in that of their mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class FreshCase:
-    """Batches of a case, each of `reps` calls on inputs of their own: A's and B's of one pair came in random order.
-
-    `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
-    elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
-    contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
-    several.
-    """
-
-    reps: int
-    compared: int
-    anew: bool
-    a_ns: tuple[int, ...]
-    b_ns: tuple[int, ...]
-    swapped_a_ns: tuple[int, ...] = ()
-    swapped_b_ns: tuple[int, ...] = ()
-    taken: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +63,9 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         audit.fresh_s + audit.alone_s,
         sum(sample.compared is False for sample in (*contest, *audit.alone)),
         sum(sample.compared is not None for sample in (*contest, *audit.alone)),
-        kept_gain(audit.fresh, _weights(contest)),
+        kept_gain(audit.fresh, case_weights(contest)),
         cold_share(audit.fresh, contest),
-        alone_gain(audit.alone, contest, last, _driven) if clocked else None,
+        alone_gain(audit.alone, contest, last, by_driver) if clocked else None,
     )
 
 
@@ -179,162 +134,3 @@ def _holds(found: AuditedGain, claimed: Gain, share: float) -> bool:
 
 def _ratio(pct: float) -> float:
     return -log(max(1 - pct / 100, 1e-9))
-
-
-def fresh_gain(
-    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], processes: int = 1, last: bool = False
-) -> AuditedGain:
-    """Compute the gain on fresh inputs: the weighted mean over the cases of the median over the pairs.
-
-    They are of so few `processes` that its error has the spread of the gain between the processes of the contest. After
-    the last audit it is no more than what their own gains tell: a kernel can make those of a contest differ.
-    """
-    ratios, weights = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}, _weights(contest)
-    variances = {name: _variance_by_place(ratios[name], one.a_ns if last else None) for name, one in cases.items()}
-    middle, variance = _over_cases(ratios, variances, weights)
-    a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
-    most = STEADY * _deviation(a) if last else inf
-    spread = min(_deviation([one - other for one, other in zip(a, b, strict=True)]), most)
-    found = _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), last)
-    if not last or len(apart := _by_process(cases, ratios, weights)) < 2:
-        return found
-    half = t_quantile(OWN_CONFIDENCE, len(apart) - 1) * stdev(apart) / sqrt(len(apart))
-    return min(found, AuditedGain(found.pct, percent(middle - half), percent(middle + half)), key=lambda one: one.high)
-
-
-def _by_process(
-    cases: Mapping[str, FreshCase], ratios: Mapping[str, Sequence[float]], weights: Mapping[str, float]
-) -> list[float]:
-    """Return the gain on fresh inputs in each process, as a logarithm; empty where that is not known."""
-    ends = {name: list(accumulate(one.taken)) for name, one in cases.items()}
-    if len({len(some) for some in ends.values()}) != 1:
-        return []
-    parts = zip(*([ratios[name][a:b] for a, b in pairwise([0, *some])] for name, some in ends.items()), strict=True)
-    nothing = dict.fromkeys(cases, 0.0)
-    return [_over_cases(dict(zip(cases, part, strict=True)), nothing, weights)[0] for part in parts]
-
-
-def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
-    """Compute which share of its gain a candidate keeps that pays a little more for the state of the caches.
-
-    In a contest code, branch predictors and data are warm from the call before; on fresh inputs they are not. A call
-    of the incumbent is longer by so much. One of the candidate may be so by twice as much, but no more than COLDER_NS
-    above: of short calls that is a large part.
-    """
-    weights = _weights(contest)
-    warm, cold = 0.0, 0.0
-    for name, one in cases.items():
-        a, b = (_call_ns(contest, name, side) for side in ("a_ns", "b_ns"))
-        more = max(median(one.a_ns) / one.reps - a, 0.0)
-        warm += weights[name] * log(a / b)
-        cold += weights[name] * log((a + more) / (b + more + min(more, COLDER_NS)))
-    return min(max(cold / warm, 0.0), 1.0) if warm > 0 else 1.0
-
-
-def _call_ns(contest: Sequence[ProcessSample], name: str, side: str) -> float:
-    cases = [sample.cases[name] for sample in _clean(contest)]
-    return float(median(median(getattr(case, side)) / case.reps for case in cases))
-
-
-def _clean(contest: Sequence[ProcessSample]) -> list[ProcessSample]:
-    return [sample for sample in contest if not sample.taint]
-
-
-def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> AuditedGain | None:
-    """Compute by how much the gain on inputs that hardly change is above that on fresh ones; None for older samples.
-
-    Both were taken in one process and in the same places, and their calls differ in nothing but the contents. So
-    neither the spread between processes and places nor the state of caches is in it.
-    """
-    if not all(one.swapped_a_ns for one in cases.values()):
-        return None
-    fresh = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
-    swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
-    (middle, variance), (less, more) = (
-        _over_cases(some, {name: _variance(its) for name, its in some.items()}, weights) for some in (swapped, fresh)
-    )
-    fewest = min(len(some) - 1 for some in (*fresh.values(), *swapped.values()))  # where calls take long there are few
-    return _gain(middle - less, sqrt(variance + more), fewest)
-
-
-def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
-    return [log(a / b) for a, b in zip(a_ns, b_ns, strict=True)]
-
-
-def _over_cases(
-    ratios: Mapping[str, Sequence[float]], variances: Mapping[str, float], weights: Mapping[str, float]
-) -> tuple[float, float]:
-    """Return the weighted mean of the cases' medians, and its variance."""
-    whole = sum(weights[name] for name in ratios)
-    shares = {name: weights[name] / whole for name in ratios}
-    return (
-        sum(shares[name] * median(some) for name, some in ratios.items()),
-        sum(shares[name] ** 2 * variances[name] for name in ratios),
-    )
-
-
-def _variance(values: Sequence[float], most: float = inf) -> float:
-    """Estimate the variance of their median; their deviation counts `most` of it."""
-    return (_MEDIAN * min(_deviation(values), most)) ** 2 / len(values)
-
-
-def _variance_by_place(ratios: Sequence[float], steady_ns: Sequence[int] | None) -> float:
-    """Estimate it for pairs in several places: where these differ by more than pairs do, a place counts as one value.
-
-    With the times `steady_ns` no deviation counts that is far above theirs, and above the gain.
-    """
-    places = [median(ratios[at : at + PAIRS_A_PLACE]) for at in range(0, len(ratios), PAIRS_A_PLACE)]
-    most = inf
-    if steady_ns is not None:
-        most = max(STEADY * _deviation([log(ns) for ns in steady_ns]), BY_PLACE * median(ratios))
-    return max(_variance(ratios, most), _variance(places, most))
-
-
-def _level(sample: ProcessSample, side: str) -> float:
-    """Return the weighted mean logarithm of the time of a call."""
-    times = [median(getattr(case, side)) / case.reps for case in sample.cases.values()]
-    return fmean(map(log, times), [case.weight for case in sample.cases.values()])
-
-
-def alone_gain(
-    alone: Sequence[ProcessSample],
-    contest: Sequence[ProcessSample],
-    last: bool = False,
-    level: Callable[[ProcessSample, str], float] = _level,
-) -> AuditedGain:
-    """Compute the gain between processes that timed A only and processes that timed B only.
-
-    Its error follows from the spread of either kernel's times between the processes of the contest and these.
-    """
-    incumbent = [level(sample, "a_ns") for sample in alone if sample.process % 2 == 0]
-    candidate = [level(sample, "b_ns") for sample in alone if sample.process % 2 == 1]
-    beside = _clean(contest)
-    spread = [
-        max(_deviation([_level(sample, side) for sample in beside]), _deviation(times))
-        for side, times in (("a_ns", incumbent), ("b_ns", candidate))
-    ]
-    if last:
-        spread[1] = min(spread[1], STEADY * spread[0])
-    error = sqrt(spread[0] ** 2 / len(incumbent) + spread[1] ** 2 / len(candidate))
-    return _gain(median(incumbent) - median(candidate), _MEDIAN * error, len(alone) - 2, last)
-
-
-def _driven(sample: ProcessSample, side: str) -> float:
-    """Return it by the driver's clock: nothing that a kernel does to its own process changes that."""
-    cases = sample.cases.values()
-    return _level(sample, side) + fmean([log(lengthening(case)) for case in cases], [case.weight for case in cases])
-
-
-def _weights(contest: Sequence[ProcessSample]) -> dict[str, float]:
-    return {name: case.weight for name, case in contest[0].cases.items()}
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Estimate the standard deviation robustly; 0 for a single value."""
-    middle = median(values)
-    return _SIGMA * median(abs(value - middle) for value in values)
-
-
-def _gain(middle: float, error: float, dof: int, last: bool = False) -> AuditedGain:
-    half = t_quantile(LAST_CONFIDENCE if last else CONFIDENCE, max(dof, 3)) * error
-    return AuditedGain(percent(middle), percent(middle - half), percent(middle + half))

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
-from kpd.measure.audits import AuditSamples, FreshCase
+from kpd.measure.audit_gains import FreshCase
+from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import Say
 from kpd.measure.driver.check import Report
 from kpd.measure.driver.harness import OBJECT, Harness

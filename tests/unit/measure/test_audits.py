@@ -7,20 +7,8 @@ from statistics import fmean
 
 import pytest
 
-from kpd.measure.audits import (
-    MOST_AUDITS,
-    PAIRS_A_PLACE,
-    AuditSamples,
-    FreshCase,
-    alone_gain,
-    cold_share,
-    fresh_gain,
-    joined,
-    kept_gain,
-    refuse_gain,
-    summary,
-    undecided,
-)
+from kpd.measure.audit_gains import PAIRS_A_PLACE, FreshCase, alone_gain, cold_share, fresh_gain, kept_gain
+from kpd.measure.audits import MOST_AUDITS, AuditSamples, joined, refuse_gain, summary, undecided
 from kpd.measure.interval import half_width
 from kpd.measure.judge import percent
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
