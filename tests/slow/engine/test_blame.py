@@ -105,7 +105,7 @@ def test_a_candidate_that_breaks_its_measurement_twice_is_rejected(daemon: RealD
 
 def test_trouble_that_does_not_come_back_costs_a_candidate_nothing(daemon: RealDaemon, workspace: Workspace) -> None:
     begun(daemon)
-    with killing(workspace, r"r1\.1\.1-(time0|fresh)", once=True):
+    with killing(workspace, r"r1\.1\.1-(time0|audit)", once=True):
         propose(workspace, SLOW_TO_LOAD, 1)
         assert ended(daemon, 1)["outcome"] == "accepted"
     assert [event["body"]["step"] for event in daemon.events("measurement_broken")] == ["time", "judge"]
