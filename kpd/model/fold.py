@@ -152,8 +152,8 @@ def _devices_taken(state: State, at: float, fact: e.DevicesTaken) -> State:
     run = state.runs.get(fact.run)
     if run is None:
         return state
-    hosts = fact.hosts or (run.host,) * len(fact.more)
-    return _with_lanes(state, replace(run, lane_waits={}, more=tuple(zip(hosts, fact.more, strict=True)), away=()))
+    hosts = *fact.hosts, *[run.host] * len(fact.more)  # older logs name none
+    return _with_lanes(state, replace(run, lane_waits={}, more=tuple(zip(hosts, fact.more, strict=False)), away=()))
 
 
 @reduces(e.LanesChanged)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -12,12 +12,13 @@ from kpd.engine.placement import Placement, devices_in_use
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
+from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict, IterationCause, Noise, Superseded, TooBusy
 from kpd.model.fold import fold
 from kpd.model.headline import floors
 from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Iteration
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Outcome
 from kpd.model.verdicts import Gain, Verdict
@@ -168,6 +169,13 @@ def test_the_noise_floor_of_each_device_is_measured_once_before_its_first_candid
     assert story.begin(1) == Iterate(6, "claude") and story.begin(2) == Iterate(7, "again", of=0, confirming="floor")
 
 
+@pytest.mark.parametrize("hosts", [(), ("box",), ("box", "box", "other")])
+def test_devices_whose_hosts_the_log_does_not_name_are_on_the_first_ones(hosts: tuple[str, ...]) -> None:
+    story = Story(1, Budget(9, 9))
+    story.emit(e.DevicesTaken("r1", ("GPU-1", "GPU-2"), hosts))
+    assert story.run.more == (("box", "GPU-1"), ("box", "GPU-2"))
+
+
 def test_a_run_that_goes_on_with_another_device_measures_its_noise() -> None:
     story = Story(1, Budget(9, 9))
     story.measure_noise()
@@ -265,9 +273,9 @@ def test_a_run_takes_further_free_devices_that_are_like_its_first(
     assert chosen == {lane: Placement("box", GPUS[number]) for lane, number in enumerate(found, 1)}
 
 
-def lent(number: int, *devices: Device, link: Literal["up", "down"] = "up", **more: str) -> HostCard:
+def lent(number: int, *devices: Device, link: Literal["up", "down"] = "up", **more: Any) -> HostCard:
     name = "cluster" if number == 1 else f"cluster.{number}"
-    return HostCard(name, "slurm", link, devices=devices, table="" if number == 1 else "cluster", **more)  # type: ignore[arg-type]
+    return HostCard(name, "slurm", link, devices=devices, table="" if number == 1 else "cluster", **more)
 
 
 def cards(*given: HostCard) -> dict[str, HostCard]:
