@@ -1,6 +1,6 @@
 """Does a run that goes on into production over SSH end whole, whoever is killed on the way?
 
-    python -m benchmarks.deployment_by_daemon [tries] [minutes] [first]
+    python benchmarks/deployment_by_daemon.py [tries] [minutes] [first]
 
 Prints one JSON object. A small program on this machine, behind an sshd of its own on loopback, and the recorded run of
 `kpd demo` as one that was queued with --deploy. A real daemon deploys the winner; in one phase of that, at a random
@@ -11,18 +11,17 @@ other try begins; another call goes on with the `first` that was not tried. Need
 """
 
 import json
-import platform
 import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import psutil
+from deployment_tries import told
 
 from kpd.workspace.deployments import DeploymentJournal
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
@@ -118,14 +117,7 @@ def main(tries: float = TRIES, minutes: float = MINUTES, first: float = 0) -> di
         with tempfile.TemporaryDirectory(prefix="kpd-") as name:
             ends.append(tried(Path(name), number))
         sys.stderr.write(f"{number}: {json.dumps(ends[-1])}\n")
-    return {
-        "machine": platform.machine(), "python": platform.python_version(), "first": int(first), "tries": len(ends),
-        "half_changed": sum(not end["whole"] for end in ends),
-        "by_disturbance": Counter(end["how"] for end in ends), "by_phase": Counter(end["phase"] for end in ends),
-        "states": Counter(f"{end['how']}: {end['state']}" for end in ends),
-        "causes": Counter(str(end["cause"]) for end in ends),
-        "seconds": [min(end["seconds"] for end in ends), max(end["seconds"] for end in ends)],
-    }  # fmt: skip
+    return told(ends, first)
 
 
 if __name__ == "__main__":

@@ -146,6 +146,11 @@ async def main(tries: float = TRIES, minutes: float = MINUTES, first: float = 0)
         for folder in folders:
             folder.mkdir()
         await asyncio.gather(*map(work, folders))
+    return told(ends, first)
+
+
+def told(ends: list[dict[str, Any]], first: float) -> dict[str, Any]:
+    """Count how disturbed deployments have ended."""
     return {
         "machine": platform.machine(), "python": platform.python_version(), "first": int(first), "tries": len(ends),
         "half_changed": sum(not end["whole"] for end in ends),

@@ -32,9 +32,9 @@ from kpd.agents.claude import Claude
 from kpd.agents.prompt.record import RECORD, PromptRecord
 from kpd.claude.prices import known
 from kpd.claude.tokens import BYTES_A_TOKEN, tokens
+from kpd.model.budget import Budget
 from kpd.model.codec import decode
 from kpd.model.iteration import Iteration
-from kpd.model.run import Budget
 from kpd.profile.changes import changes
 from kpd.workspace.config import ClaudeConfig
 from tests.support.agents.prompted import attempt, context, measured as profile_of, proposed, rules

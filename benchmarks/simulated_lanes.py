@@ -22,10 +22,11 @@ from typing import Any
 
 from kpd.engine.plan import End, Iterate, next_action
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict, IterationCause, Noise, Superseded
 from kpd.model.fold import fold
 from kpd.model.iteration import Iteration
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Outcome
 from kpd.model.verdicts import Gain, Verdict

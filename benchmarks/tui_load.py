@@ -32,8 +32,8 @@ from kpd.daemon.server import Server
 from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.fold import fold_all
-from kpd.model.run import Budget
 from kpd.model.state import State
 from kpd.model.status import STEPS
 from kpd.subscription import Live

@@ -24,10 +24,10 @@ from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
 from kpd.daemon.store import EventStore
 from kpd.model import codec, events as e
+from kpd.model.budget import Budget
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.profiles import CaseTime, Finding
-from kpd.model.run import Budget
 from kpd.model.state import State
 from kpd.model.verdicts import Gain, Verdict
 from kpd.subscription import Client

@@ -89,6 +89,7 @@ class HostPool:
         return self._journal.state.hosts[name]
 
     def note(self, card: HostCard) -> None:
+        """Record the card of a host if it has changed."""
         if self._journal.state.hosts.get(card.name) != card:
             self._emit(e.HostProbed(card))
 

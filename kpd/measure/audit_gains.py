@@ -197,12 +197,13 @@ def alone_gain(
 
 
 def by_driver(sample: ProcessSample, side: str) -> float:
-    """Return it by the driver's clock: nothing that a kernel does to its own process changes that."""
+    """Return the weighted mean logarithm of the time of a call by the driver's clock, which no kernel can change."""
     cases = sample.cases.values()
     return _level(sample, side) + fmean([log(lengthening(case)) for case in cases], [case.weight for case in cases])
 
 
 def case_weights(contest: Sequence[ProcessSample]) -> dict[str, float]:
+    """Return how much each case counts in a mean over the cases."""
     return {name: case.weight for name, case in contest[0].cases.items()}
 
 

@@ -4,8 +4,7 @@ A gain is believed where it is there on inputs that are new in every call, and w
 without the other one; both as a logarithm of the time, and as far as the errors of audit and contest tell. The audits
 find gains that come from elsewhere, and decide none: they are far shorter than a contest, and their caches are in
 another state. So a candidate is refused only beyond doubt, and what that state costs the incumbent may cost the
-candidate, too.
-Calls that differ from those on new inputs in nothing but the contents need no such allowance.
+candidate, too. Calls that differ from those on new inputs in nothing but the contents need no such allowance.
 """
 
 from collections.abc import Sequence

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field, replace
 
 from kpd.model.agents import AgentTraits
+from kpd.model.budget import Budget
 from kpd.model.fact import Fact, IterationFact, RunFact
 from kpd.model.iteration import Confirming, PersonsAnswer, Remeasure
 from kpd.model.reducers import on_iteration, on_run, reduces
-from kpd.model.run import Budget, RuleSetting, Steering
+from kpd.model.run import RuleSetting, Steering
 from kpd.model.state import State
 from kpd.model.status import Ended, Queued
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.model.side import Side
 
 ComparisonStop = Literal["operator", "settings", "agent", "tools"]

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
+from kpd.model.budget import Budget
 from kpd.model.comparison import ComparisonStop, ToolComparison
 from kpd.model.fact import Fact
 from kpd.model.reducers import reduces
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.side import ComparedRun, Side
 from kpd.model.state import State
 

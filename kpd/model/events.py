@@ -28,6 +28,7 @@ from kpd.model.acts import (
     SteeringConsumed as SteeringConsumed,
 )
 from kpd.model.agents import AgentTraits
+from kpd.model.budget import Budget
 from kpd.model.causes import IterationCause, RunCause
 from kpd.model.comparisons import ComparisonQueued as ComparisonQueued, ComparisonStopped as ComparisonStopped
 from kpd.model.deploying import (
@@ -42,7 +43,7 @@ from kpd.model.iteration import Confirming, Override
 from kpd.model.kinds import Told
 from kpd.model.notices import Level, Subject
 from kpd.model.playback import PlaybackChanged as PlaybackChanged
-from kpd.model.run import Budget, OwnFiles, TaskState
+from kpd.model.run import OwnFiles, TaskState
 from kpd.model.sanitizing import Sanitized as Sanitized, SanitizerFound as SanitizerFound
 from kpd.model.sessions import (
     HostRefused as HostRefused,

@@ -182,12 +182,12 @@ class Implausible(Kind, frozen=True):
 
 
 class GainNotHeld(Kind, frozen=True):
-    """A gain of the contest, at least `claimed_pct`, that an audit before the acceptance did not find.
+    """A gain of the contest, `claimed_pct`, that an audit before the acceptance did not find.
 
-    The audit `fresh` calls each kernel on inputs that are new in every call, `alone` times each in processes without
-    the other one, and `driver` does so by the driver's own clock. It found `pct`, and beyond doubt no more than
-    `high_pct`; all in percent of time. The audit `kept` looks for what is gained only while inputs hardly change:
-    `pct`, and beyond doubt no less than `high_pct`.
+    In older logs, and for the audit `kept`, that is what the gain was at least. The audit `fresh` calls each kernel on
+    inputs that are new in every call, `alone` times each in processes without the other one, and `driver` does so by
+    the driver's own clock. It found `pct`, and beyond doubt no more than `high_pct`; all in percent of time. The audit
+    `kept` looks for what is gained only while inputs hardly change: `pct`, and beyond doubt no less than `high_pct`.
     """
 
     audit: Literal["fresh", "alone", "driver", "kept"]

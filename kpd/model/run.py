@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Literal
 
 from kpd.model.agents import BASELINE, KNOWN, NONE, AgentTraits
-from kpd.model.budget import Budget as Budget
+from kpd.model.budget import Budget
 from kpd.model.causes import GpuHoursUsed, HoursUsed
 from kpd.model.hosts import Confinement, DeviceKind, DeviceRef, FormerKind
 from kpd.model.iteration import Iteration, Remeasure

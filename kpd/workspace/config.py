@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.workspace.coding_agents import AgentConfig, check_agent
 from kpd.workspace.durations import duration
 from kpd.workspace.host_tables import ANY, LOCAL, HostConfig, read_hosts

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
+from kpd.model.budget import Budget
 from kpd.model.hosts import Need
-from kpd.model.run import Budget, OwnFiles
+from kpd.model.run import OwnFiles
 from kpd.model.scores import Direction
 from kpd.workspace import expr
 from kpd.workspace.strict import Count, Few, Filled, NotNegative, Percent, Positive, Seconds, Share, Text

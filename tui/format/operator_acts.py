@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from kpd.model import acts, events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.iteration import Override
-from kpd.model.run import Budget
 from kpd.model.spending import dollars
 from kpd.model.tools import ToolFact
 from kpd.text.numbers import counted

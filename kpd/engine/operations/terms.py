@@ -14,7 +14,8 @@ from kpd.engine.engine import Engine
 from kpd.engine.operations.runs import refuse_agents
 from kpd.knowledge.skills import load_skills
 from kpd.model import events as e
-from kpd.model.run import Budget, Run
+from kpd.model.budget import Budget
+from kpd.model.run import Run
 from kpd.operations.operation import Refused
 from kpd.operations.runs import MoveRun
 from kpd.operations.terms import ChangeAgent, ChangeBudget, SetRule

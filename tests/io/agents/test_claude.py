@@ -15,9 +15,10 @@ from kpd.claude.backoff import Backoff
 from kpd.claude.tokens import tokens
 from kpd.knowledge import memory
 from kpd.knowledge.summary import summary_path
+from kpd.model.budget import Budget
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import Workspace
 from tests.support.agents.asked import asked, shipped

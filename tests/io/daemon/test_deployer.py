@@ -13,8 +13,8 @@ from kpd.daemon.deployments import DeploymentReader
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Stopped
-from kpd.model.run import Budget
 from kpd.workspace.config import Config
 from kpd.workspace.deployments import DeploymentJournal
 from kpd.workspace.paths import Workspace

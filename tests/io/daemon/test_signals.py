@@ -16,7 +16,7 @@ from kpd.daemon.process import Daemon
 from kpd.daemon.store import EventStore
 from kpd.engine.control import Control, Interrupted
 from kpd.model import events as e
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.model.waits import LogTrouble, PausedBy
 from kpd.text.notices import watchdog_notice
 from kpd.workspace.config import Config, NotifyConfig

@@ -15,8 +15,8 @@ from kpd.engine.run_loop import RunLoop
 from kpd.hosts.slurm.keys import SlurmKeys
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.hosts import Device, HostCard
-from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
 from kpd.workspace.config import Config
 from kpd.workspace.host_tables import HostConfig

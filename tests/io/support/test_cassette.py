@@ -11,8 +11,9 @@ from kpd.agents.agent import Context, Exhausted
 from kpd.hosts.errors import HostError
 from kpd.hosts.preflight.cards import host_card
 from kpd.hosts.transports import host_of
+from kpd.model.budget import Budget
 from kpd.model.iteration import Iteration
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.workspace.config import Config, load_config
 from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace

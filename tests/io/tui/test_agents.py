@@ -11,10 +11,10 @@ from textual.content import Content
 from kpd.engine.plan import Iterate, next_action
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
+from kpd.model.budget import Budget
 from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
 from kpd.model.spending import Spend, Usage, dollars
 from kpd.model.waits import ForReply
 from kpd.subscription import DaemonError, Live

@@ -3,8 +3,8 @@
 from typing import Any
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Stopped
-from kpd.model.run import Budget
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.detail import Detail
 from kpd.model.profiles import CaseTime
-from kpd.model.run import Budget
 from kpd.model.status import Outcome
 from tests.support.model.samples import done
 from tests.support.tui import agents, gpu, logs, many_hosts

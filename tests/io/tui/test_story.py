@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
 from kpd.subscription import DaemonError
 from tests.support.tui import logs
 from tests.support.tui.feed import CannedFeed, app_on, settled

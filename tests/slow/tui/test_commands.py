@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.notices import Said
-from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.checking import checked

@@ -6,11 +6,11 @@ from typing import Literal
 import pytest
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.hosts import Check, Device, HostCard
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.profiles import Finding
-from kpd.model.run import Budget
 from kpd.model.state import TaskCard
 from kpd.subscription import Live
 from tests.support.tui import logs

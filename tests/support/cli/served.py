@@ -18,9 +18,9 @@ from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
 from kpd.daemon.views import answer
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.kinds import Told
 from kpd.model.profiles import CaseTime
-from kpd.model.run import Budget
 from kpd.model.verdicts import Gain, Verdict
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace

@@ -5,12 +5,13 @@ from typing import Any
 
 from kpd.cli.terminal_text import clean
 from kpd.model import codec, events as e
+from kpd.model.budget import Budget
 from kpd.model.detail import Detail
 from kpd.model.headline import headline
 from kpd.model.iteration import Expectation, Iteration
 from kpd.model.kinds import Told
 from kpd.model.profiles import CaseTime, Finding
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.status import Running
 from kpd.model.verdicts import Gain, Verdict
 from kpd.text import json_views

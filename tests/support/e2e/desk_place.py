@@ -23,12 +23,12 @@ from kpd.measure.compiling import BuildError
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.faults import Crashed, WrongResult
 from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Override
 from kpd.model.kinds import Told
 from kpd.model.profiles import CaseTime, Finding
-from kpd.model.run import Budget
 from kpd.model.state import TaskCard
 from kpd.model.trials import TrialBudget
 from kpd.model.verdicts import Gain, Verdict

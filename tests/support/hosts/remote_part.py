@@ -20,8 +20,8 @@ from kpd.hosts.job import job_seconds
 from kpd.hosts.link import Channel, Reader, Transport, Writer
 from kpd.measure.bench import Bench
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.detail import Detail
-from kpd.model.run import Budget
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import Task

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+from kpd.model.budget import Budget
 from kpd.model.causes import IterationCause
 from kpd.model.hosts import Need
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.status import Done, IterationStatus, Outcome, Running, Stepping
 from kpd.workspace.specs import BenchSpec, BudgetSpec, BuildSpec, CheckSpec, RooflineSpec
 from kpd.workspace.task import Task

@@ -1,10 +1,10 @@
 """Runs for the UI's tests whose agents are models and people: what they say, aim at, cost, and are waited for."""
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict
 from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Expectation
-from kpd.model.run import Budget
 from kpd.model.spending import Purpose, Usage
 from kpd.model.waits import ForReply, ForService
 from tests.support.tui.logs import FINDINGS, TASK, Log, files, measured, proposed, verdict_of

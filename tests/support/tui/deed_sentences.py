@@ -1,9 +1,9 @@
 """Each act with the sentence that tells it to others."""
 
 from kpd.model import acts, events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.iteration import Override
-from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
 
 ADA = "ada@laptop:pts/3"

@@ -10,11 +10,11 @@ from math import exp, log
 from typing import Any
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict
 from kpd.model.codec import decode, encode
 from kpd.model.metrics import of_case
 from kpd.model.profiles import Advice, CaseTime, Finding
-from kpd.model.run import Budget
 from kpd.model.state import TaskCard
 from kpd.model.verdicts import Gain, Verdict
 from kpd.profile.changes import changes

@@ -3,11 +3,11 @@
 import unicodedata
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.iteration import Expectation
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.profiles import Advice, CaseTime, Finding, MetricChange
-from kpd.model.run import Budget
 from kpd.model.verdicts import Gain, Verdict
 from tests.support.tui import logs
 from tui.app import KpdApp

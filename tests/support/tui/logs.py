@@ -1,13 +1,13 @@
 """Canned event logs for the UI's tests: runs of every kind, fact by fact, with a clock of their own."""
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict, IterationCause, Noise, PatienceUsed
 from kpd.model.faults import Incorrect, WrongResult, WrongValue
 from kpd.model.fold import fold_all
 from kpd.model.hosts import HostCard
 from kpd.model.iteration import Expectation
 from kpd.model.profiles import CaseTime, Finding
-from kpd.model.run import Budget
 from kpd.model.state import State, TaskCard
 from kpd.model.status import Outcome, StepName
 from kpd.model.verdicts import Gain, Rule, Verdict, VerdictWord

@@ -5,10 +5,10 @@ from dataclasses import replace
 from kpd.hosts import errors
 from kpd.model import events as e
 from kpd.model.agents import AGAIN
+from kpd.model.budget import Budget
 from kpd.model.causes import Noise
 from kpd.model.hosts import Check, Device, GpuProcess, HostCard, Telemetry
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
 from kpd.model.waits import PausedBy
 from tests.support.tui.logs import BEGIN, TASK, Log, measured, proposed, verdict_of
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from tests.support.tui import logs
 from tests.support.tui.views import view_of
 from tui.model.view import View

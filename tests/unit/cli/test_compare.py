@@ -6,10 +6,10 @@ import pytest
 
 from kpd.cli.compare import _report
 from kpd.daemon.comparison_report import ToolUse, report
+from kpd.model.budget import Budget
 from kpd.model.codec import jsonable
 from kpd.model.comparison import ToolComparison
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
 from kpd.model.status import Ended
 from kpd.text import comparisons as text
 from tests.support.model.compared import TOOLS, run

@@ -8,7 +8,7 @@ from kpd.cli.main import main
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.model import events as e
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.workspace.paths import Workspace
 
 

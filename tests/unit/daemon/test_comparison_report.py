@@ -9,10 +9,11 @@ import pytest
 
 from kpd.daemon.comparison_report import ComparisonReport, ToolUse, outcome_of, report, use_of
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Stopped
 from kpd.model.comparison import ToolComparison
 from kpd.model.iteration import Iteration, PersonsAnswer
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.side import Side
 from kpd.model.status import Ended, Running
 from kpd.model.trials import LISTING

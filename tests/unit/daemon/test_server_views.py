@@ -16,13 +16,13 @@ from kpd.daemon.views import answer
 from kpd.measure.judge import judge
 from kpd.measure.samples import CaseSample, ProcessSample, samples_to_json
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.codec import decode, encode
 from kpd.model.detail import Detail
 from kpd.model.fold import fold_all
 from kpd.model.hosts import HostCard
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
 from kpd.model.state import State, TaskCard
 from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views

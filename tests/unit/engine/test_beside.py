@@ -21,10 +21,10 @@ from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.measure.bench import BuiltObject
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.faults import BreaksMeasurement
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Unsound
-from kpd.model.run import Budget
 from kpd.model.sanitizer import Tool, ToolReport
 from kpd.model.waits import ForSanitizer
 from kpd.text.sanitizer import provisional

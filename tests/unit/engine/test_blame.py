@@ -18,11 +18,11 @@ from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.measure.seeds import Draws
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.faults import BreaksMeasurement, Incorrect, NoReturn, WrongResult
 from kpd.model.iteration import Confirming
 from kpd.model.notices import BuiltAgain
-from kpd.model.run import Budget
 from kpd.model.waits import ForIncumbent, IncumbentToo
 from kpd.text.faults import fault
 from kpd.text.waits import pause, wait

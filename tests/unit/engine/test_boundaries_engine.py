@@ -14,8 +14,9 @@ from kpd.engine.plan import End, Iterate, next_action
 from kpd.engine.steps import feedback
 from kpd.engine.watchdog import Watchdog
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.iteration import Iteration
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.spending import Usage
 from kpd.model.state import State
 from kpd.model.status import Outcome, Running, Stepping

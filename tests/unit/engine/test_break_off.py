@@ -8,8 +8,8 @@ from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.engine.ending import break_off
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import IterationsUsed, NotMeasurable, PlugInTrouble, RunCause, RunOver, Stopped
-from kpd.model.run import Budget
 from kpd.model.status import Done, Ended, RunOutcome
 from kpd.text.endings import run_ended
 from kpd.text.notices import told as told_of

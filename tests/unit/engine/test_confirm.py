@@ -7,11 +7,12 @@ import pytest
 
 from kpd.engine.plan import End, Iterate, next_action, result
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import IterationsUsed, Skipped, Stopped, TooBusy
 from kpd.model.fold import fold_all
 from kpd.model.headline import headline
 from kpd.model.iteration import Iteration, Remeasure
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.status import Ended, Outcome, Queued
 from kpd.model.verdicts import Gain, Verdict
 from tests.support.model.samples import done, run_of

@@ -12,7 +12,7 @@ from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.engine.ledger import RunLedger, settle, spent_today
 from kpd.model import events as e
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.model.spending import Usage
 from kpd.text.notices import notice
 from kpd.workspace.config import ClaudeConfig

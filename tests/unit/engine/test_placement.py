@@ -9,10 +9,11 @@ from hypothesis import given
 
 from kpd.engine.placement import GRACE_S, MOST_SHARING, Placement, devices_in_use, place, wanted_hosts
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.fold import fold_all
 from kpd.model.hosts import Device, DeviceKind, HostCard, Need
 from kpd.model.iteration import Iteration
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Paused, Running, Stepping
 from kpd.model.waits import AtHost, ForDevice, ForService, ForTurn, PausedBy

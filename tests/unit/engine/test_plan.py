@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from kpd.engine.plan import End, Iterate, Reflect, Wait, next_action, result
 from kpd.model.agents import AgentTraits
+from kpd.model.budget import Budget
 from kpd.model.causes import (
     AgentsDone,
     GpuHoursUsed,
@@ -19,7 +20,7 @@ from kpd.model.causes import (
 from kpd.model.exhaustion import AgentSays
 from kpd.model.faults import NotBuilt
 from kpd.model.iteration import Iteration, Override
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.session import AgentSession
 from kpd.model.status import Done, Outcome
 from kpd.model.verdicts import Gain, Verdict

@@ -18,12 +18,12 @@ from kpd.hosts.local import Local
 from kpd.measure.bench import BuiltObject, CheckFailed
 from kpd.measure.samples import CaseSample, ProcessSample, samples_to_json
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Flagged, Superseded
 from kpd.model.faults import Complaint, Incorrect, WrongResult
 from kpd.model.flags import Calls
 from kpd.model.hosts import Device
 from kpd.model.iteration import Override
-from kpd.model.run import Budget
 from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest

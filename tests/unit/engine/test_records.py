@@ -16,7 +16,7 @@ from kpd.engine.records import FILE, MOST_NAMES, keeping_records
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.model import events as e
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.model.status import StepName
 from kpd.workspace.paths import Workspace
 from tests.support.model.samples import task_of

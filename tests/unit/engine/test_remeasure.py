@@ -9,9 +9,10 @@ from kpd.engine.plan import End, Iterate, next_action
 from kpd.measure.contest import contest
 from kpd.measure.judge import LOOKS, decide
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.fold import fold, fold_all
 from kpd.model.iteration import Iteration, Override, Remeasure
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Outcome
 from tests.support.measure.canned import Canned

@@ -11,6 +11,7 @@ from kpd.engine import confirm
 from kpd.engine.plan import End, Iterate, Sanitize, next_action
 from kpd.engine.sanitize import LEAST_S, MOST_S, Try, look, not_run, wants_sanitizer
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import IterationsUsed
 from kpd.model.codec import encode, fact_from
 from kpd.model.detail import detail
@@ -19,7 +20,7 @@ from kpd.model.fold import fold_all
 from kpd.model.headline import headline
 from kpd.model.iteration import Override
 from kpd.model.notices import NoSanitizer, Unlooked
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.sanitizer import NEEDED, TOOLS, Tool, ToolReport
 from kpd.model.state import State
 from kpd.model.status import Ended, Running

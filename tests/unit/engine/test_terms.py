@@ -26,10 +26,11 @@ from kpd.hosts.gpu_hours import GpuHours, Lent, hours_file
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
 from kpd.model.agents import AgentTraits
+from kpd.model.budget import Budget
 from kpd.model.causes import GpuHoursUsed, HoursUsed, IterationsUsed, Stopped
 from kpd.model.hosts import Device
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.status import Queued
 from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.config import Config

@@ -14,8 +14,9 @@ from kpd.daemon.store import EventStore
 from kpd.engine import turns as engine_turns
 from kpd.engine.turns import DeviceClaim, Turns, claim_of, next_to_measure
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Paused, Running
 from kpd.model.waits import ForLease, ForTurn, PausedBy, Wait

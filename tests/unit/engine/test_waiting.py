@@ -9,7 +9,7 @@ from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.engine.waiting import WaitReporter, set_waiting
 from kpd.model import events as e
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.model.waits import ForLease, ForReply, Hold, Wait
 
 ANSWER, ANOTHER = ForReply("/reply.md", "prompt.md"), ForReply("/other.md", "prompt.md")

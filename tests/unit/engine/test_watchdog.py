@@ -14,13 +14,14 @@ from kpd.daemon.store import EventStore
 from kpd.daemon.watchdog_timer import EVERY_S, WatchdogTimer
 from kpd.engine.watchdog import GAP_S, LEAST_STALL_S, Watchdog, idle_devices, steps_under_way, usual_s
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Stopped
 from kpd.model.fold import fold_all
 from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
 from kpd.model.notices import QueueIsHeld, Said
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.state import State, TaskCard
 from kpd.model.status import Paused, Queued, Running, Stepping
 from kpd.model.waits import DiskTrouble, ForApproval, ForTurn, PausedBy

@@ -6,10 +6,11 @@ import pytest
 
 from kpd.hosts.gpu_hours import Lent
 from kpd.hosts.shares import by_run
+from kpd.model.budget import Budget
 from kpd.model.causes import NothingLeft
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.status import Done
 
 HOUR = 3600.0

@@ -13,9 +13,10 @@ from hypothesis import given, strategies as st
 from kpd.knowledge import memory
 from kpd.knowledge.compact import AT_ONCE, LONGEST_REPLY, compact
 from kpd.knowledge.summary import SECTIONS, Summary, read_summary, sections_of, summary_path
+from kpd.model.budget import Budget
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.workspace.paths import Workspace
 
 NOON = 1763726400.0

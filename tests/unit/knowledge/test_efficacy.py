@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.knowledge.efficacy import Efficacy, aimed_at, by_efficacy, efficacy
+from kpd.model.budget import Budget
 from kpd.model.iteration import Expectation, Iteration, Override
 from kpd.model.profiles import Finding, Severity
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.status import Outcome
 from kpd.model.verdicts import Gain, Verdict
 from kpd.profile.catalogue import rules

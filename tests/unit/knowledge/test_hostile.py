@@ -11,9 +11,10 @@ from kpd.daemon import knowledge_views
 from kpd.knowledge import memory, patterns
 from kpd.knowledge.skills import load_skills
 from kpd.knowledge.summary import read_summary
+from kpd.model.budget import Budget
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import MOST_BYTES, NotRegularFile

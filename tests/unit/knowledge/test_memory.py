@@ -11,9 +11,10 @@ from hypothesis import given, strategies as st
 from kpd.knowledge import memory
 from kpd.knowledge.entries import MOST_NAMED, changes
 from kpd.knowledge.patterns import tried
+from kpd.model.budget import Budget
 from kpd.model.iteration import Expectation, Iteration, Override
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.paths import Workspace
 from tests.support.model.samples import done

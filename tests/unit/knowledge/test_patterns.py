@@ -10,10 +10,11 @@ from hypothesis import given, strategies as st
 
 from kpd.knowledge import memory
 from kpd.knowledge.patterns import MARK, matching, regenerate, tried
+from kpd.model.budget import Budget
 from kpd.model.deployments import Lesson
 from kpd.model.iteration import Iteration
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.status import Outcome
 from kpd.model.verdicts import Gain, Rule, Verdict, VerdictWord
 from kpd.workspace.paths import Workspace

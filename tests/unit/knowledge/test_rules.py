@@ -9,10 +9,10 @@ from kpd.cli.main import main
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.iteration import Expectation
 from kpd.model.kinds import Told
 from kpd.model.profiles import Finding
-from kpd.model.run import Budget
 from kpd.model.verdicts import Gain, Verdict
 from kpd.profile import catalogue
 from kpd.workspace.paths import Workspace

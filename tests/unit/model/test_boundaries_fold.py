@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kpd.model import acts, events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
 from kpd.model.fold import fold
@@ -14,7 +15,7 @@ from kpd.model.iteration import Expectation, Iteration, Override, Remeasure
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
 from kpd.model.profiles import Finding
-from kpd.model.run import Budget, Run, Steering
+from kpd.model.run import Run, Steering
 from kpd.model.spending import OpenCall, Spend, Usage
 from kpd.model.state import Notice, State, TaskCard
 from kpd.model.status import Done, Ended, Paused, Queued, Running, RunStatus, Stepping

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Stopped
 from kpd.model.deploying import due, goes_on, outcome
 from kpd.model.deployments import Deployment, DeploymentCard
-from kpd.model.run import Budget
 from kpd.model.status import RunOutcome
 from kpd.text.notices import notice as told
 from tests.support.tui.logs import Log

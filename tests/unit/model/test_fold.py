@@ -6,6 +6,7 @@ from typing import get_args
 from hypothesis import given, strategies as st
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.detail import Detail, detail
 from kpd.model.fold import fold, fold_all
 from kpd.model.iteration import Iteration
@@ -13,7 +14,6 @@ from kpd.model.kinds import Told
 from kpd.model.notices import Finishing, Said, SettingsRead, SettingsRefused
 from kpd.model.profiles import Finding
 from kpd.model.reducers import NOTICES_KEPT
-from kpd.model.run import Budget
 from kpd.model.state import State
 from kpd.model.status import Ended, Outcome
 from kpd.model.verdicts import Gain, Verdict

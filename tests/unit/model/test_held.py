@@ -9,13 +9,14 @@ from kpd.engine.plan import Iterate, next_action
 from kpd.knowledge.efficacy import efficacy
 from kpd.model import codec, events as e
 from kpd.model.agents import AGAIN
+from kpd.model.budget import Budget
 from kpd.model.causes import Flagged
 from kpd.model.flags import Calls, Executes, Flag, HasSection, InSource, NotInspected, Replaces, RunsAtLoad
 from kpd.model.fold import fold_all
 from kpd.model.headline import headline
 from kpd.model.iteration import Override
 from kpd.model.kinds import Told
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.verdicts import Gain, Verdict
 from kpd.operations.iterations import AcceptIteration, ApproveCandidate, DeclineCandidate, is_outdated
 from kpd.operations.operation import RunIteration

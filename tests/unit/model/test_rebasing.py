@@ -4,13 +4,14 @@ from dataclasses import replace
 
 from kpd.engine.plan import End, Iterate, next_action
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import BaselineFaulty, ByVerdict, DeviceChanged, Noise
 from kpd.model.faults import CandidateFault, NotBuilt
 from kpd.model.fold import fold
 from kpd.model.headline import floors, headline, on_former
 from kpd.model.hosts import DeviceKind, FormerKind
 from kpd.model.iteration import Remeasure
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Done, Outcome
 from kpd.model.verdicts import Gain, Verdict

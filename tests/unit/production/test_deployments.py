@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kpd.measure.judge import judge
+from kpd.model.budget import Budget
 from kpd.model.deployments import Deployment, lesson
 from kpd.model.iteration import Iteration
 from kpd.model.projects import ProgramRun
-from kpd.model.run import Budget, Run
+from kpd.model.run import Run
 from kpd.production.deploy.remember import remember
 from kpd.production.deploy.trial import quad
 from kpd.text.deployments import lines, why

@@ -18,8 +18,8 @@ from kpd.engine.journal import run_of, until
 from kpd.engine.waiting import WaitReporter
 from kpd.model import events as e
 from kpd.model.agents import BASELINE
+from kpd.model.budget import Budget
 from kpd.model.causes import Skipped
-from kpd.model.run import Budget
 from kpd.operations.sessions import CutTurn
 from kpd.sessions.asking import MOST_OPEN, Asking
 from kpd.sessions.permissions import AgentWish, Answer, Place

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.fold import fold_all
-from kpd.model.run import Budget
 from kpd.model.spending import Usage
 from kpd.sessions.past import Past, past, smith_turns
 

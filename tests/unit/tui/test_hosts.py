@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.hosts import Check, HostCard
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
 from kpd.model.state import State
 from tests.support.tui import logs, many_hosts
 from tests.support.tui.views import plain, view_of

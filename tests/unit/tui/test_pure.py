@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Skipped
 from kpd.model.kinds import Told
 from kpd.model.notices import Said
-from kpd.model.run import Budget
 from kpd.model.state import State
 from kpd.subscription import DaemonError, Live
 from tests.support.tui import logs, many_hosts

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.hosts import Device
 from kpd.model.kinds import Told
-from kpd.model.run import Budget
 from kpd.model.side import ComparedRun
 from kpd.model.waits import PausedBy
 from tests.support.tui import logs, many_hosts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.driver.harness import Harness, HarnessCase, refuse_mismatch
-from kpd.model.run import Budget
+from kpd.model.budget import Budget
 from kpd.workspace.paths import Workspace
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import TaskError, card, find_tasks, load_task

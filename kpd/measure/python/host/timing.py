@@ -162,10 +162,9 @@ def _on_device(worker: Worker, count: int) -> dict[str, Any]:
 
     There is none where a kernel cannot be recorded as a graph.
     """
-    with contextlib.suppress(Failed, TypeError, ValueError):
-        device = [worker.ask(WAIT_MS, what="device", side=side, count=count).get("device_ns") for side in "ab"]
-        if None not in device:
-            return {"device_ns": [float(one) for one in device]}  # type: ignore[arg-type]
+    with contextlib.suppress(Failed, KeyError, TypeError, ValueError):
+        asked = (worker.ask(WAIT_MS, what="device", side=side, count=count) for side in "ab")
+        return {"device_ns": [float(one["device_ns"]) for one in asked]}
     return {}
 
 
