@@ -35,5 +35,5 @@ async def interrupted(tmp_path: Path, steps: int) -> None:
                 (folder / f"go{step}").touch()
                 await until(lambda step=step: len(job.out) + len(rest.out) >= STEP * (step + 1))
             end = await rest.ended()
-            assert (end["rc"], end["reason"], end["cached"]) == (7, "", False)
+            assert (end["rc"], end["reason"], end["cached"]) == (7, "", False), end
             assert job.out + rest.out == (folder / "copy").read_bytes()
