@@ -34,7 +34,7 @@ from cheat_corpus import SUFFIX, Kernel, load
 from cheat_results import Result, blank, devices, note, note_fault, say, told
 from own_daemon import OwnDaemon, own_daemon
 
-from kpd.model import acts, events as e
+from kpd.model import events as e
 from kpd.text import endings, waits
 
 HOME = "KPD_CHEATS_HOME"
@@ -94,7 +94,7 @@ class Trial:
                 fact = None
             if fact is None or isinstance(fact, e.RunPaused | e.RunEnded | e.QueueHeld) or self._tampered(fact):
                 result.stopped.append(_how_stopped(fact))
-                if isinstance(fact, acts.Noted | acts.Steered):
+                if isinstance(fact, e.Noted | e.Steered):
                     continue
                 if not begun:  # the one before has broken something
                     if not self.results or self.results[-1].stopped:
@@ -190,7 +190,7 @@ class Trial:
 
     def _tampered(self, fact: e.Fact) -> bool:
         """Return whether a kernel has spoken to the daemon."""
-        return isinstance(fact, acts.Noted | acts.Steered) and self._arena.name in fact.text
+        return isinstance(fact, e.Noted | e.Steered) and self._arena.name in fact.text
 
 
 def _how_stopped(fact: e.Fact | None) -> str:

@@ -27,7 +27,8 @@ import psutil
 from kpd.client import DaemonError, ask
 from kpd.hosts.host import Host, JobSpec
 from kpd.hosts.ssh.transport import Ssh
-from kpd.model.events import Event, RunEnded
+from kpd.model.events import Event
+from kpd.model.facts.runs import RunEnded
 from kpd.subscription import Client
 from kpd.workspace.paths import Workspace
 from tests.support.hosts.remote_box import Box, box

@@ -15,7 +15,8 @@ from kpd.cli.operate import add_arguments, given
 from kpd.cli.parser import add_json
 from kpd.cli.run import held, task_name
 from kpd.cli.terminal_text import clean, columns, narrate, out, out_json, table, wrapped
-from kpd.model.events import ComparisonStopped, RunEnded
+from kpd.model.comparisons import ComparisonStopped
+from kpd.model.facts.runs import RunEnded
 from kpd.model.spending import Spend
 from kpd.model.verdicts import Speedup
 from kpd.operations.comparisons import CompareTools, StopComparison

@@ -14,7 +14,9 @@ from kpd.cli.parser import add_json, add_timeout, nearest
 from kpd.cli.terminal_text import columns, cut, line, narrate, out, out_json, pad
 from kpd.model import codec
 from kpd.model.deploying import goes_on
-from kpd.model.events import Event, IterationEnded, RunEnded
+from kpd.model.events import Event
+from kpd.model.facts.iterations import IterationEnded
+from kpd.model.facts.runs import RunEnded
 from kpd.model.fold import fold
 from kpd.model.run import Run
 from kpd.model.state import State

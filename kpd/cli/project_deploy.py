@@ -23,7 +23,7 @@ from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import DaemonError, operator
 from kpd.daemon.hardening import close_memory
 from kpd.model.deployments import Deployment, Phase, lesson
-from kpd.model.events import Accepted
+from kpd.model.facts.iterations import Accepted
 from kpd.model.run import Run
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer

@@ -9,12 +9,12 @@ import msgspec
 from kpd.cli import labels
 from kpd.cli.report_cases import table_of_cases
 from kpd.cli.terminal_text import line, paint, table, wrapped
-from kpd.model.events import SmithEnded
 from kpd.model.hosts import Confinement
 from kpd.model.metrics import describe, parted
 from kpd.model.missing import missing_by_reason
 from kpd.model.profiles import ESTIMATED
 from kpd.model.spending import Spend
+from kpd.model.tools import SmithEnded
 from kpd.profile.changes import changes
 from kpd.text import money, numbers
 from kpd.text.confinement import lacks, means

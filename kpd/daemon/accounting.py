@@ -15,7 +15,11 @@ from kpd.measure.judge import FINAL, BadSamples, HeldOutResult
 from kpd.measure.rederive import rederive
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
-from kpd.model.events import Billed, BudgetChanged, Event, Judged, RunQueued
+from kpd.model.acts import BudgetChanged
+from kpd.model.events import Event
+from kpd.model.facts.calls import Billed
+from kpd.model.facts.runs import RunQueued
+from kpd.model.facts.steps import Judged
 from kpd.model.headline import paired_score
 from kpd.model.run import Run
 from kpd.model.scores import Direction

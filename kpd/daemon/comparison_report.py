@@ -8,13 +8,15 @@ from typing import Literal
 
 from kpd.daemon.rank_test import SURE, Shift, rank_test, shift
 from kpd.model.comparison import ToolComparison
-from kpd.model.events import Event, Proposed, SkillsRead, ToolCalled, ToolsGiven
+from kpd.model.events import Event
+from kpd.model.facts.steps import Proposed
 from kpd.model.headline import ALONE, headline
 from kpd.model.run import Run
 from kpd.model.side import Side, in_blocks
 from kpd.model.spending import Spend
 from kpd.model.status import Ended
-from kpd.model.trials import LISTING
+from kpd.model.tools import SkillsRead, ToolsGiven
+from kpd.model.trials import LISTING, ToolCalled
 from kpd.model.verdicts import Speedup
 
 Invalid = Literal["stopped", "failed", "held", "unconfirmed", "inactive"]

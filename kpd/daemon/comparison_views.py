@@ -8,9 +8,11 @@ from kpd.daemon.store import EventStore
 from kpd.model.codec import jsonable
 from kpd.model.comparison import ToolComparison
 from kpd.model.comparisons import is_over, runs_of
-from kpd.model.events import Proposed, SkillsRead, ToolCalled, ToolsGiven
+from kpd.model.facts.steps import Proposed
 from kpd.model.run import Run
 from kpd.model.toolbox import ToolVersion
+from kpd.model.tools import SkillsRead, ToolsGiven
+from kpd.model.trials import ToolCalled
 from kpd.operations.references import comparison_ref
 from kpd.text import comparisons as text
 

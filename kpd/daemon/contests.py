@@ -6,7 +6,7 @@ from typing import Any
 from kpd.daemon.sources import Sources
 from kpd.model.case_matrix import case_matrix, case_speedups, dispatch
 from kpd.model.detail import Detail
-from kpd.model.events import Timed
+from kpd.model.facts.steps import Timed
 from kpd.model.headline import chained, headline, lineage
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run

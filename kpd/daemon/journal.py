@@ -12,7 +12,9 @@ import kpd.model
 from kpd.daemon.store import EventStore, StoreError
 from kpd.messages import Live
 from kpd.model import codec
-from kpd.model.events import Event, Fact, QueueHeld, QueueReleased
+from kpd.model.events import Event
+from kpd.model.fact import Fact
+from kpd.model.facts.workspace import QueueHeld, QueueReleased
 from kpd.model.fold import fold
 from kpd.model.state import State
 from kpd.model.waits import Hold

@@ -25,7 +25,8 @@ from urllib.parse import quote
 
 from kpd.engine.journal import JournalError
 from kpd.model import codec
-from kpd.model.events import Event, Fact, IterationFact, RunFact
+from kpd.model.events import Event
+from kpd.model.fact import Fact, IterationFact, RunFact
 from kpd.workspace.disk import is_full
 
 StoreFault = Literal["missing", "full", "read_only", "damaged", "newer", "older", "busy", "unwritable"]

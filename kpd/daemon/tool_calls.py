@@ -8,11 +8,10 @@ from typing import Any
 from kpd.daemon.store import EventStore
 from kpd.daemon.tool_effect import Place, ToolEffect, effect
 from kpd.model.codec import jsonable
-from kpd.model.events import SkillsRead, ToolCalled, ToolsGiven, Tried
 from kpd.model.run import Run
 from kpd.model.toolbox import ToolVersion
-from kpd.model.tools import active, lost
-from kpd.model.trials import LISTING
+from kpd.model.tools import SkillsRead, ToolsGiven, active, lost
+from kpd.model.trials import LISTING, ToolCalled, Tried
 
 
 def summary(log: EventStore, run: str | None = None) -> dict[str, Any]:

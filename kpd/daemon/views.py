@@ -59,7 +59,7 @@ from kpd.daemon.accounting import account, gpu_hours, rederived, terms
 from kpd.daemon.sources import Sources
 from kpd.engine.ledger import spent_by_runs, spent_today
 from kpd.model import codec
-from kpd.model.events import Billed
+from kpd.model.facts.calls import Billed
 from kpd.operations.calling import checked_call
 from kpd.operations.references import iteration_ref, run_ref
 from kpd.text import json_views

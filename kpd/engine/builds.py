@@ -5,7 +5,7 @@ from kpd.hosts.errors import LostBuild
 from kpd.measure import jobs
 from kpd.measure.bench import BuiltObject
 from kpd.model.detail import Detail
-from kpd.model.steps import Built
+from kpd.model.facts.steps import Built
 
 
 async def candidate(attempt: Attempt, found: Detail) -> BuiltObject:

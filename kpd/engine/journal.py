@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from kpd.model.events import Event, Fact
+from kpd.model.events import Event
+from kpd.model.fact import Fact
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.waits import Hold, LogTrouble

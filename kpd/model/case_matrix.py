@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, log
 
+from kpd.model.facts.steps import Timed
 from kpd.model.headline import lineage, product
 from kpd.model.run import Run
-from kpd.model.steps import Timed
 from kpd.model.verdicts import Speedup
 
 

@@ -5,7 +5,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kpd.model.events import FACTS, Event, Fact
+from kpd.model.events import FACTS, Event
+from kpd.model.fact import Fact
 from kpd.model.upgrades import UPGRADES
 
 T = TypeVar("T")

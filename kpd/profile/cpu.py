@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from kpd.measure.bench import Bench, CompilerListing
-from kpd.model.events import Timed
+from kpd.model.facts.steps import Timed
 from kpd.model.profiles import Finding
 from kpd.profile import assembly, counters, remarks, rules, speed
 from kpd.profile.cpu_rules import CPU_RULES

@@ -8,7 +8,7 @@ from kpd.hosts.errors import HostError
 from kpd.measure.bench import Bench, LaunchFilter
 from kpd.measure.cuda import ptxas
 from kpd.model.codec import CodecError
-from kpd.model.events import Timed
+from kpd.model.facts.steps import Timed
 from kpd.model.metrics import METRICS, PER_CASE, of_case, parted
 from kpd.model.profiles import CaseTime, Finding
 from kpd.profile import rules, speed, triton

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kpd.measure.bench import Bench
-from kpd.model.events import Timed
+from kpd.model.facts.steps import Timed
 from kpd.model.profiles import Advice, Finding
 from kpd.profile.rules import Rule
 

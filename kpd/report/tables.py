@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import prod
 
 from kpd.model.case_matrix import case_speedups
+from kpd.model.facts.steps import Timed
 from kpd.model.headline import headline
 from kpd.model.iteration import Iteration
 from kpd.model.metrics import describe, parted
-from kpd.model.steps import Timed
 from kpd.model.verdicts import Speedup, ratio_of
 from kpd.profile.changes import changes
 from kpd.report.facts import Facts

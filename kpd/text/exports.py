@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from kpd.model.events import SmithEnded
 from kpd.model.fact import Fact
 from kpd.model.headline import headline, paired_score, speedups
 from kpd.model.iteration import Iteration
@@ -17,6 +16,7 @@ from kpd.model.run import Run
 from kpd.model.scores import Direction
 from kpd.model.spending import Spend
 from kpd.model.toolbox import ToolVersion
+from kpd.model.tools import SmithEnded
 from kpd.text import harness_use
 from kpd.text.endings import of_iteration, of_run
 

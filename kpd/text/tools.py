@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from kpd.model.events import SmithEnded
 from kpd.model.toolbox import SHOWN_DIGITS, ToolCheck, ToolCheckName
+from kpd.model.tools import SmithEnded
 
 _OF: dict[ToolCheckName, str] = {
     "files": "its files",

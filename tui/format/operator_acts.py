@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kpd.model import acts, events as e
+from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
@@ -84,9 +84,9 @@ def _does(fact: Fact) -> tuple[str, str]:
         case e.PermissionAnswered():
             did = "allows" if fact.allowed else "refuses"
             return f"{did} what the agent of {_place(fact)} asks for", ""
-        case acts.Pruned():
+        case e.Pruned():
             return f"prunes {counted(len(fact.iterations), 'candidate')} of {fact.run}", ""
-        case acts.Noted():
+        case e.Noted():
             return f"notes on {fact.run}", fact.text
         case e.IterationEnded():
             return f"skips {_place(fact)}", ""

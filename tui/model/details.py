@@ -6,19 +6,11 @@ from typing import Any
 from kpd.messages import Push
 from kpd.model.acts import RolledBack
 from kpd.model.codec import CodecError, decode, encode, event_from_json
-from kpd.model.events import (
-    Accepted,
-    Billed,
-    DeployBegun,
-    DeploymentSeen,
-    DeployNotBegun,
-    Event,
-    Fact,
-    GaveWay,
-    IterationEnded,
-    IterationFact,
-    RunFact,
-)
+from kpd.model.deploying import DeployBegun, DeploymentSeen, DeployNotBegun
+from kpd.model.events import Event
+from kpd.model.fact import Fact, IterationFact, RunFact
+from kpd.model.facts.calls import Billed
+from kpd.model.facts.iterations import Accepted, GaveWay, IterationEnded
 from kpd.model.notices import Notice
 from kpd.model.session import AGENT
 from kpd.model.state import State

@@ -6,7 +6,10 @@ from functools import lru_cache
 
 from textual.content import Content
 
-from kpd.model.events import STEP_OF, Event, StepFact, StepStarted
+from kpd.model.events import Event
+from kpd.model.fact import StepFact
+from kpd.model.facts.iterations import StepStarted
+from kpd.model.facts.steps import STEP_OF
 from kpd.model.notices import Notice
 from kpd.model.session import AGENT, KPD, OPERATOR, THOUGHT, TOOL
 from kpd.text import notices

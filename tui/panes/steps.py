@@ -6,7 +6,7 @@ from statistics import median
 from textual.content import Content
 
 from kpd.model.detail import Detail
-from kpd.model.events import STEP_OF
+from kpd.model.facts.steps import STEP_OF
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import STEPS, StepName

@@ -8,7 +8,7 @@ from kpd.engine.ending import break_off
 from kpd.engine.engine import Engine
 from kpd.engine.ids import next_id
 from kpd.engine.journal import run_of
-from kpd.model import acts, events as e
+from kpd.model import events as e
 from kpd.model.causes import Stopped
 from kpd.model.run import Run
 from kpd.model.waits import PausedBy
@@ -137,7 +137,7 @@ def steer(engine: Engine, op: SteerRun, target: Run, by: str) -> dict[str, Any]:
 def note(engine: Engine, op: NoteRun, target: Run, by: str) -> None:
     if not (text := op.text.strip()):
         raise Refused("the note is empty", 'kpd note "the fan was replaced"')
-    engine.journal.emit(acts.Noted(target.id, text, by))
+    engine.journal.emit(e.Noted(target.id, text, by))
 
 
 def skip(engine: Engine, op: SkipIteration, target: Run, by: str) -> None:
@@ -154,7 +154,7 @@ async def prune(engine: Engine, op: PruneRun, target: Run, by: str) -> dict[str,
     gone = (*target.pruned, *numbers)
     folders = [engine.workspace.iteration_folder(target.task, target.id, number) for number in gone]
     if numbers:
-        engine.journal.emit(acts.Pruned(target.id, numbers, by))
+        engine.journal.emit(e.Pruned(target.id, numbers, by))
     freed = await asyncio.to_thread(lambda: sum(removed(folder) for folder in folders))
     return {"count": len(numbers), "bytes": freed, "mib": f"{freed / 2**20:,.1f}"}
 

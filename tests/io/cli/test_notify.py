@@ -13,7 +13,7 @@ from kpd.daemon import alert
 from kpd.daemon.alert import tell
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.store import EventStore
-from kpd.model.events import Noticed
+from kpd.model.facts.workspace import Noticed
 from tests.support.cli.receivers import MailServer, Webhook, key_and_certificate, served
 from tests.support.patience import PATIENCE_S
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 
 from kpd.client import DaemonError
-from kpd.model.events import STEP_OF
+from kpd.model.facts.steps import STEP_OF
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 from tests.support.e2e.dying import DIE_AT, nothing_twice

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kpd.measure.c.bench import prepare
 from kpd.measure.score import case_times, score
-from kpd.model.events import Timed
+from kpd.model.facts.steps import Timed
 from kpd.model.metrics import CPU_METRICS, describe, of_case
 from kpd.profile.catalogue import profiler_of
 from kpd.workspace.shipped import shipped

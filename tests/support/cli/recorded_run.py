@@ -5,7 +5,8 @@ from pathlib import Path
 
 from kpd.daemon.store import EventStore
 from kpd.demo.recording import load
-from kpd.model.events import IterationEnded, RunQueued
+from kpd.model.facts.iterations import IterationEnded
+from kpd.model.facts.runs import RunQueued
 from kpd.workspace.paths import Workspace, inside
 from kpd.workspace.run_files import write_atomic
 from tests.places import ROOT

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from kpd.model.events import STEP_OF
+from kpd.model.facts.steps import STEP_OF
 from tests.support.daemon.real_daemon import RealDaemon
 
 DIE_AT = """

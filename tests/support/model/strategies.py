@@ -8,7 +8,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 from hypothesis import strategies as st
 
-from kpd.model.events import FACTS, Event, Fact, IterationFact, RunFact
+from kpd.model.events import FACTS, Event
+from kpd.model.fact import Fact, IterationFact, RunFact
 
 _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     str: st.text(max_size=8),

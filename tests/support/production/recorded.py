@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from kpd.daemon.store import EventStore
-from kpd.model.events import Accepted
+from kpd.model.facts.iterations import Accepted
 from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder, digest
 from tests.support.cli.recorded_run import workspace_of

@@ -1,6 +1,6 @@
 """Each act with the sentence that tells it to others."""
 
-from kpd.model import acts, events as e
+from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.iteration import Override
@@ -8,7 +8,7 @@ from kpd.model.waits import PausedBy
 
 ADA = "ada@laptop:pts/3"
 SENTENCES = [
-    (acts.Noted("r3", "the fan was replaced", ADA), "notes on r3: the fan was replaced"),
+    (e.Noted("r3", "the fan was replaced", ADA), "notes on r3: the fan was replaced"),
     (e.RunQueued("r3", "scale", "sweep", "any", Budget(), ADA), "queues r3 of scale, by sweep"),
     (e.RunPaused("r3", PausedBy(ADA), ADA), "pauses r3"),
     (e.RunResumed("r3", ADA), "resumes r3"),
@@ -38,7 +38,7 @@ SENTENCES = [
     (e.Adopted("r3", 2, {}, ADA), "adopts r3.2 into the task folder"),
     (e.AgainAsked("r3", 4, False, ADA), "has r3.4 tried again"),
     (e.AgainAsked("r3", 4, True, ADA), "has r3.4 measured with all processes"),
-    (acts.Pruned("r3", (1, 2, 5), ADA), "prunes 3 candidates of r3"),
+    (e.Pruned("r3", (1, 2, 5), ADA), "prunes 3 candidates of r3"),
     (e.MemoGiven("r3", 4, "look here", ADA), "writes the memo of r3.4: look here"),
     (
         e.BudgetChanged("r3", Budget(iterations=20, stop_score=1.5, usd=3.0), ADA),

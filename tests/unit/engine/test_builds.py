@@ -4,7 +4,7 @@ import pytest
 
 from kpd.engine.builds import changed_file
 from kpd.measure.bench import BuiltObject
-from kpd.model.steps import Built
+from kpd.model.facts.steps import Built
 
 LOGGED = {"kernel.o": "1" * 64, "kernel.so": "2" * 64}
 

@@ -4,7 +4,7 @@ from hypothesis import given, strategies as st
 
 from kpd.engine.profiling import why_uncounted
 from kpd.engine.steps import MOST_FEEDBACK, feedback
-from kpd.model.events import MeasurementBroken
+from kpd.model.facts.iterations import MeasurementBroken
 from kpd.model.status import StepName
 from kpd.model.waits import HostTrouble
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kpd.model import acts, events as e
+from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import Skipped, Stopped
 from kpd.model.fact import Fact
@@ -65,26 +65,26 @@ def changed(fact: Fact, state: State = STATE) -> dict[str, Any]:
     ("fact", "changes"),
     [
         # an operator's
-        (acts.Steered("r1", 2, "unroll", "bob"), {"steering": (NOTE, Steering(2, "unroll", "bob", AT))}),
-        (acts.Steered("r1", 1, "unroll", "bob"), {"steering": (Steering(1, "unroll", "bob", AT),)}),
-        (acts.Steered("r1", 1, ""), {"steering": ()}),
-        (acts.Steered("r1", 9, ""), {}),
-        (acts.SteeringConsumed("r1", (1,), 2), {"steering": (replace(NOTE, consumed_by=2),)}),
-        (acts.SteeringConsumed("r1", (9,), 2), {}),
-        (acts.RolledBack("r1", 2, {"kernel.c": "x"}), {"incumbent": 2, "files": {"kernel.c": "x"}, "before": 1}),
-        (acts.RolledBack("r1", 1, {"kernel.c": "x"}), {"files": {"kernel.c": "x"}}),
-        (acts.MemoGiven("r1", 2, "tiles"), {".memo": "tiles", ".memo_given": True}),
-        (acts.ReviewSet("r1", False), {"approve": False}),
-        (acts.ReviewAsked("r1", 2), {".review": "waits"}),
-        (acts.Approved("r1", 2), {".review": "approved"}),
-        (acts.Declined("r1", 2), {".review": "declined"}),
-        (acts.BudgetChanged("r1", Budget(9)), {"budget": Budget(9)}),
-        (acts.AgentChanged("r1", "sweep", "m2"), {"agent": "sweep", "model": "m2"}),
-        (acts.RuleSet("r1", "low_ipc", "banned"), {"stands": {"tail_effect": "banned", "low_ipc": "banned"}}),
-        (acts.RuleSet("r1", "low_ipc", "plain"), {"stands": {"tail_effect": "banned"}}),
-        (acts.AgainAsked("r1", 2, True, "bob"), {"again": (Remeasure(1, False, "ada"), Remeasure(2, True, "bob"))}),
-        (acts.QueueOrdered(("r1",)), {"turn": -1}),
-        (acts.QueueOrdered(("r1", "r9")), {"turn": -2}),
+        (e.Steered("r1", 2, "unroll", "bob"), {"steering": (NOTE, Steering(2, "unroll", "bob", AT))}),
+        (e.Steered("r1", 1, "unroll", "bob"), {"steering": (Steering(1, "unroll", "bob", AT),)}),
+        (e.Steered("r1", 1, ""), {"steering": ()}),
+        (e.Steered("r1", 9, ""), {}),
+        (e.SteeringConsumed("r1", (1,), 2), {"steering": (replace(NOTE, consumed_by=2),)}),
+        (e.SteeringConsumed("r1", (9,), 2), {}),
+        (e.RolledBack("r1", 2, {"kernel.c": "x"}), {"incumbent": 2, "files": {"kernel.c": "x"}, "before": 1}),
+        (e.RolledBack("r1", 1, {"kernel.c": "x"}), {"files": {"kernel.c": "x"}}),
+        (e.MemoGiven("r1", 2, "tiles"), {".memo": "tiles", ".memo_given": True}),
+        (e.ReviewSet("r1", False), {"approve": False}),
+        (e.ReviewAsked("r1", 2), {".review": "waits"}),
+        (e.Approved("r1", 2), {".review": "approved"}),
+        (e.Declined("r1", 2), {".review": "declined"}),
+        (e.BudgetChanged("r1", Budget(9)), {"budget": Budget(9)}),
+        (e.AgentChanged("r1", "sweep", "m2"), {"agent": "sweep", "model": "m2"}),
+        (e.RuleSet("r1", "low_ipc", "banned"), {"stands": {"tail_effect": "banned", "low_ipc": "banned"}}),
+        (e.RuleSet("r1", "low_ipc", "plain"), {"stands": {"tail_effect": "banned"}}),
+        (e.AgainAsked("r1", 2, True, "bob"), {"again": (Remeasure(1, False, "ada"), Remeasure(2, True, "bob"))}),
+        (e.QueueOrdered(("r1",)), {"turn": -1}),
+        (e.QueueOrdered(("r1", "r9")), {"turn": -2}),
         # a run's
         (e.TaskPinned("r1", {"h.c": "1"}, {"k.c": "2"}), {"pinned": {"h.c": "1"}, "folder": {"k.c": "2"}}),
         (e.FolderKnown("r1", {"k.c": "2"}), {"folder": {"k.c": "2"}, "pending_edit": {}, "conflict": None}),

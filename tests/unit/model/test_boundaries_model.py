@@ -3,13 +3,13 @@
 import pytest
 
 from kpd.model import clocks, events as e
+from kpd.model.facts.watchdog import DeviceIdle
 from kpd.model.fold import fold, fold_all
 from kpd.model.kinds import Told
 from kpd.model.metrics import METRICS
 from kpd.model.missing import missing_by_reason
 from kpd.model.notices import Said
 from kpd.model.spending import NOTHING, Spend, Usage, day_of, dollars
-from kpd.model.watchdog import DeviceIdle
 from kpd.text.notices import notice as told, watchdog_notice
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from kpd.model.budget import Budget
 from kpd.model.case_matrix import CaseSpeedups, case_matrix, dispatch
+from kpd.model.facts.steps import Timed
 from kpd.model.iteration import Iteration
 from kpd.model.profiles import CaseTime
 from kpd.model.run import Run
 from kpd.model.status import Outcome
-from kpd.model.steps import Timed
 from kpd.model.verdicts import Gain, Speedup, Verdict
 from tests.support.model.samples import done
 

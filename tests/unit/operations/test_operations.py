@@ -14,7 +14,7 @@ from kpd.daemon.store import EventStore
 from kpd.daemon.views import answer
 from kpd.engine.engine import Engine
 from kpd.engine.operations.effects import EFFECTS
-from kpd.model import acts, events as e
+from kpd.model import events as e
 from kpd.operations.arguments import Within
 from kpd.operations.catalogue import KEYS, OPERATIONS
 from kpd.operations.checking import checked
@@ -211,7 +211,7 @@ async def test_a_note_is_kept_in_the_log_and_changes_nothing(tmp_path: Any) -> N
         engine = Engine(Workspace(tmp_path), Config(), journal)
         assert await carry_out(engine, "note", {"text": " the fan was replaced "}, "ada") == {"run": "r1"}
         fact = list(journal.events())[-1].fact
-        assert fact == acts.Noted("r1", "the fan was replaced", "ada")
+        assert fact == e.Noted("r1", "the fan was replaced", "ada")
         assert str(operator_act(fact)) == "ada notes on r1: the fan was replaced"
         assert journal.state.runs == before
         with pytest.raises(DaemonError, match="the note is empty"):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kpd.model.events import SmithEnded
-from kpd.model.tools import SmithEnd
+from kpd.model.tools import SmithEnd, SmithEnded
 from kpd.text.tools import smith_end
 
 REF = f"lint@{'3f2a91c07b44' * 5}"

@@ -2,11 +2,10 @@
 
 import pytest
 
-from kpd.model.events import Tried
 from kpd.model.faults import Crashed, Incorrect, NotBuilt, WrongResult
 from kpd.model.flags import Calls
 from kpd.model.profiles import CaseTime
-from kpd.model.trials import TrialBudget
+from kpd.model.trials import TrialBudget, Tried
 from kpd.model.verdicts import Gain
 from kpd.model.waits import HostTrouble
 from kpd.text.trials import MOST_CASES, cases, left, tried

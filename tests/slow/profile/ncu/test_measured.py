@@ -13,7 +13,7 @@ from kpd.measure.bench import Bench, LaunchFilter
 from kpd.measure.c.bench import prepare
 from kpd.measure.cuda import ptxas
 from kpd.measure.score import CaseWork
-from kpd.model.events import Timed
+from kpd.model.facts.steps import Timed
 from kpd.model.hosts import Device
 from kpd.model.metrics import GPU_METRICS, PER_CASE, describe
 from kpd.model.profiles import CaseTime
