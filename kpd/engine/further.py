@@ -3,9 +3,10 @@
 They are of the first one's host; where a scheduler lends that, of all hosts of its table: each allocation has some.
 """
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from itertools import count, islice
-from math import inf
+from math import ceil, inf
 
 from kpd.engine import plan
 from kpd.engine.placement import Placement, beside
@@ -58,8 +59,29 @@ def further_hosts(
     ]  # fmt: skip
     down.sort(key=lambda card: card.trouble != "pending")
     each = max((sum(_is_like(device, first) for device in card.devices) for card in cards), default=1)
-    lacks = run.devices - len(run.lanes) if run.devices else len(down) * each
-    return {card.name for card in down[: -(-max(lacks, 0) // max(each, 1))]}
+    lacks = most_at_once(run) - len(run.lanes)
+    return {card.name for card in down[: ceil(max(lacks, 0) / max(each, 1))]}
+
+
+def most_at_once(run: Run) -> int:
+    """Return how many lanes the run has work for: no more than its budget has iterations left.
+
+    Before a right candidate is found it is one: nobody knows how long that takes.
+    """
+    if run.incumbent is None and run.own_files != "right":
+        return 1
+    left = max(run.budget.iterations - len(run.counted), 1)
+    return min(run.devices or left, left)
+
+
+def most_allocations(run: Run, fitting: Iterable[tuple[str, Device]], gpus: int) -> int:
+    """Return how many allocations a run that has no device has work for at once.
+
+    Each has as many devices as the one with the most of those that are `fitting`, by host, as far as any was seen;
+    before that as many as it has `gpus`, if the run needs these.
+    """
+    seen = Counter(host for host, _ in fitting)
+    return ceil(most_at_once(run) / max((*seen.values(), 1) if seen else (gpus, 1)))
 
 
 def _lacks(card: HostCard, first: Device) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kpd.engine.journal import Journal, holding
 from kpd.engine.leftovers import DailyCleaner, end_leftovers
-from kpd.engine.on_demand import OnDemand, let_build
+from kpd.engine.on_demand import OnDemand, let_build, still_lent
 from kpd.engine.peaks import still_known
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError, Pending, UnknownHostKey
@@ -48,7 +48,7 @@ class HostPool:
         self._configs: dict[str, HostConfig] = {}
         self._cards: dict[str, tuple[int, HostCard]] = {}  # the machine of each, and its card as last probed
         self._cleaner = DailyCleaner()
-        self._on_demand = OnDemand(self._give_back)
+        self._on_demand = OnDemand(self._give_back, self._show_asked, still_lent(journal.state.hosts))
         self._tasks: dict[asyncio.Task[None], str] = {}  # and the names of their hosts
 
     def use(self, configs: Mapping[str, HostConfig]) -> None:
@@ -75,6 +75,9 @@ class HostPool:
             task.cancel()
         for host in self.hosts.values():
             host.on_link(lambda: None)
+        for name, host in self.hosts.items():
+            if is_on_demand(host.transport.kind) and host.kept:
+                self._show_released(name)
         closing = [asyncio.ensure_future(host.close()) for host in self.hosts.values()]
         if closing:
             await asyncio.wait(closing, timeout=CLOSE_S)
@@ -162,9 +165,9 @@ class HostPool:
         await host.trust(trouble.offered)
         await host.tried(before)
 
-    def want(self, names: Collection[str]) -> None:
+    def want(self, names: Collection[str], held: bool = False) -> None:
         """Ask for the hosts of these names that are there on demand; give others back that were idle for a while."""
-        self._on_demand.want(names, self.hosts)
+        self._on_demand.want(names, self.hosts, held)
 
     def _give_back(self, name: str, host: Host) -> None:
         if self.hosts.get(name) is host:
@@ -176,10 +179,13 @@ class HostPool:
             return
         log.info("host %s is given back: no run needs it", name)
         self._show_released(name)
-        await host.release()
+        await self._on_demand.release(name, host)
 
     def _show_released(self, name: str) -> None:
         self._show_trouble(name, HostError("released", f"{name}: nothing is allocated"))
+
+    def _show_asked(self, name: str) -> None:
+        self._show_trouble(name, HostError("pending", f"{name}: is asked for"))
 
     def _show_trouble(self, name: str, trouble: HostError) -> None:
         self.note(down_card(name, self._configs[name], trouble, self._journal.state.hosts.get(name)))
@@ -204,7 +210,9 @@ class HostPool:
             )
         )  # fmt: skip
         host.on_link(lambda: self._link_changed(name, host))
-        if is_on_demand(config.transport):
+        if name in self._on_demand.left:
+            self._show_asked(name)
+        elif is_on_demand(config.transport):
             self._show_released(name)
         else:
             host.start()
@@ -222,6 +230,8 @@ class HostPool:
     def _link_changed(self, name: str, host: Host) -> None:
         log.info("host %s is %s", name, "up" if host.up else f"down: {host.trouble}")
         if host.up:
+            if self.card(name).standing == "pending":
+                self._on_demand.began(name, host)
             self._begin(name, self._quietly(name, self._arrived(name, host)))
             return
         if host.trouble is not None:

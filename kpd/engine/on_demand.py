@@ -1,29 +1,42 @@
 """Asks for the hosts that schedulers lend when runs want them, and gives back those that no run needs any more."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Mapping
+from math import inf
 from typing import cast
 
-from kpd.hosts.errors import Pending
+from kpd.hosts.errors import HostError, Pending
 from kpd.hosts.host import Host
 from kpd.hosts.link import Allocator
+from kpd.model.hosts import HostCard
 from kpd.model.waits import ForAllocation
 from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.transports import is_on_demand
 
+log = logging.getLogger(__name__)
+
 
 class OnDemand:
-    """The hosts that runs want now, and those that stand idle, by name. `give_back` begins to give an idle one back."""
+    """The hosts that runs want now, and those that stand idle, by name. `give_back` begins to give an idle one back.
 
-    def __init__(self, give_back: Callable[[str, Host], None]) -> None:
+    `asks` is called before one is asked for. `left` are those that a former daemon has not given back.
+    """
+
+    def __init__(
+        self, give_back: Callable[[str, Host], None], asks: Callable[[str], None], left: Collection[str] = ()
+    ) -> None:
+        self.left = set(left)
+        self._asks = asks
         self._give_back = give_back
         self._wanted: frozenset[str] = frozenset()
         self._idle: dict[str, asyncio.TimerHandle] = {}
 
-    def want(self, names: Collection[str], hosts: Mapping[str, Host]) -> None:
+    def want(self, names: Collection[str], hosts: Mapping[str, Host], held: bool) -> None:
         """Ask for the hosts of these names that are there on demand; give others back once they were idle for long.
 
-        Where one builds elsewhere, that host is wanted, too, once the first is there.
+        Where one builds elsewhere, that host is wanted, too, once the first is there. What a former daemon has left and
+        no run wants goes back at once, but not while the queue is `held`: nobody knows then.
         """
         there = (hosts[name] for name in names if name in hosts and hosts[name].up)
         names = {*names, *(host.builder.name for host in there if host.builder is not None)}
@@ -33,7 +46,12 @@ class OnDemand:
                 continue
             if name in names:
                 self.forget(name)
-                host.start()
+                self.left.discard(name)
+                if not host.kept:
+                    self._asks(name)
+                    host.start()
+            elif name in self.left and not held:
+                self._give_back(name, host)
             elif host.kept and name not in self._idle:
                 idle_s = cast(Allocator, host.transport).idle_s
                 self._idle[name] = asyncio.get_running_loop().call_later(idle_s, self._is_idle, name, host)
@@ -41,6 +59,22 @@ class OnDemand:
     def wants(self, name: str) -> bool:
         """Return whether a run wants the host."""
         return name in self._wanted
+
+    def began(self, name: str, host: Host) -> None:
+        """Give a host back at once that had to be waited for and begins when no run wants it any more."""
+        if not self.wants(name):
+            self.forget(name)
+            self._give_back(name, host)
+
+    async def release(self, name: str, host: Host) -> None:
+        """Give a host back, also one that a former daemon has asked for."""
+        if name in self.left:
+            self.left.discard(name)
+            try:
+                await cast(Allocator, host.transport).give_back()
+            except HostError as err:
+                log.warning("what a former daemon had asked for ends by itself: %s", err)
+        await host.release()
 
     def forget(self, name: str) -> None:
         """Give a host back no more: a run wants it again, or it is gone."""
@@ -50,6 +84,11 @@ class OnDemand:
     def _is_idle(self, name: str, host: Host) -> None:
         self._idle.pop(name, None)
         self._give_back(name, host)
+
+
+def still_lent(cards: Mapping[str, HostCard]) -> set[str]:
+    """Return the hosts that were asked for, and not given back, when their cards were last written."""
+    return {name for name, card in cards.items() if is_on_demand(card.transport) and card.standing != "released"}
 
 
 def let_build(configs: Mapping[str, HostConfig], hosts: Mapping[str, Host]) -> None:
@@ -66,6 +105,6 @@ def is_taken_away(host: Host) -> bool:
 
 
 def allocation(hosts: Collection[Host]) -> ForAllocation | None:
-    """Return what one of these hosts waits for, if it was asked for and has not begun."""
-    troubles = (host.trouble for host in hosts)
-    return next((trouble.waits for trouble in troubles if isinstance(trouble, Pending)), None)
+    """Return what these hosts wait for, as far as they were asked for and none has begun: that which begins first."""
+    waits = [host.trouble.waits for host in hosts if isinstance(host.trouble, Pending)]
+    return min(waits, key=lambda one: (one.begins or inf, one.host), default=None)

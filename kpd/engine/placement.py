@@ -71,16 +71,23 @@ def _of_another_kind(
                     yield Placement(card.name, device)
 
 
-def wanted_hosts(found: Wait, hosts: Mapping[str, HostCard], others: Collection[str] = ()) -> set[str]:
+def wanted_hosts(found: Wait, hosts: Mapping[str, HostCard], others: Collection[str] = (), most: int = 1) -> set[str]:
     """Return the hosts that are down and that a run with this wait would begin on, or goes on at, if they were up.
 
-    Of several hosts of one table it is one: that which `others`, further runs, neither have nor want, if there is one.
+    Of several hosts of one table it is one: that which `others`, further runs, neither have nor want, if there is one,
+    and rather one that is asked for already. A run that can use several has up to `most` of a table, none of `others`.
     """
     down = [one.host for one in found.hosts if one.why == "down"] if isinstance(found, ForDevice) else []
-    chosen: dict[str, str] = {}
-    for name in sorted(down, key=lambda name: name in others):
-        chosen.setdefault(table_of(name, hosts), name)
-    return set(chosen.values())
+    chosen: dict[str, list[str]] = {}
+    for name in sorted(down, key=lambda name: (name in others, not _is_asked_for(hosts.get(name)))):
+        mine = chosen.setdefault(table_of(name, hosts), [])
+        if not mine or (len(mine) < most and name not in others):
+            mine.append(name)
+    return {name for mine in chosen.values() for name in mine}
+
+
+def _is_asked_for(card: HostCard | None) -> bool:
+    return card is not None and card.standing == "pending"
 
 
 def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:

@@ -6,14 +6,15 @@ import time
 from collections.abc import Collection
 from dataclasses import replace
 from math import isfinite
+from typing import Literal
 
 from kpd.engine.comparing import queue_next
 from kpd.engine.ending import break_off
-from kpd.engine.further import further_hosts, further_lanes
+from kpd.engine.further import further_hosts, further_lanes, most_allocations
 from kpd.engine.host_pool import HostPool
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.engine.on_demand import allocation
-from kpd.engine.placement import Placement, devices_in_use, place, wanted_hosts
+from kpd.engine.placement import Placement, devices_in_use, fitting_devices, place, wanted_hosts
 from kpd.engine.run_loop import RunLoop
 from kpd.engine.turns import Turns
 from kpd.engine.waiting import set_waiting
@@ -110,12 +111,13 @@ class Scheduler:
         if self._later is not None:
             self._later.cancel()
         if state.held or self._closing:
-            self._pool.want(())
+            self._pool.want((), held=True)
             return
         queue_next(self._workspace, self.config, self._journal)
         state = self._journal.state
         under_way = [loop for loop in self.loops.values() if not loop.run.paused]
         wanted = {lane.place.host for loop in under_way for lane in loop.lanes.values()}
+        waiting: list[tuple[Run, Wait, set[str]]] = []
         for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
             if run.id not in self.loops:
                 found = self._place(run)
@@ -123,10 +125,13 @@ class Scheduler:
                     self._begin(run, found)
                     wanted.add(found.host)
                 elif found is not None:
-                    asked = wanted_hosts(found, state.hosts, wanted)
-                    set_waiting(self._journal, run, allocation([self._pool.hosts[name] for name in asked]) or found)
+                    waiting.append((run, found, asked := wanted_hosts(found, state.hosts, wanted)))
                     wanted |= asked
-        for loop in tuple(self.loops.values()):  # what no run lacks for its first device
+        for run, found, first in waiting:  # further ones are of what no run lacks for its first device
+            asked = wanted_hosts(found, state.hosts, wanted - first, self._most_allocations(run))
+            set_waiting(self._journal, run, allocation([self._pool.hosts[name] for name in asked]) or found)
+            wanted |= asked
+        for loop in tuple(self.loops.values()):
             wanted |= self._mind_lanes(loop, wanted)
         self._pool.want(wanted)
         self._wanting = bool(self._journal.state.queue)
@@ -150,11 +155,24 @@ class Scheduler:
         if run.started is None and (card is None or card.error):
             break_off(self._journal, run.id, "failed", NotMeasurable(card.error if card else "gone"))
             return None
-        kind = device_of(card.language, card.need) if card is not None else "cpu"
-        need = card.need if card else Need()
+        kind, need = self._needs(run)
         others = replace(state, runs={other.id: other for other in state.runs.values() if other.id != run.id})
         in_use = devices_in_use(others, time.time())
         return place(run, kind, need, self._cards(), in_use, self._taken(run.id))
+
+    def _needs(self, run: Run) -> tuple[Literal["cpu", "gpu"], Need]:
+        """Return what the run's task needs."""
+        card = self._journal.state.tasks.get(run.task)
+        return (device_of(card.language, card.need), card.need) if card is not None else ("cpu", Need())
+
+    def _most_allocations(self, run: Run) -> int:
+        """Return how many allocations of a table the run asks for at once, while it has no device."""
+        if run.devices == 1:
+            return 1
+        kind, need = self._needs(run)
+        table = self.config.hosts.get(run.host)
+        gpus = getattr(table.options, "gpus", 0) if table is not None and kind == "gpu" else 0
+        return most_allocations(run, fitting_devices(run, kind, need, self._cards()), gpus)
 
     def _cards(self) -> dict[str, HostCard]:
         state = self._journal.state

@@ -41,7 +41,7 @@ class LentJob:
         self._table = table
         self._job_name = job_name
         self._held: Allocation | None = None  # the last one seen
-        self._asking = False  # whether there may be a job, also one that nobody has seen
+        self.asking = False  # whether this process may have asked for a job, also for one that nobody has seen
         self._hours = hours
         self._entered: dict[str, float] = {}  # the jobs that were entered, and when, by the monotonic clock
         self._in_vain = 0  # jobs in a row that ended before they were of use
@@ -74,16 +74,16 @@ class LentJob:
         return found
 
     async def give_back(self) -> None:
-        """End the job, whether it runs or waits. Raises HostError."""
-        if self.login.up and self._asking:
-            script = queue.cancelling(self.keys, self._job_name, self.login.root)
-            said = await self.login.run(script, CANCEL_S)
-            if said.rc != 0:
-                raise queue.refusal(self.name, said.rc, said.stderr.decode(errors="replace"))
-            log.info("%s: gave its job back", self.name)
-            held, self._held, self._asking = self._held, None, False
-            if held is not None:
-                self._hours.end(self.name, held.job, self._now())
+        """End the job, whether it runs or waits, and whoever has asked for it. Raises HostError."""
+        await self.reach()
+        script = queue.cancelling(self.keys, self._job_name, self.login.root)
+        said = await self.login.run(script, CANCEL_S)
+        if said.rc != 0:
+            raise queue.refusal(self.name, said.rc, said.stderr.decode(errors="replace"))
+        log.info("%s: gave its job back", self.name)
+        held, self._held, self.asking = self._held, None, False
+        if held is not None:
+            self._hours.end(self.name, held.job, self._now())
 
     def entered(self, found: Allocation) -> None:
         """Note, the first time, that the allocation is of use, and since when its GPUs count. Raises HostError."""
@@ -135,7 +135,7 @@ class LentJob:
         there = self.keys.max_gpu_hours_per_day and await self._listed()
         most_s = inf if there else self._most_s()
         script = queue.asking(self.keys, self._job_name, self.python, patience, self.login.root, most_s)
-        self._asking = True
+        self.asking = True
         said = await self._said(script)
         listed = self._read(said)
         if not listed:

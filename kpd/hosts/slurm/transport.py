@@ -120,10 +120,11 @@ class Slurm:
         await self._lent.give_back()
 
     async def close(self) -> None:
-        """Give the allocation back, and leave the machine of Slurm's commands."""
+        """Give back what was asked for, and leave the machine of Slurm's commands."""
         try:
             async with asyncio.timeout(CANCEL_S):
-                await self.give_back()
+                if self._lent.login.up and self._lent.asking:
+                    await self.give_back()
         except (HostError, TimeoutError) as err:
             log.warning("%s: its job was not cancelled, and ends itself after a while: %s", self._lent.name, err)
         await self._lent.login.close()

@@ -145,7 +145,7 @@ def more_points(workspace: Workspace, count: int) -> None:
 
 def jobs_of(slurm: Cluster) -> dict[str, str]:
     """Return the jobs of kpd by the names of their hosts."""
-    jobs = (line.split() for line in slurm.jobs("%j %i"))
+    jobs = (line.split() for line in slurm.jobs("%j %i") if line.startswith("kpd-"))
     return {re.sub(r"^kpd-[0-9a-f]+-", "", name): job for name, job in jobs}
 
 
@@ -156,9 +156,18 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     build = '[hosts.cluster.build]\npartition = "cpu"\ncpus = 1'
     configure(workspace, slurm, f'gres = "gpu:fake:2"\nmax_allocations = 2\n{build}')
     more_points(workspace, 40)
+    others = [slurm.occupy(), slurm.occupy()]
     daemon.start()
     daemon.command("run", task="scale", host="cluster", iterations=40, patience=99, devices="all", min_gain_pct=99.0)
+    daemon.until(lambda: len(jobs_of(slurm)) == 2, "both allocations to be asked for, though none has begun")
+    asked = jobs_of(slurm)
+    daemon.kill()
+    daemon.start()
+    daemon.command("resume")
+    daemon.until(lambda: waits(daemon).get("job") in asked.values(), "the jobs to be found again")
+    slurm.run("scancel", *others)
     daemon.until(lambda: {"cluster", "cluster.2", "cluster.build"} <= entered_on(daemon), "all of its allocations")
+    assert asked.items() <= jobs_of(slurm).items(), "each is found again, and none is submitted twice"
     assert {line.split()[1] for line in slurm.jobs("%j %N") if not line.split()[0].endswith(".build")} == {"n1", "n2"}
     for lane, host in ((1, "cluster.2"), (0, "cluster")):
         begun = daemon.until_event("iteration_started", lane=lane, confirming="" if lane == 0 else "floor")
@@ -177,6 +186,15 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     begun, ended = (daemon.events(f"iteration_{word}") for word in ("started", "ended"))
     assert len(begun) == len(ended) and {event["body"]["lane"] for event in begun} == {0, 1}
     until_none_is_left(daemon, slurm)
+
+    others = [slurm.occupy(), slurm.occupy()]
+    daemon.command("run", task="scale", host="cluster", iterations=1)
+    daemon.until(lambda: jobs_of(slurm), "another allocation to be asked for")
+    daemon.kill()
+    daemon.start()
+    daemon.command("stop", run="r2")
+    daemon.command("resume")
+    daemon.until(lambda: not jobs_of(slurm), "what the former daemon has asked for, and no run needs, to go back")
 
 
 PASSES_FOR_ANOTHER = """#!/bin/sh

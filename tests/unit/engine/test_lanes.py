@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from kpd.engine.further import further_hosts, further_lanes
+from kpd.engine.further import further_hosts, further_lanes, most_allocations
 from kpd.engine.placement import Placement, devices_in_use
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e
@@ -311,7 +311,7 @@ def test_a_run_asks_for_as_many_allocations_as_it_lacks_devices(
 ) -> None:
     unfit = lent(4, replace(GPUS[1], name="H200"), link="down", trouble="released")
     hosts = cards(lent(1, GPUS[0]), lent(2, link="down"), lent(3, link="down", trouble="pending"), unfit)
-    story = Story(1, Budget(2))
+    story = Story(1, Budget(4))
     story.begin(0)
     run = replace(story.run, devices=wanted, host="cluster")
     assert further_hosts(run, GPUS[0], hosts, others, "lower") == asked, "while the baseline is measured"
@@ -322,11 +322,30 @@ def test_a_run_asks_for_as_many_allocations_as_it_lacks_devices(
     assert further_hosts(run, GPUS[0], hosts, others, "lower") == asked, "the one that is asked for already comes first"
     two = cards(lent(1, *GPUS[:2]), lent(2, link="down"), lent(3, link="down"))
     assert len(further_hosts(replace(run, devices=4, more=(("cluster", "GPU-1"),)), GPUS[0], two, (), "lower")) == 1
-    story.begin(0)
-    story.end(story.run.iterations[1], False)
+    few = replace(run, budget=Budget(2))
+    assert len(further_hosts(few, GPUS[0], hosts, others, "lower")) <= 1, "there is no work for a third lane"
+    for number in range(1, 4):
+        story.begin(0)
+        story.end(story.run.iterations[number], False)
     story.begin(0)
     run = replace(story.run, devices=wanted, host="cluster")
     assert further_hosts(run, GPUS[0], hosts, others, "lower") == set(), "the last iteration is under way"
+
+
+@pytest.mark.parametrize(
+    ("devices", "iterations", "seen", "asked"),
+    [(1, 6, (), 1), (4, 6, (), 4), (0, 6, (), 6), (8, 3, (), 3), (4, 6, (2,), 2), (3, 6, (2, 1), 2), (0, 6, (4,), 2)],
+)
+def test_a_run_without_a_device_asks_for_as_many_allocations_as_it_has_work_for(
+    devices: int, iterations: int, seen: tuple[int, ...], asked: int
+) -> None:
+    run = Run("r1", "scale", "sweep", "cluster", Budget(iterations), 0.0, devices=devices)
+    fitting = [(f"cluster.{nth}", GPUS[0]) for nth, count in enumerate(seen) for _ in range(count)]
+    assert most_allocations(run, fitting, 0) == asked
+    assert most_allocations(run, (), 2) == -(-min(devices or iterations, iterations) // 2), (
+        "as many GPUs as it asks for"
+    )
+    assert most_allocations(replace(run, own_files="absent"), fitting, 0) == 1, "no candidate is right yet"
 
 
 def lost(story: Story, *lanes: int) -> None:

@@ -161,10 +161,10 @@ def test_of_the_allocations_of_a_table_each_run_wants_one_of_its_own() -> None:
     down = HostCard("c", "slurm", link="down", trouble="released")
     hosts = {"c": down, "c.2": replace(down, name="c.2", table="c"), "d": replace(down, name="d")}
 
-    def wanted(of: Run, *others: str) -> set[str]:
+    def wanted(of: Run, *others: str, most: int = 1) -> set[str]:
         found = place(of, "gpu", Need(), hosts, ())
         assert isinstance(found, ForDevice)
-        return wanted_hosts(found, hosts, others)
+        return wanted_hosts(found, hosts, others, most)
 
     assert wanted(run()) == {"c", "d"}
     assert wanted(run(), "c", "d") == {"c.2", "d"}
@@ -173,6 +173,10 @@ def test_of_the_allocations_of_a_table_each_run_wants_one_of_its_own() -> None:
     mine = begun(host="c", device=H100.name, device_id=H100.id)
     assert wanted(mine) == {"c"}, "it goes on where it began"
     assert wanted(mine, "c") == {"c.2"}, "or in another allocation, where that is another run's"
+    assert wanted(run("c"), most=2) == {"c", "c.2"} and wanted(mine, most=9) == {"c", "c.2"}, "it can use several"
+    assert wanted(run("c"), "c.2", most=2) == {"c"} and wanted(run("c"), "c", "c.2", most=2) == {"c"}, "none of others"
+    hosts["c.2"] = replace(hosts["c.2"], trouble="pending")
+    assert wanted(run("c")) == wanted(mine) == {"c.2"}, "rather what waits in the queue already"
     up = {**hosts, "c.2": replace(hosts["c.2"], link="up", devices=(CPU, H100))}
     assert place(run("c"), "gpu", Need(), up, ()) == Placement("c.2", H100)
 
