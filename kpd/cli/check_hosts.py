@@ -16,7 +16,8 @@ from kpd.hosts.preflight.probe import HostFacts
 from kpd.hosts.transports import host_of
 from kpd.model.codec import jsonable
 from kpd.model.hosts import HostCard, Telemetry
-from kpd.workspace.host_tables import HostConfig
+from kpd.workspace.config import load_config
+from kpd.workspace.host_tables import HostConfig, builder_of
 from kpd.workspace.paths import Workspace
 
 LIMIT_S = 40.0  # for a host to accept the connection and to be probed
@@ -35,16 +36,25 @@ def check_hosts(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
 
 
 def check_directly(ws: Workspace, hosts: Mapping[str, HostConfig]) -> list[Card]:
-    """Check the hosts over links of this process, all at once, and return their cards. Raises WorkspaceError."""
+    """Check the hosts over links of this process, all at once, and return their cards. Raises WorkspaceError.
+
+    Those that only build come last: a host that they build for has asked for them, and given them back.
+    """
     ws.make_private()
+    known = load_config(ws).hosts
 
     async def all_of_them() -> list[HostCard]:
-        return await asyncio.gather(*(_look(ws, name, config) for name, config in hosts.items()))
+        found: dict[str, HostCard] = {}
+        for builds in (False, True):
+            these = {name: config for name, config in hosts.items() if config.builds is builds}
+            cards = await asyncio.gather(*(_look(ws, name, config, known) for name, config in these.items()))
+            found |= dict(zip(these, cards, strict=True))
+        return [found[name] for name in hosts]
 
     return [jsonable(card) for card in asyncio.run(all_of_them())]
 
 
-async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
+async def _look(ws: Workspace, name: str, config: HostConfig, known: Mapping[str, HostConfig]) -> HostCard:
     try:
         host = host_of(name, config, ws)
         try:
@@ -54,8 +64,13 @@ async def _look(ws: Workspace, name: str, config: HostConfig) -> HostCard:
                 facts = await host.probe()
             seen = await _glance(host, config, facts)
             card = host_card(name, config, facts, await try_counters(host, facts, config.gpus, TRIAL_S), seen)
+            if (builder := builder_of(name, config, known)) is not None:
+                host.builder = host_of(builder, known[builder], ws)
+                await _try(host.builder)
             return replace(card, checks=(*card.checks, *await lender_checks(host)))
         finally:
+            if host.builder is not None:
+                await host.builder.close()
             await host.close()
     except TimeoutError:
         return down_card(name, config, HostError("unreachable", f"{name}: no answer within {LIMIT_S:g} s"))

@@ -11,7 +11,7 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Allocator
 from kpd.model.hosts import HostCard
 from kpd.model.waits import ForAllocation
-from kpd.workspace.host_tables import HostConfig
+from kpd.workspace.host_tables import HostConfig, builder_of
 from kpd.workspace.transports import is_on_demand
 
 log = logging.getLogger(__name__)
@@ -93,9 +93,8 @@ def still_lent(cards: Mapping[str, HostCard]) -> set[str]:
 
 def let_build(configs: Mapping[str, HostConfig], hosts: Mapping[str, Host]) -> None:
     """Tell each host where its candidates are built, where its table has another host for that."""
-    builders = {config.table: hosts[name] for name, config in configs.items() if config.builds}
     for name, config in configs.items():
-        hosts[name].builder = None if config.builds else builders.get(config.table or name)
+        hosts[name].builder = hosts.get(builder_of(name, config, configs) or "")
 
 
 def is_taken_away(host: Host) -> bool:

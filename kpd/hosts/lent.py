@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kpd.hosts.errors import HostError
 from kpd.hosts.job import fits
 from kpd.hosts.link import Allocator, Link, Transport
+from kpd.hosts.shared_root import builds_check
 from kpd.model.hosts import Check
 
 if TYPE_CHECKING:
@@ -55,4 +56,7 @@ async def is_taken_away(transport: Transport, link: Link, end: Mapping[str, Any]
 
 async def lender_checks(host: "Host") -> tuple[Check, ...]:
     """Look at what lends the host, while it is up; nothing for a host of one's own. Raises HostError."""
-    return await host.transport.checks(host.run, host.root) if isinstance(host.transport, Allocator) else ()
+    if not isinstance(host.transport, Allocator):
+        return ()
+    own = await host.transport.checks(host.run, host.root)
+    return (*own, await builds_check(host, host.builder)) if host.builder is not None else own

@@ -1,27 +1,29 @@
 """Builds candidates on another host than the one that measures, where its compiler makes the same of them.
 
-What it has built goes through this process to the host that measures, as the result of a job of the same id: so all
-that comes after finds it as if it had been built there. A build that cannot be had so runs where it is measured.
+What it has built is put where it is measured as the result of a job of the same id, so all that comes after finds it
+as if it had been built there: copied where that host sees the other's folder, else through this process. A build that
+cannot be had so runs where it is measured.
 """
 
 import asyncio
 import io
 import re
 import tarfile
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult
+from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.hosts.preflight.probe import HostFacts
+from kpd.hosts.shared_root import sees
 from kpd.measure import jobs, seals
 from kpd.measure.bench import Say
 from kpd.measure.run_context import RunContext
 
 LIMIT = 64 << 20
-"""The most bytes of a file that is brought; what is larger is built again where it is measured."""
+"""The most bytes of a file that goes through this process; what is larger is built again where it is measured."""
 BROUGHT_S = 60.0
 _LACKS = re.compile(rb"not found|No such file or directory|cannot execute|Killed")
 """What compilers and shells say where a file of the host, or its memory, may be missing: another host may have that."""
@@ -41,6 +43,7 @@ class Builds:
     identity: str
     identity_of: Callable[[HostFacts], str]
     _known: dict[int, bool] = field(default_factory=dict)  # whether the compiler is the same, by the builder's machine
+    _sees: dict[tuple[int, int], bool] = field(default_factory=dict)  # whether it sees the other's folder, by machines
 
     async def run(
         self, id: str, script: Callable[[Host], str], files: Mapping[str, bytes], limit_s: float, say: Say | None
@@ -83,13 +86,33 @@ class Builds:
         if built.rc != 0:
             return built
         hashes = seals.taken(built.stdout)
+        pair = self.host.machine, builder.machine
+        if pair not in self._sees:
+            self._sees[pair] = await sees(self.host.run, builder.run, builder.root)
+        if self._sees[pair]:
+            copy = replace(self.where, confined=False).spec(id, _copying(builder, id, hashes), BROUGHT_S, built.stderr)
+            if (copied := await self._as_built(copy, hashes)) is not None:
+                return replace(built, cached=built.cached and copied.cached)
         content = {name: await builder.read(jobs.out(builder, id, name), LIMIT) for name in hashes}
         packed = _packed({**content, SAID: built.stderr})
-        brought = await jobs.run(self.host, self.where.spec(id, BRING, BROUGHT_S, packed))
-        if seals.taken(brought.stdout) != hashes:
-            await self.host.forget(id)
+        brought = await self._as_built(self.where.spec(id, BRING, BROUGHT_S, packed), hashes)
+        if brought is None:
             raise HostError("corrupt", f"{self.host.name}: what {builder.name} has built came changed")
         return replace(built, cached=built.cached and brought.cached)
+
+    async def _as_built(self, spec: JobSpec, hashes: Mapping[str, str]) -> JobResult | None:
+        """Run the job that puts the files there; return None, and forget it, where they do not have these hashes."""
+        done = await jobs.run(self.host, spec)
+        if seals.taken(done.stdout) == hashes:
+            return done
+        await self.host.forget(spec.id)
+        return None
+
+
+def _copying(builder: Host, id: str, names: Iterable[str]) -> str:
+    """Return a script that copies these files of a build, and says what its stdin has, which is what the build said."""
+    folder = jobs.words([jobs.out(builder, id, "")])
+    return f'out="$PWD/out"\ncat >&2\ncd {folder} && cp -- {jobs.words(names)} "$out" || exit 1\n{seals.TAKE}'
 
 
 def _packed(files: Mapping[str, bytes]) -> bytes:

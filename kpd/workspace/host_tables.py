@@ -126,6 +126,12 @@ def _each(document: Document, hosts: Mapping[str, HostConfig]) -> Iterator[tuple
             yield further, replace(host, table=name)
 
 
+def builder_of(name: str, config: HostConfig, hosts: Mapping[str, HostConfig]) -> str | None:
+    """Return the host where candidates are built for this one, if that is another."""
+    table = config.table or name
+    return next((one for one, its in hosts.items() if its.builds and its.table == table and not config.builds), None)
+
+
 def _check_host(document: Document, name: str, host: HostConfig) -> None:
     """Check the rules that hold for a host of any transport. Raises ConfigError."""
     if name == ANY:

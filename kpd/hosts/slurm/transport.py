@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from kpd.hosts.errors import HostError, HostKey, Pending
 from kpd.hosts.link import Channel, Reader, RunOnNode, Transport, Writer
+from kpd.hosts.shared_root import sees
 from kpd.hosts.slurm import queue, trial
 from kpd.hosts.slurm.holder import PREFIX
 from kpd.hosts.slurm.lent_job import ASK_S, CANCEL_S, LentJob
@@ -104,15 +105,12 @@ class Slurm:
         keys, login = self._lent.keys, self._lent.login
         nodes = await login.run(trial.partition_script(keys), trial.LOOK_S)
         mine = await login.run(trial.limits_script(keys), trial.LOOK_S)
-        leave, find, remove = trial.mark(root)
-        await run(leave, trial.LOOK_S)
-        found = await login.run(find, trial.LOOK_S)
-        await run(remove, trial.LOOK_S)
+        seen = await sees(login.run, run, root)
         said, words = (each.decode(errors="replace") for each in (nodes.stdout, nodes.stderr))
         return (
             trial.partition(keys, nodes.rc, said, words),
             trial.limits(keys, mine.rc, mine.stdout.decode(errors="replace")),
-            trial.shared(root, found.stdout.decode(errors="replace")),
+            trial.shared(root, seen),
         )
 
     async def give_back(self) -> None:

@@ -1,6 +1,7 @@
 """A candidate that is built on another host than the one that measures it, and one that cannot be."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,9 +12,12 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult, prepared_on
+from kpd.hosts.local import Local
+from kpd.hosts.shared_root import builds_check
 from kpd.measure import elsewhere, jobs, seals
 from kpd.measure.elsewhere import Builds
 from kpd.measure.run_context import RunContext
+from tests.support.hosts.container import has_containers
 from tests.support.hosts.local import helper_pid, host_at, processes_of, until
 
 SAME = "gcc 12 on an EPYC"
@@ -21,11 +25,19 @@ FILES = {"source": b"int x;\n"}
 
 
 @pytest.fixture
-async def measures(tmp_path: Path) -> AsyncIterator[Host]:
-    async with host_at(tmp_path / "measures") as host, host_at(tmp_path / "builds") as builder:
+async def measures(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Host]:
+    """A host with a builder, whose folder it sees; with the parameter `apart` the builder keeps that to itself."""
+    folder = tmp_path / "builds"
+    folder.mkdir()
+    enter = ("bwrap", "--dev-bind", "/", "/", "--tmpfs", str(folder), "--") if hasattr(request, "param") else ()
+    builds = Local(sys.executable, enter=enter) if enter else None
+    async with host_at(tmp_path / "measures") as host, host_at(folder, builds) as builder:
         builder.name = "builds"
         host.builder = builder
         yield host
+
+
+apart = pytest.mark.parametrize("measures", [pytest.param("apart", marks=has_containers)], indirect=True)
 
 
 async def build(
@@ -43,16 +55,37 @@ async def build(
 
 
 async def test_what_was_built_elsewhere_is_as_if_it_had_been_built_here(measures: Host) -> None:
+    await is_as_if_it_had_been_built_here(measures, "cp -- object", "ok")
+
+
+@apart
+async def test_where_the_folder_of_the_builder_is_not_seen_what_it_has_built_goes_through_the_pipe(
+    measures: Host,
+) -> None:
+    await is_as_if_it_had_been_built_here(measures, "tar -xf -", "off")
+
+
+async def is_as_if_it_had_been_built_here(measures: Host, comes: str, told: str) -> None:
     result, at, said = await build(measures, 'printf made >"$out/object"; echo warning: odd >&2')
     assert at == ["builds"] and said == ["warning: odd\n"] and result.stderr == b"warning: odd\n" and not result.cached
     assert await measures.read(jobs.out(measures, "build-1", "object"), 99) == b"made"
+    assert comes in (Path(measures.root) / "jobs/build-1/cmd").read_text()
+    assert measures.builder is not None
+    assert (await builds_check(measures, measures.builder)).state == told
     again, _, _ = await build(measures, "exit 1")
     assert again.cached and seals.taken(again.stdout) == seals.taken(result.stdout)
-    assert measures.builder is not None
     await measures.builder.close()
+    assert "is not there now" in (await builds_check(measures, measures.builder)).found
     measures.builder = None
     here, _, _ = await build(measures, "exit 1")
     assert here.cached and here.stderr == b"warning: odd\n" and seals.taken(here.stdout) == seals.taken(result.stdout)
+
+
+async def test_what_comes_changed_is_built_where_it_is_measured(measures: Host) -> None:
+    changes = 'case "$PWD" in */builds/*) trap \'echo other >"$out/object"\' EXIT ;; esac; echo made >"$out/object"'
+    result, at, said = await build(measures, changes)
+    assert (result.rc, at) == (0, ["builds", "local"]) and "what builds has built came changed" in said[-1]
+    assert await measures.read(jobs.out(measures, "build-1", "object"), 99) == b"made\n"
 
 
 async def test_a_candidate_that_does_not_build_is_not_built_again_here(measures: Host) -> None:
@@ -60,6 +93,7 @@ async def test_a_candidate_that_does_not_build_is_not_built_again_here(measures:
     assert (result.rc, result.stderr, at) == (1, b"error: no\n", ["builds"])
 
 
+@apart
 async def test_another_compiler_or_none_or_too_much_to_bring_has_it_built_where_it_is_measured(
     measures: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,11 +144,13 @@ async def test_a_builder_that_hangs_has_it_built_where_it_is_measured(
     assert builder is not None
 
     async def stop() -> None:
-        await until(lambda: (Path(builder.root) / "jobs/build-1/alive").exists())
-        for process in processes_of(builder.root):
-            if process.pid != helper_pid(builder):
-                process.suspend()
-                stopped.append(process)
+        def jobs_there() -> list[psutil.Process]:
+            return [process for process in processes_of(builder.root) if process.pid != helper_pid(builder)]
+
+        await until(lambda: (Path(builder.root) / "jobs/build-1/alive").exists() and jobs_there())
+        for process in jobs_there():
+            process.suspend()
+            stopped.append(process)
 
     stopping = asyncio.create_task(stop())
     slow = 'case "$PWD" in */builds/*) sleep 60 ;; esac; echo made >"$out/object"'

@@ -182,7 +182,7 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     built = [job for job in slurm.folder.glob("root/*.build/jobs/build-*") if (job / "out" / "kernel.so").exists()]
     brought = [where for job in built for where in slurm.folder.glob(f"root/*/jobs/{job.name}") if where != job]
     cmds = [(job / "cmd").read_text() for job in brought]
-    assert built and any("tar -xf -" in cmd for cmd in cmds), "candidates are built elsewhere, and come from there"
+    assert built and any("cp -- " in cmd for cmd in cmds), "candidates are built elsewhere, and come over the root"
     begun, ended = (daemon.events(f"iteration_{word}") for word in ("started", "ended"))
     assert len(begun) == len(ended) and {event["body"]["lane"] for event in begun} == {0, 1}
     until_none_is_left(daemon, slurm)
@@ -237,7 +237,7 @@ def test_in_an_allocation_with_another_kind_of_device_a_run_begins_a_new_baselin
 async def test_what_a_cluster_cannot_give_is_told_with_what_helps_and_what_it_has_by_a_trial(
     workspace: Workspace, slurm: Cluster
 ) -> None:
-    configure(workspace, slurm)
+    configure(workspace, slurm, 'gres = "gpu:fake:2"\nbuild = { partition = "cpu", cpus = 1 }')
     config = load_config(workspace).hosts["cluster"]
     for keys, message, remedy in REFUSED:
         host = host_of("cluster", replace(config, options=replace(config.options, **keys)), workspace)
@@ -252,6 +252,7 @@ async def test_what_a_cluster_cannot_give_is_told_with_what_helps_and_what_it_ha
     assert checks["partition"]["found"].startswith("gpu* up: 1 node with gpu:fake:2, 8 CPUs")
     assert checks["quota"]["state"] == "off" and checks["shared root"]["state"] == "ok"
     assert checks["compiler"]["state"] == "ok"
+    assert checks["builds"]["found"].endswith("of cluster.build is here, too: what is built there is copied")
     assert not slurm.jobs(), "the trial's allocation is given back"
 
 

@@ -1,6 +1,8 @@
 """Builds with the machine's own nvcc: the object, what ptxas says of it, and errors that an agent can use."""
 
+import sys
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,14 +14,16 @@ from kpd.measure.cuda.bench import harness, measure_roofline
 from kpd.measure.cuda.build import PTXAS, build, candidate_flags
 from kpd.measure.cuda.nvcc import CudaToolchain, choose
 from kpd.measure.cuda.ptxas import metrics, parse
-from kpd.measure.cuda.sources import layer
+from kpd.measure.cuda.sources import HARNESS, KERNEL, layer
 from kpd.measure.driver.harness import OBJECT
-from kpd.measure.jobs import out
+from kpd.measure.elsewhere import Builds as Elsewhere
+from kpd.measure.jobs import out, run
 from kpd.measure.run_context import RunContext
 from kpd.workspace.task import load_task
 from tests.support.measure.build import machine
 from tests.support.measure.cuda_measured import (
     GPU,
+    HARNESS_CU,
     LOOP,
     ONE_FILE,
     RIGHT,
@@ -29,6 +33,7 @@ from tests.support.measure.cuda_measured import (
     needs_nvcc,
     task_folder,
 )
+from tests.support.measure.measured import local_host
 
 real = pytest.mark.asyncio(loop_scope="module")
 TOOLS = CudaToolchain("/usr/local/cuda/bin/nvcc", "13.0", "sm_90", "gcc 12")
@@ -52,6 +57,34 @@ async def test_a_build_leaves_an_object_and_what_ptxas_says(lab: Builds) -> None
     assert metrics(found.values())["ptxas_registers"] >= registers
     again = await lab.build(RIGHT)
     assert (built.cached, again.cached, again.job) == (False, True, built.job)
+
+
+@needs_nvcc
+@real
+async def test_what_a_node_without_a_gpu_has_built_is_as_sealed_when_it_is_loaded(lab: Builds, tmp_path: Path) -> None:
+    """The architecture is the GPU's of the host that measures; the node that builds need have none."""
+    files = {HARNESS: HARNESS_CU.encode(), **layer(load_task(lab.root / "tasks" / "blend"))({KERNEL: RIGHT.encode()})}
+    flags = ("-DELSEWHERE",)  # no other test has built the like
+    async with local_host(tmp_path / "builder") as builder:
+        assert not (await builder.probe())["gpus"]
+        lab.host.builder = builder
+        elsewhere = Elsewhere(lab.host, RunContext(), lab.tools.identity, lambda facts: choose("", facts, GPU).identity)
+        tree = await lab.host.stage(files)
+        built = await build(lab.host, lab.tools, tree, flags, 60.0, builds=elsewhere, files=files)
+        lab.host.builder = None
+        made = await builder.read(out(builder, built.job, OBJECT), 1 << 24)
+    assert "nvcc" not in await lab.read(built.job, "../cmd"), "it was not built here"
+    assert lab.tools.arch == "sm_90" and b"sm_90" in made and sha256(made).hexdigest() == built.hashes[OBJECT]
+
+    path = out(lab.host, built.job, OBJECT)
+    sealed = RunContext(seals={out(lab.host, built.job, "").rstrip("/"): built.hashes})
+    loads = f"exec {sys.executable} -c 'import ctypes; ctypes.CDLL(\"{path}\"); print(1)'"
+    assert (await run(lab.host, sealed.spec("load-1", loads, 60.0))).stdout == b"1\n"
+    other = await lab.build(kernel("y[i] = 0;"))
+    await lab.host.run(f"cp -f {out(lab.host, other.job, OBJECT)} {path}", 9.0)
+    with pytest.raises(HostError) as caught:
+        await run(lab.host, sealed.spec("load-2", loads, 60.0))
+    assert caught.value.kind == "stale" and OBJECT in str(caught.value)
 
 
 @needs_nvcc
