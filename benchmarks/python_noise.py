@@ -125,7 +125,7 @@ def way_of(worker: Worker, way: Way) -> Iterator[None]:
 
 def taken(work: WorkerCase, calls: CallSets, rounds: int, way: Way) -> list[list[Any]]:
     """Take the batches: of each its kernel, the runner's nanoseconds, what the worker says, waits, CPU time."""
-    worker = work.worker
+    worker = work.workers["a"]
     if way.in_worker:
         return list(worker.ask(LIMIT_MS, what="quads", pair=way.pair, quads=way.quads)["batches"])
     found = []
@@ -137,7 +137,7 @@ def taken(work: WorkerCase, calls: CallSets, rounds: int, way: Way) -> list[list
             before = worker.scheduled_ns()
             answer, spent = calls.run(side, len(calls.drawn), max(1, round(rounds * way.longer)), LIMIT_MS)
             waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
-            spent -= worker.idle_ns
+            spent -= worker.request(len(calls.drawn)).ns
             found.append([side, spent, answer.get("enqueue_ns"), answer.get("events_ns"), waited, ran])
     return found
 
@@ -161,7 +161,7 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
         began = time.monotonic()
-        work = WorkerCase(session, worker, case, "normal", rng, LIMIT_MS, drawn)
+        work = WorkerCase(session, dict.fromkeys(sides, worker), case, "normal", rng, LIMIT_MS, drawn)
         warm = warmed(work)
         calls, rounds = warm.calls, laid_out(work, warm)
         for side in "cd":
@@ -186,7 +186,7 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
         "process": number,
         "pinned": pinned,
         "start_s": ready,
-        "idle_ns": worker.idle_ns,
+        "idle_ns": worker.request(1).ns,
         "spent": spent,
         "cases": found,
     }

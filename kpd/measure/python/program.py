@@ -9,8 +9,8 @@ PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/
 HELPERS = ("children", "processes", "sandbox")
 HOST = (
     "ahead", "arrays", "batching", "calling", "calls", "checking", "compare", "draw", "gpu", "harness", "identity",
-    "judging", "kept", "main", "marks", "process", "profiled", "roofline", "session", "sizes", "spare", "timing",
-    "truths", "turns", "worker",
+    "judging", "kept", "main", "marks", "messages", "process", "profiled", "roofline", "session", "sizes", "spare",
+    "timing", "truths", "turns", "worker",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.judging import refuse_wrong
+from kpd.measure.python.host.process import RequestCost
 from kpd.measure.python.host.session import WorkerCase
 
 
 class Batching(NamedTuple):
-    """How many batches, and of what: `ns` is about what one lasts, `sets` the inputs that it has at most.
+    """How many batches, and of what: `ns` is about what one lasts at least, `sets` the inputs that it has at most.
 
     These take about `room` bytes; 0: what the worker says (`Worker.room`). The harness draws the first `bases` of
     these; the others begin as one of them, with elements changed. The time of a call is told from `trial` calls or
@@ -30,6 +31,11 @@ CPU = Batching(250_000, 64, 48 << 20, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
 # Before a batch the L2 is overwritten besides.
 GPU = Batching(2_000_000, 32, 0, 2, 8, 16, {"a": 0.02, "b": 0.06})
 MOST_TRIAL = 1 << 12
+FRESH_SETS = 8
+# What a worker's part of a request takes is at most such a share of a batch without a GPU: a kernel that answers by
+# itself saves a part of it.
+OWN_SHARE = 50
+ONCE = 8  # times as many sets, where each can be called only once as kernels overwrite them
 WAIT_MS = 60_000.0
 
 
@@ -56,9 +62,14 @@ def batching(gpu: bool) -> Batching:
     return GPU if gpu else CPU
 
 
+def batch_ns(gpu: bool, request: RequestCost) -> int:
+    """Return how long a batch lasts at least, which takes so much beside its calls."""
+    return GPU.ns if gpu else max(CPU.ns, OWN_SHARE * request.own_ns)
+
+
 def warmed(work: WorkerCase) -> WarmCase:
     """Call both kernels for the first time: they may compile. Raises KernelProblem."""
-    how, calls = batching(work.worker.gpu), work.calls()
+    how, calls = batching(work.session.gpu), work.calls()
     calls.fill(0, work.drawn.sets[0])
     calls.prepare(WAIT_MS)
     for side in "ab":
@@ -72,27 +83,35 @@ def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
     while True:
         calls.restore()
         spent = _trial(calls, 1, rounds, limit_ms)
-        if spent > calls.worker.idle_ns or rounds >= MOST_TRIAL:
+        if spent > calls.workers["a"].request(1).ns or rounds >= MOST_TRIAL:
             return max(spent // rounds, 1)
         rounds *= 4
 
 
 def _trial(calls: CallSets, count: int, rounds: int, limit_ms: float) -> int:
-    return min(calls.run("a", count, rounds, limit_ms)[1] for _ in range(3)) - calls.worker.idle_ns
+    return min(calls.run("a", count, rounds, limit_ms)[1] for _ in range(3)) - calls.workers["a"].request(count).ns
 
 
-def laid_out(work: WorkerCase, warm: WarmCase, most: int | None = None) -> int:
-    """Lay out as many sets of inputs as a batch has calls, `most` at most; return how often a batch calls each."""
-    how, calls, bases = batching(work.worker.gpu), warm.calls, work.drawn.sets
-    fitting = -(-(how.room or work.worker.room) // bases[0].size)
-    count = max(1, min(round(how.ns / warm.each), how.sets if most is None else most, fitting))
+def laid_out(work: WorkerCase, warm: WarmCase, fresh: bool = False) -> int:
+    """Lay out as many sets of inputs as a batch has calls; return how often a batch calls each.
+
+    They are fewer where all are `fresh` in each batch: a kernel may look at those of later calls.
+    """
+    how, calls, bases, worker = batching(work.session.gpu), warm.calls, work.drawn.sets, work.workers["a"]
+    fitting = -(-(how.room or worker.room) // bases[0].size)
+    once = any(name in calls.drawn[0].layouts for name in work.session.harness.outputs)
+    ns, most = batch_ns(worker.gpu, worker.request(1)), how.sets * (ONCE if once else 1)
+    if fresh:
+        most = min(FRESH_SETS, max(1, round(worker.request(1).ns / warm.each)))
+    count = max(1, min(round(ns / warm.each), most, fitting))
     for number in range(1, count):
         calls.fill(number, bases[number % how.bases])
     calls.prepare(WAIT_MS)
-    if any(name in calls.drawn[0].layouts for name in work.session.harness.outputs):
+    if once:
         return 1  # the inputs of a second call would be what the first has made of them
+    ns = batch_ns(worker.gpu, worker.request(count))
     spent = _trial(calls, count, 1, work.limit_ms)
-    return max(1, round(how.ns / max(spent, count * warm.each / 2)))  # an idle request may have taken longer, by chance
+    return max(1, round(ns / max(spent, count * warm.each / 2)))  # an idle request may have taken longer, by chance
 
 
 def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> Batch:
@@ -100,7 +119,7 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
 
     What the process and this one waited is no time of the batch, as long as none of the kernel's threads had a CPU.
     """
-    worker, count = work.worker, len(calls.drawn)
+    worker, count = work.workers[side], len(calls.drawn)
     calls.restore()
     calls.change(work.rng)
     before = worker.scheduled_ns()
@@ -112,15 +131,11 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
             compare(work, calls, side, answer, work.rng.randrange(count))
     said = answer.get("enqueue_ns", 0)
     host = said if type(said) is int and 0 <= said <= spent else 0
-    return Batch(max(spent - delayed - worker.idle_ns, 1), delayed, host)
+    return Batch(max(spent - delayed - worker.request(count).ns, 1), delayed, host)
 
 
 def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
     """Have what one call of the last batch returned compared with the truth. Raises KernelProblem."""
     result = calls.result(side, answer, number)
     calls.unchanged(side, number)
-    # The other kernel may have changed this one's inputs. A GPU tells only of this set.
-    if side == "a" and not work.worker.gpu:
-        for each in range(len(calls.drawn)):
-            calls.unchanged("b", each)
     refuse_wrong(work.session.judging.add(result))

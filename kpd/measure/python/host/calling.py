@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import random
+import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ SIDES = {"a": "incumbent", "b": "candidate"}
 CHANGES = 2  # elements of each input that change before a batch
 REFRESH_MS = 10_000.0
 COMPILE_MS = 240_000.0
+POINTER = 8  # bytes; the first thing in NumPy's array behind what every object has is the pointer to its elements
 DESCRIBE_MS = 10_000.0
 
 
@@ -64,14 +66,18 @@ class CallResult(NamedTuple):
 
 
 class CallSets:
-    """Sets of inputs of one case and kind, in the shared memory of a worker, which gets each as a call's arguments.
+    """Sets of inputs of one case and kind, in the shared memory of each worker, which gets each as a call's arguments.
 
-    This process has its own copy of each: it gives the truth, and shows what a kernel wrote where it must not. `counts`
-    are the elements that each output must have, where they are known.
+    `workers` are those of the sides: two, or one with both kernels. This process has its own copy of each set: it gives
+    the truth, and shows what a kernel wrote where it must not. `counts` are the elements that each output must have,
+    where they are known.
     """
 
-    def __init__(self, harness: PythonHarness, worker: Worker, case: str, kind: str, counts: dict[str, int]) -> None:
-        self.harness, self.worker, self.case, self.kind, self.counts = harness, worker, case, kind, counts
+    def __init__(
+        self, harness: PythonHarness, workers: dict[str, Worker], case: str, kind: str, counts: dict[str, int]
+    ) -> None:
+        self.harness, self.workers, self.case, self.kind, self.counts = harness, workers, case, kind, counts
+        self.owners = {worker: side for side, worker in workers.items()}  # each once
         self.drawn: list[Inputs] = []
         self.private: list[bytearray] = []
         self.changing: list[list[tuple[int, int, int]]] = []  # offset, bytes and number of elements, by set and array
@@ -82,10 +88,9 @@ class CallSets:
         """Make `inputs` the content of set `number`; a new set is the next one."""
         if self.drawn and inputs.size != self.drawn[0].size:
             raise HarnessError(f"harness.py: the inputs of case {self.case} have other sizes in each call")
-        if (number + 1) * inputs.size > self.worker.size:
-            raise HarnessError(
-                f"harness.py: the inputs of case {self.case} need more than {self.worker.size >> 20} MiB"
-            )
+        room = min(worker.size for worker in self.owners)
+        if (number + 1) * inputs.size > room:
+            raise HarnessError(f"harness.py: the inputs of case {self.case} need more than {room >> 20} MiB")
         leaves = changed(inputs, self.harness.fixed)
         changing = [(leaf.offset, leaf.itemsize, leaf.span // leaf.itemsize) for leaf in leaves]
         if number == len(self.drawn):
@@ -99,9 +104,10 @@ class CallSets:
     def write(self) -> None:
         """Write all sets to the memory that the kernels read, as they are here."""
         size = self.drawn[0].size
-        with self.worker.marks.of("write"):
-            for number, content in enumerate(self.private):
-                self.worker.memory[number * size : (number + 1) * size] = content
+        for worker in self.owners:
+            with worker.marks.of("write"):
+                for number, content in enumerate(self.private):
+                    worker.memory[number * size : (number + 1) * size] = content
         self.refresh([(0, len(self.private) * size)])
 
     def restore(self) -> None:
@@ -110,43 +116,47 @@ class CallSets:
             self.write()
 
     def prepare(self, limit_ms: float) -> None:
-        """Have the worker make arguments of all sets, and write their content only then. Raises KernelProblem."""
+        """Have each worker make arguments of all sets, and write their content only then. Raises KernelProblem."""
         size = self.drawn[0].size
         sets = [
             [arrays.told(_moved(layout, number * size)) for layout in inputs.layouts.values()]
             for number, inputs in enumerate(self.drawn)
         ]
-        with blamed("b"):
-            self.worker.ask(limit_ms, what="prepare", sets=sets, size=size)
+        for worker, side in self.owners.items():
+            with blamed(side):
+                worker.ask(limit_ms, what="prepare", sets=sets, size=size)
         self.write()
 
     def change(self, rng: random.Random) -> None:
         """Give some elements of each set the values of others, here and in the memory that the kernels read."""
         places = []
-        memory, size, random = self.worker.memory, self.drawn[0].size, rng.random
+        memories, size, random = [worker.memory for worker in self.owners], self.drawn[0].size, rng.random
         for number, content in enumerate(self.private):
             at = number * size
             for offset, width, many in self.changing[number]:
                 for _ in range(CHANGES):
                     to, source = offset + int(random() * many) * width, offset + int(random() * many) * width
-                    content[to : to + width] = memory[at + to : at + to + width] = content[source : source + width]
+                    content[to : to + width] = piece = content[source : source + width]
+                    for memory in memories:
+                        memory[at + to : at + to + width] = piece
                     places.append((at + to, width))
         self.refresh(places)
 
     def refresh(self, places: list[tuple[int, int]]) -> None:
         """Have a GPU's worker copy these parts of the shared memory, each an offset and a number of bytes."""
-        if self.worker.gpu:
-            with blamed("b"):
-                self.worker.ask(REFRESH_MS, what="refresh", places=places)
+        for worker, side in self.owners.items():
+            if worker.gpu:
+                with blamed(side):
+                    worker.ask(REFRESH_MS, what="refresh", places=places)
 
     def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
         """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
-        known = side in self.called
-        if self.worker.gpu and not known:  # it may compile
+        known, worker = side in self.called, self.workers[side]
+        if worker.gpu and not known:  # it may compile
             limit_ms = max(limit_ms, COMPILE_MS)
         self.called.add(side)
-        with blamed(side), contextlib.nullcontext() if known else self.worker.marks.of("first"):
-            return self.worker.timed(limit_ms, what="run", side=side, count=count, rounds=rounds)
+        with blamed(side), contextlib.nullcontext() if known else worker.marks.of("first"):
+            return worker.timed(limit_ms, what="run", side=side, count=count, rounds=rounds)
 
     def learn(self, side: str, limit_ms: float, rng: random.Random) -> None:
         """Call a kernel once, on changed inputs, for the layouts of what it returns. Raises KernelProblem.
@@ -164,39 +174,33 @@ class CallSets:
         """Read the outputs of a call out of the worker's memory. Raises KernelProblem."""
         inputs, base, placed = self.drawn[number], number * self.drawn[0].size, {}
         with blamed(side):
-            layouts = self.known[side]
-            if self.worker.gpu:
+            layouts, worker = self.known[side], self.workers[side]
+            if worker.gpu:
                 found = self._described(side, number)
                 if [layout for layout, _ in found] != layouts:
                     raise KernelProblem("raised", side, "it does not return arrays of the same kind in each call")
                 data = [content for _, content in found]
             else:
-                here = answer["at"][number] if layouts else []
-                here = here if type(here) is list else [here]
-                data = [self._read(place, layout) for place, layout in zip(here, layouts, strict=True)]
+                here = answer["at"][number * len(layouts) : (number + 1) * len(layouts)]
+                data = [_read(worker, place, layout) for place, layout in zip(here, layouts, strict=True)]
             placed = dict(zip(self._returned(), map(CallOutput, layouts, data), strict=True))
         for name in self.harness.outputs:
             if name in inputs.layouts:
                 (leaf,) = arrays.leaves(inputs.layouts[name])
                 start = base + leaf.offset
-                placed[name] = CallOutput(leaf, bytes(self.worker.memory[start : start + leaf.span]))
+                placed[name] = CallOutput(leaf, bytes(worker.memory[start : start + leaf.span]))
         outputs = {name: placed[name] for name in self.harness.outputs}
         return CallResult(self.case, self.kind, side, outputs, Inputs(inputs.layouts, bytearray(self.private[number])))
 
     def _returned(self) -> list[str]:
         return [name for name in self.harness.outputs if name not in self.drawn[0].layouts]
 
-    def _read(self, place: Any, layout: Layout) -> bytes:
-        if layout.span and (type(place) is not int or place <= 0):
-            raise Failed("forged", "its result is nowhere")
-        return self.worker.read(place, layout.span) if layout.span else b""
-
     def _described(self, side: str, number: int) -> list[tuple[Layout, bytes]]:
         """Ask the worker for the layouts of a result, and on a GPU for its content, too. Raises KernelProblem."""
-        names, counts = self._returned(), self.counts
+        names, counts, worker = self._returned(), self.counts, self.workers[side]
         found = []
         with blamed(side):
-            said = self.worker.ask(DESCRIBE_MS, what="describe", set=number)["outputs"]
+            said = worker.ask(DESCRIBE_MS, what="describe", set=number)["outputs"]
             if names and len(said) != len(names):
                 many = "nothing" if said and "none" in said[0] else f"{len(said)} values"
                 raise KernelProblem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
@@ -211,16 +215,8 @@ class CallSets:
                 if count != counts.get(name, count):
                     message = f"{name} has {count} elements {list(layout.shape)}, but should have {counts[name]}"
                     raise KernelProblem("raised", side, message)
-                found.append((layout, self._content(one, layout) if self.worker.gpu else b""))
+                found.append((layout, _content(worker, one, layout) if worker.gpu else b""))
         return found
-
-    def _content(self, said: dict[str, Any], layout: Layout) -> bytes:
-        if "shared" not in said:
-            return self._read(said["at"], layout)
-        at = said["shared"]
-        if type(at) is not int or not 0 <= at <= self.worker.size - layout.span:
-            raise Failed("forged", "its result is nowhere")
-        return bytes(self.worker.memory[at : at + layout.span])
 
     def refuse_other_kind(self) -> None:
         """Refuse outputs of the candidate that have not the incumbent's type and shape. Raises KernelProblem."""
@@ -232,7 +228,8 @@ class CallSets:
     def unchanged(self, side: str, number: int) -> None:
         """Refuse a kernel that wrote into an input, or beside one. Raises KernelProblem."""
         inputs, base = self.drawn[number], number * self.drawn[0].size
-        mine, kept = bytearray(self.worker.memory[base : base + inputs.size]), self.private[number]
+        mine = bytearray(self.workers[side].memory[base : base + inputs.size])
+        kept = self.private[number]
         filled = [
             leaf
             for name in self.harness.outputs
@@ -249,6 +246,26 @@ class CallSets:
                 if leaf.offset <= where < leaf.offset + leaf.span:
                     raise KernelProblem("input", side, f"it changes its input {name}")
         raise KernelProblem("input", side, "it writes outside its arguments")
+
+
+def _read(worker: Worker, place: Any, layout: Layout) -> bytes:
+    """Read an output at its place, which is that of the object where it is NumPy's array. Raises Failed."""
+    if not layout.span:
+        return b""
+    if type(place) is int and place > 0 and layout.lib == "numpy":
+        place = int.from_bytes(worker.read(place + object.__basicsize__, POINTER), sys.byteorder)
+    if type(place) is not int or place <= 0:
+        raise Failed("forged", "its result is nowhere")
+    return worker.read(place, layout.span)
+
+
+def _content(worker: Worker, said: dict[str, Any], layout: Layout) -> bytes:
+    if "shared" not in said:
+        return _read(worker, said["at"], layout)
+    at = said["shared"]
+    if type(at) is not int or not 0 <= at <= worker.size - layout.span:
+        raise Failed("forged", "its result is nowhere")
+    return bytes(worker.memory[at : at + layout.span])
 
 
 @contextlib.contextmanager

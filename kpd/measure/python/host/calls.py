@@ -1,8 +1,9 @@
 """Forbids the worker, for good, the system calls that no kernel needs: a filter as in native/calls.c, for Python.
 
 It starts no process, opens no connection, sets no timer, changes neither a file's attributes nor how it is scheduled,
-and cannot ask for another process's memory or files. Where the machine or the system is another than the filter knows,
-nothing is forbidden.
+and cannot ask for another process's memory or files. No signal wakes it up while its parent has stopped it, and it
+takes no memory that is in no limit. Where the machine or the system is another than the filter knows, nothing is
+forbidden.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ LOAD, EQUAL, ANY_BIT, AT_LEAST, END = 0x20, 0x15, 0x45, 0x35, 0x06  # of BPF
 CLONE_THREAD = 0x00010000
 CLONE3 = 435
 # pidfd_send_signal, io_uring, open_tree and on to fspick, pidfd_open, pidfd_getfd, process_madvise, mount_setattr,
-# process_mrelease, fchmodat2, setxattrat, removexattrat, file_setattr
-EVERYWHERE = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442, 448, 452, 463, 466, 469)
+# memfd_secret, process_mrelease, fchmodat2, setxattrat, removexattrat, file_setattr
+EVERYWHERE = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442, 447, 448, 452, 463, 466, 469)
 # In lines: ptrace, process_vm_readv and _writev, kcmp, perf_event_open, bpf, userfaultfd, unshare, setns, mount,
 # umount2, pivot_root, chroot, open_by_handle_at, execve, execveat, tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, setsid,
 # setpgid, personality, socket, socketpair, connect;
-# add_key, request_key, keyctl, shmget, shmat, msgget, semget, mq_open;
+# add_key, request_key, keyctl, shmget, shmat, msgget, semget, mq_open, memfd_create;
 # sched_setparam, _setscheduler, _setaffinity and _setattr, setpriority, ioprio_set, setitimer, timer_create,
 # timerfd_create;
 # fchmod, fchmodat, fchown, fchownat, utimensat, setxattr, lsetxattr and fsetxattr, removexattr and its two likes;
@@ -36,7 +37,7 @@ KNOWN = {
         (
             101, 310, 311, 312, 298, 321, 323, 272, 308, 165,
             166, 155, 161, 304, 59, 322, 200, 129, 297, 112, 109, 135, 41, 53, 42,
-            248, 249, 250, 29, 30, 68, 64, 240,
+            248, 249, 250, 29, 30, 68, 64, 240, 319,
             142, 144, 203, 314, 141, 251, 38, 222, 283,
             91, 268, 93, 260, 280, 188, 189, 190, 197, 198, 199,
             57, 58, 37, 90, 92, 94, 132, 235, 261,
@@ -47,13 +48,14 @@ KNOWN = {
         (
             117, 270, 271, 272, 241, 280, 282, 97, 268, 40,
             39, 41, 51, 265, 221, 281, 130, 138, 240, 157, 154, 92, 198, 199, 203,
-            217, 218, 219, 194, 196, 186, 190, 180,
+            217, 218, 219, 194, 196, 186, 190, 180, 279,
             118, 119, 122, 274, 140, 30, 103, 107, 85,
             52, 53, 55, 54, 88, 5, 6, 7, 14, 15, 16,
         ),
     ),
 }  # fmt: skip
-SET_OWNER, SET_OWNER_EX = 8, 15  # of fcntl: who gets a file's signals
+# Of fcntl: who gets a file's signals, which (F_SETSIG), and of what: F_SETLEASE, F_NOTIFY.
+SIGNALS = (8, 15, 10, 1024, 1026)
 
 
 def forbid() -> bool:
@@ -80,9 +82,9 @@ def steps(architecture: int, some: dict[str, int], forbidden: tuple[int, ...], p
     found += allowed_if(some["clone"], ANY_BIT, CLONE_THREAD)
     found += allowed_if(some["kill"], EQUAL, pid) + allowed_if(some["tgkill"], EQUAL, pid)
     found += allowed_if(some["prlimit64"], EQUAL, 0)  # its own limits
-    found += [step(EQUAL, some["fcntl"], 0, 4), step(LOAD, ARGUMENTS + 8)]
-    found += [step(EQUAL, SET_OWNER, 1, 0), step(EQUAL, SET_OWNER_EX, 0, 1), step(END, DENY)]
-    return [*found, step(END, ALLOW)]
+    found += [step(EQUAL, some["fcntl"], 0, len(SIGNALS) + 1), step(LOAD, ARGUMENTS + 8)]
+    found += [step(EQUAL, one, len(SIGNALS) - at, 0) for at, one in enumerate(SIGNALS)]
+    return [*found, step(END, ALLOW), step(END, DENY)]
 
 
 def allowed_if(call: int, test: int, value: int) -> list[bytes]:

@@ -46,7 +46,7 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     for (case, kind), drawn in zip(asked, drawing, strict=True):
         if f"{case}/{kind}" in problems:
             continue
-        work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
         try:
             for result in work.results():
                 judge(session.judging.add(result))
@@ -75,7 +75,7 @@ def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dic
     worker = session.worker({"b": kernel})
     table: dict[str, dict[str, dict[str, Errors]]] = {}
     for (case, kind), drawn in zip(asked, drawing, strict=True):
-        work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
         found = table.setdefault(case, {}).setdefault(kind, {})
         try:
             results = work.results()
@@ -104,7 +104,7 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
     kind = session.kinds[0]
     drawing = session.drawing(((case, kind, 1) for case in session.harness.cases), rng)
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
-        work = WorkerCase(session, worker, case, kind, rng, float(limit_ms), drawn)
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
         try:
             made[case] = _again(work, share, same)
         except KernelProblem as err:
@@ -118,7 +118,7 @@ def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool
     case, kind = next(iter(session.harness.cases)), session.kinds[0]
     drawn = next(session.drawing([(case, kind, 1)], rng))
     try:
-        _again(WorkerCase(session, worker, case, kind, rng, limit_ms, drawn), 0.05, True)
+        _again(WorkerCase(session, {"b": worker}, case, kind, rng, limit_ms, drawn), 0.05, True)
     except KernelProblem:
         return False
     finally:

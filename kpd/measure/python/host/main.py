@@ -43,7 +43,7 @@ from kpd.measure.python.host.turns import STARTED, ContestTurn, adopt, contest, 
 
 IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN = "then"
-WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others
+WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others, but for those that time two kernels
 
 
 def say(report: dict[str, Any]) -> None:
@@ -84,7 +84,8 @@ def main(arguments: list[str]) -> int:
 def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str]) -> int:
     """Do one command in this process. Return the exit status."""
     kept.unpack()
-    workers = WORKERS.get(verb, 1) + (verb == "check" and "baseline" in settings) + ("truth" in settings)
+    workers = timed_workers() if verb in TIMED else WORKERS.get(verb, 1)
+    workers += (verb == "check" and "baseline" in settings) + ("truth" in settings)
     return command(settings, marks, [fork() for _ in range(workers)], verb, rest)
 
 
@@ -127,7 +128,7 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
     def one(turn: ContestTurn) -> int:
         try:
             with own_folder():
-                spares = [fork() for _ in range(1 + ("truth" in settings))]
+                spares = [fork() for _ in range(timed_workers() + ("truth" in settings))]
                 settings["seed"], first, both = line().split()[:3]
                 turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
@@ -141,6 +142,11 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
             raise
 
     return contest(int(processes), one)
+
+
+def timed_workers() -> int:
+    """Return in how many processes two kernels are timed: see `RunnerCommand.both`."""
+    return 1 if on_gpu() else 2
 
 
 @contextlib.contextmanager
@@ -166,6 +172,7 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "fresh": timing.fresh,
     "run": profiled.run,
 }
+TIMED = ("time", "alone", "solo", "fresh")
 EMPTY: dict[str, dict[str, Any]] = {
     "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "alone": {"cases": {}},
     "solo": {"cases": {}}, "fresh": {"cases": {}}, "run": {},

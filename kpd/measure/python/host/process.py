@@ -6,30 +6,29 @@ So nothing of it can run while the clock does not: neither threads, nor timers, 
 from __future__ import annotations
 
 import contextlib
-import json
+import io
 import mmap
 import os
 import secrets
 import select
 import signal
-import struct
 import tempfile
-import threading
 import time
 from collections import deque
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kpd.measure.python.host.marks import Marks
+from kpd.measure.python.host.messages import HEADER, answered, packed
 from kpd.measure.python.host.spare import Spare
 
-HEADER = struct.Struct("!I")
 LONGEST = 4 << 20  # bytes of an answer
-OFTEN = ("run", "idle", "refresh")  # on a GPU the runner does not sleep meanwhile: to be woken up takes long
+OFTEN = ("run", "refresh")  # on a GPU the runner does not sleep meanwhile: to be woken up takes long
 CPU_TIME = 2  # of a process, as the clock of its number: see clock_getcpuclockid(3)
 START_MS = 120_000  # for a worker to import torch on a busy machine
 STDERR = 40  # lines that are kept
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
+FEW, MANY = 1, 64  # results of which it then tells where they lie
 MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
 TOLD = 2000  # characters of an error
 FORGED = "it writes to the socket of its process"
@@ -48,33 +47,56 @@ class NotStarted(Exception):
     """A worker cannot start, before any kernel is loaded: the host's fault."""
 
 
+class RequestCost(NamedTuple):
+    """The nanoseconds that a batch takes beside its calls, and how long the worker has a CPU in them."""
+
+    ns: int
+    own_ns: int
+
+
 class Worker:
     """A worker, its shared memory, and the clock of this process.
 
-    It is confined, and writes below the folders `writes` alone; None: it is not confined.
+    It is confined, and writes below the folders `writes` alone; None: it is not confined. `place` draws where its
+    memory begins.
     """
 
     def __init__(
-        self, spare: Spare, size: int, libraries: list[str], writes: list[str] | None, gpu: bool, paths: list[str]
+        self,
+        spare: Spare,
+        size: int,
+        libraries: list[str],
+        writes: list[str] | None,
+        gpu: bool,
+        paths: list[str],
+        place: int = 0,
     ) -> None:
         self.gpu = gpu
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         descriptor = shared_file(self.size)
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
-        self.threads = self.idle_ns = self.used_ns = self.asked = self.room = 0
+        self.threads = self.used_ns = self.asked = self.room = 0
+        self.idle: tuple[RequestCost, RequestCost] = (RequestCost(0, 0),) * 2
         self.stopped = self.spins = False
         self.marks = Marks()
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
-        self.pid, self.line = spare.pid, spare.line
-        spare.send(descriptor, size=self.size, libraries=libraries, writes=writes, gpu=gpu, paths=paths)
+        self.pid, self.line, self.errors = spare.pid, spare.line, io.FileIO(spare.errors)
+        os.set_blocking(spare.errors, False)
+        spare.send(descriptor, size=self.size, libraries=libraries, writes=writes, gpu=gpu, paths=paths, place=place)
         os.close(descriptor)
-        threading.Thread(target=self._listen, args=(spare.errors,), daemon=True).start()
 
-    def _listen(self, errors: int) -> None:
-        with open(errors, "rb") as file:
-            for line in iter(lambda: file.readline(4096), b""):
-                self.said.append(line)
+    def _listen(self) -> None:
+        """Take what it has written to its stderr: only while it may run, or when it has ended.
+
+        A thread of this process that did so would take the CPU from the other kernel while that is timed.
+        """
+        if self.errors.closed:
+            return
+        said = self.errors.read(1 << 16)  # None: there is nothing yet
+        if said == b"":
+            self.errors.close()
+        self.said.extend(line for line in (said or b"").splitlines() if line.strip())
 
     def start(self) -> None:
         """Wait until it has imported what it needs, and stop it. Raises NotStarted."""
@@ -84,15 +106,26 @@ class Worker:
             self.stop()
             self.room = self._parsed(message).get("room", 0)
             self.threads = self.count()
-            self.idle_ns = sorted(self._idle() for _ in range(IDLE))[IDLE // 2]
+            few = self._idle(FEW)
+            many = few if self.gpu else self._idle(MANY)
+            self.idle = few, RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
         except Failed as err:
             raise NotStarted(f"the process of kernels does not start: {err.kind} {err.number} {err}") from err
 
-    def _idle(self) -> int:
-        """Return how long a batch without calls takes."""
-        if self.gpu:
-            self.ask(START_MS, what="refresh", places=[])
-        return self.timed(START_MS, what="idle")[1]
+    def _idle(self, count: int) -> RequestCost:
+        """Return what a batch without calls takes, which tells where so many results lie."""
+        found = []
+        for _ in range(IDLE):
+            if self.gpu:
+                self.ask(START_MS, what="refresh", places=[])
+            used = self.used_ns
+            _, spent = self.timed(START_MS, what="run", side="-", count=count, rounds=0)
+            found.append((spent, self.used_ns - used))
+        return RequestCost(*(sorted(each)[IDLE // 2] for each in zip(*found, strict=True)))
+
+    def request(self, count: int) -> RequestCost:
+        """Return what a batch of so many calls takes beside them."""
+        return RequestCost(*(first + (count - FEW) * each for first, each in zip(*self.idle, strict=True)))
 
     def ask(self, limit_ms: float, **what: Any) -> dict[str, Any]:
         """Let it do one thing, and stop it again. Return its answer. Raises Failed."""
@@ -108,10 +141,9 @@ class Worker:
         if self.ended is not None:
             self._gone(limit_ms)
         self.asked = secrets.randbits(62)
-        raw = json.dumps({**what, "id": self.asked}).encode()
-        raw = HEADER.pack(len(raw)) + raw
+        raw = packed({**what, "id": self.asked})
         self._refuse_unasked()
-        counted = what["what"] in ("run", "idle")  # their requests fit into the socket: nobody has to read them yet
+        counted = what["what"] == "run"  # its request fits into the socket: nobody has to read it yet
         begun = time.perf_counter_ns()
         self.spins = self.gpu and what["what"] in OFTEN
         if counted:
@@ -168,7 +200,7 @@ class Worker:
 
     def _parsed(self, message: bytes) -> dict[str, Any]:
         try:
-            found = json.loads(message.decode())
+            found = answered(message)
         except (ValueError, RecursionError, MemoryError) as err:
             raise Failed("forged", FORGED) from err
         if not isinstance(found, dict) or found.pop("id", None) != self.asked:
@@ -178,13 +210,18 @@ class Worker:
         return found
 
     def _ready(self, limit_ms: float) -> bool:
-        if not self.spins:
-            return bool(select.select([self.line], [], [], limit_ms / 1000)[0])
+        """Wait until it says something, and take what it writes to its stderr meanwhile."""
         until = time.monotonic() + limit_ms / 1000
-        while not select.select([self.line], [], [], 0)[0]:
+        while True:
+            left = 0.0 if self.spins else max(0.0, until - time.monotonic())
+            errors = [] if self.errors.closed else [self.errors.fileno()]
+            ready, _, _ = select.select([self.line.fileno(), *errors], [], [], left)
+            if self.line.fileno() in ready:
+                return True
+            if ready:
+                self._listen()
             if time.monotonic() >= until:
                 return False
-        return True
 
     def _gone(self, limit_ms: float) -> None:
         """Raise Failed for a worker that does not answer: it has ended, or it hangs."""
@@ -202,9 +239,8 @@ class Worker:
 
     def told(self) -> str:
         """Return the last line that it wrote to its stderr."""
-        time.sleep(0.01)
-        lines = [line for line in self.said if line.strip()]
-        return lines[-1].decode(errors="replace").strip()[:300] if lines else ""
+        self._listen()
+        return self.said[-1].decode(errors="replace").strip()[:300] if self.said else ""
 
     def stop(self) -> None:
         """Stop all its threads, and wait until they are. Raises Failed where it ends instead."""
@@ -264,6 +300,7 @@ class Worker:
             os.kill(self.pid, signal.SIGKILL)
             _, self.ended = os.waitpid(self.pid, 0)
         self.line.close()
+        self.errors.close()
 
 
 def shared_file(size: int) -> int:

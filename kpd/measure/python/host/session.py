@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import secrets
 import shutil
 import sys
 import tempfile
@@ -64,6 +65,7 @@ class RunnerCommand:
         self.ahead = self.gpu or order is not None
         self.explains = self.gpu and (order is None or order.number < EXPLAINED)
         self.harness = PythonHarness()
+        self.place = secrets.randbits(62)  # where the memory of workers begins: the same in both of a contest
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = self._rule()
         self.marks = Marks(marks)
@@ -117,7 +119,7 @@ class RunnerCommand:
         folders = [(side, self.unpacked(path)) for side, path in kernels.items()]
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
         writes = [str(Path.cwd() / self.compiled[folder]) for _, folder in folders if folder in self.compiled]
-        worker = Worker(self.spares.pop(), SHARED, libraries, writes, self.gpu, paths)
+        worker = Worker(self.spares.pop(), SHARED, libraries, writes, self.gpu, paths, self.place)
         self.workers.append(worker)
         worker.start()
         side = folders[0][0]
@@ -139,11 +141,28 @@ class RunnerCommand:
             raise problem from err
         return worker
 
-    def audit(self, worker: Worker) -> None:
-        """Refuse a candidate that has replaced what a measurement uses, or has left threads. Raises KernelProblem.
+    def both(self, paths: dict[str, str], first: str) -> dict[str, Worker]:
+        """Start what has loaded the kernels of both sides, `first` before the other one. Raises as `worker` does.
 
-        What its own process says of it is worth little against one that means to deceive.
+        Each has a process of its own, so that none can reach the other. On a GPU they share one: two contexts would
+        take turns on the device.
         """
+        order = [first, *({"a", "b"} - {first})]
+        if self.gpu:
+            return dict.fromkeys("ab", self.worker({side: paths[side] for side in order}))
+        found = {side: self.worker({side: paths[side]}) for side in order}
+        cost = min(worker.idle for worker in found.values())  # one for both: what they differ by is chance
+        for worker in found.values():
+            worker.idle = cost
+        return {side: found[side] for side in "ab"}
+
+    def audit(self, worker: Worker) -> None:
+        """Refuse a candidate that has changed what the other kernel's calls need, or has left threads, on a GPU.
+
+        What its own process says of it is worth little against one that means to deceive. Raises KernelProblem.
+        """
+        if not self.gpu:
+            return
         with blamed("b"):
             said = worker.ask(AUDIT_MS, what="audit")
             if said["changed"]:
@@ -190,13 +209,13 @@ class RunnerCommand:
 
 @dataclass(frozen=True)
 class WorkerCase:
-    """What is to be called: a case with one kind of inputs, in a worker that has loaded the kernels.
+    """What is to be called: a case with one kind of inputs, in the workers that have loaded the kernels, by side.
 
     A call may take `limit_ms`; `rng` draws what no kernel may know. `drawn` are the inputs of the first calls.
     """
 
     session: RunnerCommand
-    worker: Worker
+    workers: dict[str, Worker]
     case: str
     kind: str
     rng: random.Random
@@ -205,7 +224,7 @@ class WorkerCase:
 
     def calls(self) -> CallSets:
         """Return calls of this case, without inputs yet."""
-        return CallSets(self.session.harness, self.worker, self.case, self.kind, self.drawn.counts)
+        return CallSets(self.session.harness, self.workers, self.case, self.kind, self.drawn.counts)
 
     def results(self) -> list[CallResult]:
         """Call the kernel of side b on inputs of their own, and return what came of each call. Raises KernelProblem."""

@@ -75,7 +75,7 @@ def right(session: RunnerCommand, sizes: list[DrawnSize], rng: random.Random, li
         if sum(one.size for one in inputs.sets) > worker.size:
             continue
         try:
-            results = WorkerCase(session, worker, name, kind, rng, limit_ms, inputs).results()
+            results = WorkerCase(session, {"b": worker}, name, kind, rng, limit_ms, inputs).results()
         except KernelProblem as err:
             if err.report["kind"] not in GOES_ON:
                 break

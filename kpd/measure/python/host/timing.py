@@ -26,7 +26,7 @@ LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is ta
 MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell of other work only
 CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
 AGAIN = 2  # batches of a quad that are taken again at most, on average
-FRESH_SETS, FRESH_PAIRS, FEWEST_PAIRS = 8, 40, 8
+FRESH_PAIRS, FEWEST_PAIRS = 40, 8
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
 TICKS = "cpu "
 
@@ -64,25 +64,26 @@ def _timed(
     when: str,
     measure: Callable[[WorkerCase, WarmCase], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Measure each case in a worker with both kernels, `order` loaded first, while no other process of the job does.
+    """Measure each case in both kernels, `order` loaded first, while no other process of the job does.
 
     On a GPU the next process is loaded meanwhile, and results are judged when it may measure. Raises KernelProblem.
     """
     rng, kind, cases = random.Random(session.seed()), session.kinds[0], {}
     drawing = session.drawing(((case, kind, batching(session.gpu).bases) for case in session.harness.cases), rng)
-    worker = session.worker({side: paths[side] for side in (order, *({"a", "b"} - {order}))})
+    workers = session.both(paths, order)
     warm = []
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
-        work = WorkerCase(session, worker, case, kind, rng, limit_ms, drawn)
+        work = WorkerCase(session, workers, case, kind, rng, limit_ms, drawn)
         with work.blamed(when), session.marks.of("warm"):
             warm.append((work, warmed(work)))
     with session.turn():
         for work, known in warm:
             with work.blamed(when):
                 cases[work.case] = measure(work, known)
-        session.audit(worker)
+        session.audit(workers["b"])
         with session.marks.of("end"):
-            worker.end()
+            for worker in workers.values():
+                worker.end()
     with session.marks.of("judge"):
         refuse_wrong(session.judging.verdicts(), when)
     return {"cases": cases, "problem": None, "spent": session.spent()}
@@ -91,7 +92,7 @@ def _timed(
 def _case(work: WorkerCase, warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     with work.session.marks.of("ready"):
         rounds = laid_out(work, warm)
-    calls, how = warm.calls, batching(work.worker.gpu)
+    calls, how = warm.calls, batching(work.session.gpu)
     count = len(calls.drawn)
     compared = dict.fromkeys("ab", 0.0) if trusted else how.compared
     first = [batch(work, calls, side, rounds, float(not trusted)).ns for side in "ab"]
@@ -113,10 +114,10 @@ def _case(work: WorkerCase, warm: WarmCase, quads: int, trusted: bool = False) -
         "reps": count * rounds, **{f"{side}_ns": [one.ns for one in taken[side]] for side in "ab"},
         "steal_ticks": _stolen() - stolen, "threads": 1, "lost_ns": lost if lost > MOST_LOST * spent else 0,
     }  # fmt: skip
-    if work.worker.gpu:
+    if work.session.gpu:
         report |= _on_host(taken, count * rounds)
     if work.session.explains:
-        report |= _on_device(work.worker, count)
+        report |= _on_device(work.workers["b"], count)
     return report
 
 
@@ -128,13 +129,13 @@ def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limi
 
 
 def _fresh(work: WorkerCase, warm: WarmCase, share: float) -> dict[str, Any]:
-    laid_out(work, warm, FRESH_SETS)
+    laid_out(work, warm, fresh=True)
     calls, rng = warm.calls, work.rng
     count = len(calls.drawn)
     drawing = work.session.drawing([(work.case, work.kind, count)] * 2 * FRESH_PAIRS, rng)
     times: dict[str, list[int]] = {"a": [], "b": []}
     compared, spent = 0, 0.0
-    until = time.monotonic() + FRESH_S if work.worker.gpu else math.inf
+    until = time.monotonic() + FRESH_S if work.session.gpu else math.inf
     while len(times["a"]) < FEWEST_PAIRS or (
         spent < share and len(times["a"]) < FRESH_PAIRS and time.monotonic() < until
     ):

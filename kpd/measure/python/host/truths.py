@@ -73,7 +73,7 @@ class Referee:
 
     def _results(self, case: str, kind: str, inputs: Inputs) -> list[dict[str, Any]]:
         known = case in self.calls
-        calls = self.calls.setdefault(case, CallSets(self.harness, self.worker, case, kind, {}))
+        calls = self.calls.setdefault(case, CallSets(self.harness, {"b": self.worker}, case, kind, {}))
         calls.fill(0, inputs)
         calls.prepare(CALL_MS if known else FIRST_MS)
         if not known:

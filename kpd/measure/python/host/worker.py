@@ -11,13 +11,11 @@ import array
 import contextlib
 import gc
 import importlib.util
-import json
 import mmap
 import os
 import random
 import resource
 import socket
-import struct
 import sys
 import tempfile
 import threading
@@ -29,8 +27,9 @@ from typing import Any
 from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls
 from kpd.measure.python.host.identity import Identities, threads_of
+from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
 
-HEADER = struct.Struct("!I")
+NOBODY = "-"  # in the place of a side: a batch without calls
 TRITON = "TRITON_CACHE_DIR"
 CACHES = (TRITON, "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TMPDIR")
 TOLD = 2000  # characters of an error
@@ -51,6 +50,7 @@ class Kernels:
         self.identities: Identities | None = None  # of before the first kernel is loaded
         self.entry = ""
         self.end = 0  # of the shared memory that results may take, on a GPU
+        self.nothing = _small()
         if gpu:
             from kpd.measure.python.host.gpu import Gpu
 
@@ -60,7 +60,7 @@ class Kernels:
 
     def load(self, side: str, folder: str) -> None:
         """Import kernel.py from `folder`. Modules that it imports from there are its own, and no other kernel's."""
-        if self.identities is None:
+        if self.gpu and self.identities is None:
             self.identities = Identities()
         self.folders.append(folder)
         self.use_cache(side)
@@ -112,6 +112,8 @@ class Kernels:
 
     def run(self, side: str, count: int, rounds: int) -> dict[str, Any]:
         """Call a kernel on the first `count` sets, `rounds` times each. Return where the last results lie."""
+        if side == NOBODY:
+            return self.gpu.run(print, [], [], 0) if self.gpu else {"at": places([self.nothing] * count, count)}
         function, results = self.functions[side], self.results
         chosen = self.sets[:count]
         if self.gpu:
@@ -143,19 +145,37 @@ class Kernels:
             found, self.end = self.gpu.fetched(part, self.end)
             return found
         if arrays.library(part):
-            return {"layout": list(arrays.layout_of(part)), "at": arrays.address_of(part)}
+            return {"layout": list(arrays.layout_of(part)), "at": _place(part)}
         return {"none": type(part).__name__}
 
 
-def places(results: list[Any], count: int) -> list[Any]:
-    """Return where the arrays of each result lie. Only what is quick to read: the clock runs."""
+def _small() -> Any:
+    """Return an array of a library that is imported."""
+    if "numpy" in sys.modules:
+        return sys.modules["numpy"].empty(1)
+    return sys.modules["torch"].empty(1) if "torch" in sys.modules else array.array("d", [0.0])
+
+
+def places(results: list[Any], count: int) -> list[int]:
+    """Return where the results lie: for NumPy the array's object, whose pointer the parent reads, else its elements.
+
+    Only what is quick to read: the clock runs.
+    """
     first = results[0]
+    if first is None:
+        return []
     if arrays.library(first) == "numpy":
-        return [one.__array_interface__["data"][0] for one in results[:count]]
+        return [*map(id, results[:count])]
     if arrays.library(first) == "torch":
         return [one.data_ptr() for one in results[:count]]
+    if type(first) is array.array:
+        return [one.buffer_info()[0] for one in results[:count]]
     results[:count] = map(readable, results[:count])
-    return [[arrays.address_of(part) for part in one] for one in results[:count]]
+    return [_place(part) for one in results[:count] for part in one]
+
+
+def _place(part: Any) -> int:
+    return id(part) if arrays.library(part) == "numpy" else arrays.address_of(part)
 
 
 def readable(result: Any) -> list[Any]:
@@ -177,6 +197,8 @@ def _as_array(part: Any) -> Any:
 
 def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
     what = asked["what"]
+    if what == "run":
+        return kernels.run(asked["side"], asked["count"], asked["rounds"])
     if what == "load":
         kernels.entry = asked["entry"]
         kernels.keep(asked["side"], asked["compiled"])
@@ -185,10 +207,6 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         gc.freeze()
     elif what == "prepare":
         kernels.prepare(asked["sets"], asked["size"])
-    elif what == "run":
-        return kernels.run(asked["side"], asked["count"], asked["rounds"])
-    elif what == "idle" and kernels.gpu:
-        kernels.gpu.run(print, [], [], 0)
     elif what == "refresh" and kernels.gpu:
         return kernels.gpu.refresh(asked["places"])
     elif what == "device" and kernels.gpu:
@@ -207,20 +225,29 @@ def told(err: BaseException) -> dict[str, Any]:
     return {"raised": f"{type(err).__name__}: {err}{place}"[:TOLD]}
 
 
-def elsewhere() -> list[bytearray]:
-    """Take some memory: what follows lies elsewhere than in other processes that were forked from the same one."""
-    drawn = random.SystemRandom()
+def elsewhere(place: int) -> list[bytearray]:
+    """Take some memory: what follows lies elsewhere than in other processes that were forked from the same one.
+
+    In two that are compared with each other it lies at the same place.
+    """
+    drawn = random.Random(place)
     return [bytearray(drawn.randrange(1 << drawn.randrange(4, 18))) for _ in range(drawn.randrange(1000))][::2]
 
 
 def main(
-    channel: socket.socket, memory: int, size: int, libraries: list[str], writes: list[str] | None, gpu: bool
+    channel: socket.socket,
+    memory: int,
+    size: int,
+    libraries: list[str],
+    writes: list[str] | None,
+    gpu: bool,
+    place: int,
 ) -> None:
     shared = memoryview(mmap.mmap(memory, size))
     os.close(memory)
     for name in libraries:
         __import__(name)
-    kept = elsewhere()  # noqa: F841 - for as long as the process lives
+    kept = elsewhere(place)  # noqa: F841 - for as long as the process lives
     kernels = Kernels(shared, gpu)
     if not gpu:
         resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_DATA, LIMIT_DATA))
@@ -232,17 +259,20 @@ def main(
     gc.disable()
     # The one function that may be called between two requests is this one's `recv`, in which the process is stopped.
     answer: dict[str, Any] = {"room": len(kernels.gpu.waste)} if kernels.gpu else {}
-    request: dict[str, Any] = {"id": 0}
+    id = 0
     while True:
-        raw = json.dumps({**answer, "id": request["id"]}).encode()
-        channel.sendall(HEADER.pack(len(raw)) + raw)
-        asked = b""
-        while len(asked) < HEADER.size or len(asked) < HEADER.size + HEADER.unpack(asked[: HEADER.size])[0]:
-            piece = channel.recv(1 << 16)
-            if not piece:
-                os._exit(0)
-            asked += piece
-        request = json.loads(asked[HEADER.size :])
+        if kernels.gpu is None and "at" in answer:
+            channel.sendall(at_places(answer["at"], id))
+        else:
+            channel.sendall(packed({**answer, "id": id}))
+        piece = channel.recv(1 << 16)
+        while piece and (len(piece) < HEADER.size or len(piece) < HEADER.size + HEADER.unpack_from(piece)[0]):
+            more = channel.recv(1 << 16)
+            piece = piece + more if more else b""
+        if not piece:
+            os._exit(0)
+        request = asked(piece[HEADER.size :])
+        id = request["id"]
         try:
             answer = served(kernels, request)
         except Exception as err:  # noqa: BLE001 - a kernel may raise anything

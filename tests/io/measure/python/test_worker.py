@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kpd.measure.python.host.process import Failed, NotStarted, Worker
+from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns
+from kpd.measure.python.host.process import MANY, Failed, NotStarted, RequestCost, Worker
 from kpd.measure.python.host.spare import fork
 from kpd.measure.python.host.worker import CACHES, Kernels
 
@@ -76,6 +77,13 @@ def test_an_answer_that_is_not_the_workers_own_is_forged(start: Start, sends: st
     with pytest.raises(Failed) as caught:
         run(worker)
     assert caught.value.kind == "forged"
+
+
+def test_a_batch_lasts_long_beside_what_its_worker_does_itself(start: Start) -> None:
+    cost = start("").request(MANY)
+    assert 0 < cost.own_ns < cost.ns
+    assert cost.own_ns < 10 * CPU.ns  # a batch of its length, OWN_SHARE times as long, is still short
+    assert batch_ns(False, RequestCost(ns=100, own_ns=CPU.ns)) == OWN_SHARE * CPU.ns
 
 
 def test_an_answer_in_the_workers_place_does_not_go_on_with_the_call_for_free(start: Start) -> None:
