@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
@@ -54,16 +55,19 @@ async def first_report(
         await jobs.refuse_unfinished(host, found)
         if found.rc == LATE:
             raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
-        return await report_of(host, harness, found, kind, what, limit_s)
+        own, _, _ = found.stdout.partition(b"\n")
+        return await report_of(host, harness, replace(found, stdout=own), kind, what, limit_s)
 
 
 async def _first(host: Host, spec: JobSpec, kind: type[Some], say: Say | None) -> Some | ReportLine | JobResult:
-    """Return the first report; its line if that is tainted; the job's result if there is a problem, or no report."""
+    """Return the first report; its line if that is tainted; the job's result if there is a problem, or no report.
+
+    What follows it is of other processes, and is not looked at.
+    """
     async with contextlib.aclosing(reports(host, spec, say, leave=True)) as said:
         async for line in said:
             if isinstance(line, JobResult):
                 return line
-            report = decode(line.text, kind)
-            if report.problem is None:
+            if line.start == 0 and (report := decode(line.text, kind)).problem is None:
                 return line if line.taint else report
     raise AssertionError("a job ends with its result or raises")
