@@ -86,15 +86,30 @@ def spent_beside(root: Path, day: str) -> float:
     return spend.usd
 
 
+def spent_for(root: Path, of: str, since: float) -> dict[Purpose, Spend]:
+    """Return what calls beside runs have cost for what `of` names, by purpose, since a Unix time. Raises Unavailable.
+
+    Ids of runs start again with a new log.
+    """
+    found: dict[Purpose, Spend] = {}
+    for call in calls_beside(root):
+        if call.of == of and call.at >= since:
+            found[call.purpose] = call.added_to(found.get(call.purpose, NOTHING))
+    return found
+
+
 class Purse:
     """A `claude.question.Ledger` of one purpose beside runs: `of` names what it is for.
 
-    Its limits are max_usd_per_run, for all calls of this purse, and max_usd_per_day; `of_runs` returns the dollars that
-    runs have spent today or may spend by the calls that are under way. A limit of 0 is none.
+    Its limits are max_usd_per_run, for all calls of this purse with what was `spent` before, and max_usd_per_day;
+    `of_runs` returns the dollars that runs have spent today or may spend by the calls that are under way. A limit of 0
+    is none.
     """
 
-    def __init__(self, root: Path, of: str, config: ClaudeConfig, of_runs: Callable[[], float]) -> None:
-        self.spend = NOTHING
+    def __init__(
+        self, root: Path, of: str, config: ClaudeConfig, of_runs: Callable[[], float], spent: Spend = NOTHING
+    ) -> None:
+        self.spend = spent
         self._root = root
         self._of = of
         self._config = config

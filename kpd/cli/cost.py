@@ -102,6 +102,10 @@ def _run(found: dict[str, Any]) -> None:
         _table((title,), (((name,), spend) for name, spend in found[by].items()))
         out("")
     _table(("RUN",), [((found["run"],), found["spend"])])
+    if found["phases"]:
+        out("")
+        rows = [((at, purpose), spend) for at, by in found["phases"].items() for purpose, spend in by.items()]
+        _table(("BESIDE IT", "PURPOSE"), rows)
     if found["cut"]:
         narrate(
             f"~ {numbers.counted(found['cut'], 'call')} broke off: the service may bill more output than is counted"

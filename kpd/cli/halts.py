@@ -11,7 +11,7 @@ from kpd.model.notices import NotDeployed
 from kpd.model.run import Run
 from kpd.model.status import Paused
 from kpd.model.waits import DeviceBusy, ForLease, ForService, ForTurn, Pause, PausedBy, Silent, Wait
-from kpd.text import waits
+from kpd.text import preparing, waits
 from kpd.text.deployments import headline
 from kpd.text.notices import told
 
@@ -43,6 +43,10 @@ class Halts:
                 return _paused(of, cause)
             case e.RunResumed(run=of) if of == self._run:
                 return f"{of} goes on"
+            case e.PhaseBegun(run=of, phase=phase) if of == self._run:
+                return f"{phase}: {preparing.PHASES[phase]}"
+            case e.PhaseEnded(run=of) as ended if of == self._run:
+                return line(preparing.ended(ended))
             case e.DeploymentSeen(run=of, card=card) if of == self._run:
                 return line(headline(card))
             case e.DeployNotBegun(run=of, project=project, said=said) if of == self._run:
@@ -72,7 +76,9 @@ def now(run: Run) -> str:
     """Say why the run does not go on now; empty where it does."""
     if isinstance(run.status, Paused):
         return _paused(run.id, run.status.cause)
-    return f"{run.id} waits: {line(waits.wait(run.waiting))}" if run.waiting is not None else ""
+    if run.waiting is None:
+        return line(preparing.now(run))
+    return f"{run.id} waits: {line(waits.wait(run.waiting))}"
 
 
 def _paused(run: str, cause: Pause) -> str:

@@ -51,7 +51,7 @@ def now(run: dict[str, Any], at: float, held: bool = False) -> str:
     if run["waits"]:
         return f"waits: {run['waits']}"
     if run["status"] == "queued":
-        return ""
+        return str(run["prepares"])
     if not run["open"]:
         return "between iterations" if run["count"] else "making the task ready"
     return "; ".join(_at(it, at, held) for it in run["open"])

@@ -25,6 +25,7 @@ from kpd.text import json_views, numbers
 from kpd.text.deployments import headline
 from kpd.text.endings import of_run, run_ended
 from kpd.text.foreign import visible
+from kpd.text.preparing import headline as phase_told
 from kpd.workspace.paths import Workspace
 
 WIDTHS = (8, 18, 12, 26, 9)
@@ -71,6 +72,8 @@ def execute(args: Namespace) -> int:
         out_json({"run": run_id, "iterations": [json_views.iteration(it) for it in wanted]})
     else:
         _tell(run, [it.number for it in wanted], False, head)
+        for phase in run.phases:
+            narrate(line(phase_told(phase)))
         why = f", {of_run(run)}" if run.over else ""
         told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}{why}"
         narrate(line(told) if run.over else now(run) or line(told))

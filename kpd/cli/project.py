@@ -16,6 +16,7 @@ from kpd.cli.run import waiting_arguments
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.hosts.errors import HostError
 from kpd.hosts.transports import host_of
+from kpd.model.preparation import BEFORE
 from kpd.operations.runs import QueueRun
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
@@ -60,6 +61,10 @@ def arguments(parser: ArgumentParser) -> None:
     run = verbs.add_parser("run", help="check, observe, make the kernel's task, run it, and deploy its winner")
     run.add_argument("name", metavar="PROJECT")
     _run_arguments(run)
+    phase = verbs.add_parser("phase")  # of the daemon: no help lists it
+    phase.add_argument("name", metavar="PROJECT")
+    phase.add_argument("run", metavar="RUN")
+    phase.add_argument("phase", choices=BEFORE)
     deploy = verbs.add_parser("deploy", help="bring a run's winner into its program; taken back unless that is faster")
     deploy.add_argument("name", metavar="PROJECT")
     deploy.add_argument("run", metavar="RUN", help="the run whose winner is deployed")
@@ -139,6 +144,10 @@ def execute(args: Namespace) -> int:
                 from kpd.cli import project_run
 
                 return project_run.run(ws, args)
+            case "phase":
+                from kpd.cli import project_phase
+
+                return project_phase.phase(ws, args)
             case "deploy":
                 from kpd.cli import project_deploy
 

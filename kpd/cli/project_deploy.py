@@ -2,13 +2,12 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 import termios
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 
 from kpd.agents.answers import MailboxAnswers
@@ -18,10 +17,9 @@ from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
 from kpd.cli.log import recorded, run_of
 from kpd.cli.project import at_place, known
-from kpd.cli.purse import agent_answers, model_answers, purse_of
+from kpd.cli.purse import agent_answers, keep_keys, model_answers, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import DaemonError, operator
-from kpd.daemon.hardening import close_memory
 from kpd.model.deployments import Deployment, Phase, lesson
 from kpd.model.facts.iterations import Accepted
 from kpd.model.run import Run
@@ -36,7 +34,6 @@ from kpd.text import deployments
 from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning
-from kpd.workspace.environment import take_key
 from kpd.workspace.paths import Workspace
 
 NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
@@ -57,7 +54,7 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     began = time.time()
     project = known(ws, args.name)[args.name]
     who = args.fixer or project.fixer
-    _keep_keys(fixer_keys(who, load_config(ws)))
+    keep_keys(fixer_keys(who, load_config(ws)))
     found = _winner(ws, args)
     asks = project.approve and not args.yes
     if asks and not args.gate and not sys.stdin.isatty():
@@ -93,15 +90,6 @@ def deploy(ws: Workspace, args: Namespace) -> int:
     code = told(args, one)
     remembered(ws, args.name)
     return code
-
-
-def _keep_keys(names: Sequence[str]) -> None:
-    """Keep keys from child processes, and from the program, which may run on this machine with others' code."""
-    held = [name for name in names if name in os.environ]
-    for name in held:
-        take_key(name)
-    if held:
-        close_memory()
 
 
 def is_deployed(name: str, journal: DeploymentJournal) -> CliError:

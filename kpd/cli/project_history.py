@@ -4,18 +4,21 @@ from argparse import Namespace
 from dataclasses import asdict
 from datetime import datetime
 
+from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.project import at_place, known
 from kpd.cli.project_deploy import is_deployed, journal_of, remembered, telling, told
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.client import operator
 from kpd.hosts.errors import HostError
+from kpd.model import codec
 from kpd.model.deployments import Deployment
+from kpd.model.preparation import Phase
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.production.deploy.settle import settle, settle_if_free
 from kpd.production.place import ProjectPlace
 from kpd.production.program import PlaceError
-from kpd.text import deployments
+from kpd.text import deployments, preparing
 from kpd.text.foreign import visible
 from kpd.workspace.deployments import DeploymentRunning
 from kpd.workspace.paths import Workspace
@@ -41,9 +44,18 @@ def history(ws: Workspace, args: Namespace) -> int:
     out(*table(("N", "WHEN", "STATE", "OF", "ALONE", "PROGRAM"), rows, columns(), right="N"))
     told = [f"{one.number}: {said}" for one in found if (said := deployments.after(one))]
     out(*(visible(line) for line in told))
+    if phases := _phases(ws, args.name):
+        out("", *table(("RUN", "PHASE", "WHEN", "TOOK", "COST", "CAME TO"), phases, columns()))
     if not rows:
         narrate(f"nothing was deployed; kpd project deploy {args.name} RUN does")
     return code
+
+
+def _phases(ws: Workspace, name: str) -> list[tuple[str, ...]]:
+    """Return the phases before the first iterations of the project's runs as rows, the oldest first."""
+    of_project = (run for run in query(ws, "status")["runs"].values() if run["deploy"] == name)
+    told = [(run["id"], codec.decode(codec.encode(run["phases"]), tuple[Phase, ...])) for run in of_project]
+    return [(id, *map(visible, preparing.row(one, _when(one.at)))) for id, phases in told for one in phases]
 
 
 def _when(at: float) -> str:

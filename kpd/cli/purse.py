@@ -1,7 +1,8 @@
 """Asks a model for a verb that is no run: within the limits of the workspace, and on its account."""
 
+import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,19 +13,32 @@ from kpd.claude.service import Service
 from kpd.cli.ask import query
 from kpd.cli.exit_codes import INFRA, CliError
 from kpd.cli.terminal_text import narrate
-from kpd.model.spending import Purpose
+from kpd.daemon.hardening import close_memory
+from kpd.model.spending import NOTHING, Purpose, Spend
 from kpd.sessions.answers import AgentAnswers
 from kpd.sessions.terms import why_not
 from kpd.text.foreign import visible
 from kpd.text.waits import wait
 from kpd.workspace.config import load_config
-from kpd.workspace.environment import keys
+from kpd.workspace.environment import keys, take_key
 from kpd.workspace.paths import Workspace
 
 
-def purse_of(ws: Workspace, of: str) -> Purse:
-    """Return the account of one purpose beside runs, which `of` names. Raises ConfigError."""
-    return Purse(ws.root, of, load_config(ws).claude, lambda: float(query(ws, "cost")["runs_usd"]))
+def purse_of(ws: Workspace, of: str, spent: Spend = NOTHING) -> Purse:
+    """Return the account of one purpose beside runs, which `of` names, and for which so much was `spent` before.
+
+    Raises ConfigError.
+    """
+    return Purse(ws.root, of, load_config(ws).claude, lambda: float(query(ws, "cost")["runs_usd"]), spent)
+
+
+def keep_keys(names: Iterable[str]) -> None:
+    """Keep keys from child processes, and from a program that may run on this machine with others' code."""
+    held = [name for name in names if name in os.environ]
+    for name in held:
+        take_key(name)
+    if held:
+        close_memory()
 
 
 @asynccontextmanager

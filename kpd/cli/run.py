@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
 from kpd.cli.ask import command, planned_workspace, query
 from kpd.cli.daemon import ensure_daemon
@@ -43,11 +44,17 @@ def held(ws: Workspace) -> str:
 
 def enqueue(ws: Workspace, args: Namespace, task: str) -> str:
     """Queue a run of `task` with the given options, and return its id. Raises DaemonError."""
+    return str(queued(ws, args, task)["run"])
+
+
+def queued(ws: Workspace, args: Namespace, task: str) -> dict[str, Any]:
+    """Queue a run of `task` with the given options, and return the daemon's answer. Raises DaemonError."""
     found = {**given(args, QueueRun), "task": task}
     if "task_text" in found:
         found["task_text"] = text_of(found["task_text"])
     op = QueueRun(**found)
-    return str(command(ws, op.name, **op.args())["run"])
+    answer: dict[str, Any] = command(ws, op.name, **op.args())
+    return answer
 
 
 def text_of(given: str) -> str:

@@ -143,10 +143,12 @@ def _of_project(ws: Workspace, args: Namespace) -> int:
         raise CliError(visible(err.message), err.remedy, INFRA) from err
 
 
-async def make_at(ws: Workspace, place: "ProjectPlace", args: Namespace, facts: "KernelFacts") -> Path:
+async def make_at(
+    ws: Workspace, place: "ProjectPlace", args: Namespace, facts: "KernelFacts", purse: "Purse | None" = None
+) -> Path:
     """Make the task `args.name` of a project's kernel, compiled and run on its host. Raises CliError, HostError."""
     here, alone = await _at_host(ws, place, args.arch or place.project.arch, facts)
-    return await _make(ws, args, facts, here, alone)
+    return await _make(ws, args, facts, here, alone, purse)
 
 
 async def _at_host(
@@ -192,14 +194,15 @@ async def _here(ws: Workspace, args: Namespace, facts: "KernelFacts") -> Path:
 
 
 async def _make(
-    ws: Workspace, args: Namespace, facts: "KernelFacts", here: "Compiler | None", alone: "Alone | None"
-) -> Path:
+    ws: Workspace, args: Namespace, facts: "KernelFacts", here: "Compiler | None", alone: "Alone | None",
+    purse: "Purse | None" = None,
+) -> Path:  # fmt: skip
     from kpd.claude.errors import OverBudget, Unavailable
     from kpd.cli.diagnosis import problems
     from kpd.cli.purse import purse_of
     from kpd.onboarding.generate import GivenUp, HarnessMaker
 
-    purse = purse_of(ws, f"task {args.name}")
+    purse = purse or purse_of(ws, f"task {args.name}")
     tries: Mapping[Stage, int] = {"geometry": args.tries, "compile": args.builds}
     try:
         async with _answers(ws, args, purse) as answers:
@@ -218,6 +221,11 @@ async def _make(
     return folder
 
 
+def mailbox_of(ws: Workspace, name: str) -> Path:
+    """Return the folder in which a harness is asked for."""
+    return ws.root / "onboarding" / name
+
+
 @asynccontextmanager
 async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIterator[PromptAnswers]":
     """Hold who writes the harness for as long as the block runs. Raises CliError."""
@@ -225,7 +233,7 @@ async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIter
     from kpd.cli.purse import agent_answers, model_answers
 
     if args.mailbox:
-        yield MailboxAnswers(ws.root / "onboarding" / args.name)
+        yield MailboxAnswers(mailbox_of(ws, vars(args).get("asks", args.name)))
         return
     instead = "--mailbox asks in a folder, --facts needs no model"
     if args.writer:

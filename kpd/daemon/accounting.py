@@ -16,6 +16,7 @@ from kpd.measure.rederive import rederive
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec
 from kpd.model.acts import BudgetChanged
+from kpd.model.deployments import DeploymentCard
 from kpd.model.events import Event
 from kpd.model.facts.calls import Billed
 from kpd.model.facts.runs import RunQueued
@@ -23,7 +24,7 @@ from kpd.model.facts.steps import Judged
 from kpd.model.headline import paired_score
 from kpd.model.run import Run
 from kpd.model.scores import Direction
-from kpd.model.spending import Spend
+from kpd.model.spending import Purpose, Spend
 from kpd.model.state import State
 from kpd.model.status import Ended
 from kpd.model.verdicts import Verdict
@@ -32,11 +33,14 @@ from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import IterationFolder
 
 
-def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
+def account(run: Run, events: Iterable[Event], deployments: Iterable[DeploymentCard] = ()) -> dict[str, Any]:
     """Return a run's costs. `iterations` has those that cost something.
 
-    `cut` counts the calls that broke off, `unseen` those whose end nobody saw.
+    `cut` counts the calls that broke off, `unseen` those whose end nobody saw. `phases` are those before the first
+    iteration, and the deployments of its winner, by purpose: they are beside the run's own spending.
     """
+    phases: dict[str, dict[Purpose, Spend]] = {phase.name: phase.spend for phase in run.phases if phase.spend}
+    phases |= {card.key: {"fix": card.deployment.spend} for card in deployments if card.deployment.spend.calls}
     bills = [event.fact for event in events if isinstance(event.fact, Billed) and not event.fact.refused]
     sums: dict[str, dict[str, Spend]] = {"purposes": defaultdict(Spend), "models": defaultdict(Spend)}
     for bill in bills:
@@ -50,6 +54,7 @@ def account(run: Run, events: Iterable[Event]) -> dict[str, Any]:
         "cut": sum(bill.cut and not bill.unseen for bill in bills),
         "unseen": sum(bill.unseen for bill in bills),
         **sums,
+        "phases": phases,
         "iterations": {it.number: it.spend for it in run.iterations if it.spend.calls},
     }
 

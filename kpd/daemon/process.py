@@ -16,6 +16,7 @@ from kpd.daemon.deployer import Deployer
 from kpd.daemon.deployments import DeploymentReader
 from kpd.daemon.journal import EventJournal, Listener
 from kpd.daemon.log_tail import NOTICED, LogTail
+from kpd.daemon.preparer import Preparer
 from kpd.daemon.server import Server
 from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
@@ -55,6 +56,7 @@ class Daemon:
         self.diary = LogTail(journal)
         self.deployments = DeploymentReader(workspace, journal)
         self.deployer = Deployer(workspace, lambda: self.engine.config, journal, self.deployments.look)
+        self.preparer = Preparer(workspace, lambda: self.engine.config, journal, self.engine.wake)
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
@@ -67,6 +69,7 @@ class Daemon:
     def end(self, now: bool = False) -> tuple[str, ...]:
         """End after the steps under way, which are returned; with `now`, cut them and end at once."""
         self.deployer.close()
+        self.preparer.close()
         if now:
             self.ending.set()
             return ()
@@ -120,8 +123,9 @@ class Daemon:
             engine = asyncio.create_task(self.engine.serve())
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)
-            self.deployer.begin()
-            stack.callback(self.deployer.close)
+            for outside in (self.preparer, self.deployer):
+                outside.begin()
+                stack.callback(outside.close)
             stack.callback(WatchdogTimer(self.journal, lambda: self.engine.config.notify).close)
             system.ready()
             await self.ending.wait()
@@ -253,7 +257,7 @@ def hold_unfinished(journal: EventJournal, ended: Ended) -> None:
 
 def _left_at(run: Run) -> tuple[LeftAt, ...]:
     if isinstance(run.status, Queued):
-        return (LeftAt(run.id, queued=True),)
+        return (LeftAt(run.id, step=run.at_phase.name) if run.at_phase else LeftAt(run.id, queued=True),)
     if run.open:
         return tuple(LeftAt(run.id, iteration=it.number, step=it.step) for it in run.open)
     return (LeftAt(run.id, iteration=run.iterations[-1].number, behind=True) if run.iterations else LeftAt(run.id),)

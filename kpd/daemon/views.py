@@ -30,7 +30,8 @@ The environment is that of the process that answers.
                                                        dispatch: the best of each case against the incumbent, or null
     terms     {run, status, agent, model, stands, budget, counted, in_vain, spend, score}   run: what it goes on under,
                                                        and what of its budget is used: iterations, patience, dollars
-    cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, unseen, purposes, models, iterations}],
+    cost      {days: {date: Spend}, runs: [{run, task, spend, limit_usd, cut, unseen, purposes, models, phases,
+               iterations}],
                today_usd, runs_usd,                    run; today_usd: what counts towards the day's limit (null: not
                gpu_hours: {run: hours}}                known), runs_usd: of that, in runs; hours of allocations
     skills    [{id, signal}]
@@ -131,7 +132,10 @@ def _cost(sources: Sources, run: str | None = None) -> Any:
     state = sources.state
     runs = [run_ref(state, run)] if run else [one for one in state.runs.values() if one.spend.calls]
     with sources.log(run) as log:
-        told = [account(one, log.read(run=one.id, kind=Billed.kind()) if log else ()) for one in runs]
+        told = [
+            account(one, log.read(run=one.id, kind=Billed.kind()) if log else (), state.deployments_of(one))
+            for one in runs
+        ]
     now = time.time()
     today = {"today_usd": spent_today(state, sources.workspace.root, now), "runs_usd": spent_by_runs(state, now)}
     return {"days": state.days, "runs": told, "gpu_hours": gpu_hours(sources.workspace, state, now), **today}

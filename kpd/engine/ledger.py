@@ -4,15 +4,18 @@ So the rest of the budget is known also while a call is under way, or when nobod
 """
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.purse import spent_beside
+from kpd.claude.purse import spent_beside, spent_for
 from kpd.engine.journal import Journal, run_of
 from kpd.model import events as e
 from kpd.model.exhaustion import Overspent
 from kpd.model.notices import CallUnseen
-from kpd.model.spending import Purpose, Usage, day_of
+from kpd.model.preparation import account_of
+from kpd.model.run import Run
+from kpd.model.spending import Purpose, Spend, Usage, day_of
 from kpd.model.state import State
 from kpd.workspace.config import ClaudeConfig
 
@@ -59,6 +62,16 @@ class RunLedger:
 def spent_by_runs(state: State, now: float) -> float:
     """Return the US dollars that runs have spent on the day of `now`, or may spend by calls that are under way."""
     return state.spent_on(now).usd + sum(one.reserved_usd for one in state.runs.values())
+
+
+def spent_before(root: Path, run: Run) -> dict[Purpose, Spend]:
+    """Return what calls before a run's first iteration have cost, by purpose.
+
+    Empty where their account cannot be read: the next call says so.
+    """
+    with suppress(Unavailable):
+        return spent_for(root, account_of(run.id, run.deploy), run.queued)
+    return {}
 
 
 def spent_today(state: State, root: Path, now: float) -> float | None:

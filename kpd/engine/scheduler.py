@@ -119,7 +119,7 @@ class Scheduler:
         wanted = {lane.place.host for loop in under_way for lane in loop.lanes.values()}
         waiting: list[tuple[Run, Wait, set[str]]] = []
         for run in (*state.begun, *state.queue):  # runs that a former daemon left come first
-            if run.id not in self.loops:
+            if run.id not in self.loops and not run.unprepared:
                 found = self._place(run)
                 if isinstance(found, Placement):
                     self._begin(run, found)

@@ -66,7 +66,7 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
                 used.add(place)
     for run in state.queue:
         card = state.tasks.get(run.task)
-        if state.ahead_of(run) is not None or card is None or card.error:
+        if state.ahead_of(run) is not None or card is None or card.error or run.unprepared:
             continue
         for host, device in fitting_devices(run, device_of(card.language, card.need), card.need, state.hosts):
             place = host, device.id

@@ -58,6 +58,14 @@ class PlugInTrouble(Kind, frozen=True):
     error: str
 
 
+class PhaseFailed(Kind, frozen=True):
+    """A phase before its first iteration failed, in the words of its process; `remedy` is what helps."""
+
+    phase: str
+    error: str
+    remedy: str = ""
+
+
 class Stopped(Kind, frozen=True):
     by: str
 
@@ -72,6 +80,7 @@ RunCause = (
     | BaselineFaulty
     | NotMeasurable
     | PlugInTrouble
+    | PhaseFailed
     | Stopped
     | Told
 )

@@ -20,6 +20,7 @@ from kpd.model.facts.steps import *
 from kpd.model.facts.watchdog import *
 from kpd.model.facts.workspace import *
 from kpd.model.playback import *
+from kpd.model.preparing import *
 from kpd.model.sanitizing import *
 from kpd.model.sessions import *
 from kpd.model.tools import *

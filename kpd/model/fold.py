@@ -12,6 +12,7 @@ from kpd.model import (
     events as e,
     iterating,
     overhead,
+    preparing,
     rebasing,
     sanitizing,
     sessions,
@@ -24,7 +25,7 @@ from kpd.model.state import State
 from kpd.model.status import Ended, Paused, Running
 from kpd.model.waits import Wait
 
-_BESIDES = (acts, comparisons, deploying, iterating, rebasing, sanitizing, sessions, tools)
+_BESIDES = (acts, comparisons, deploying, iterating, preparing, rebasing, sanitizing, sessions, tools)
 """Modules that register their reducers when they are imported."""
 
 
@@ -128,7 +129,7 @@ def _run_queued(state: State, at: float, fact: e.RunQueued) -> State:
     run = Run(
         fact.run, fact.task, fact.agent, fact.host, fact.budget, at, approve=fact.approve, traits=fact.traits,
         evolve=fact.evolve, compared=fact.compared, task_state=fact.task_state,
-        task_text=fact.task_text, apart=fact.apart, devices=fact.devices, deploy=fact.deploy,
+        task_text=fact.task_text, apart=fact.apart, devices=fact.devices, deploy=fact.deploy, order=fact.order,
     )  # fmt: skip
     return replace(state, runs={**state.runs, fact.run: run})
 

@@ -10,6 +10,7 @@ from kpd.model.causes import GpuHoursUsed, HoursUsed
 from kpd.model.hosts import Confinement, DeviceKind, DeviceRef, FormerKind
 from kpd.model.iteration import Iteration, Remeasure
 from kpd.model.kinds import Told
+from kpd.model.preparation import BEFORE, BeforePhase, Phase, TaskOrder
 from kpd.model.side import ComparedRun
 from kpd.model.spending import NOTHING, OpenCall, Spend
 from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
@@ -61,7 +62,8 @@ class Run:
     way. The lanes in `away` have no device until an allocation brings one.
     `lane_waits` is what the iterations of further lanes wait for. `deploy` is the project into which its winner is
     brought when it has ended; `deploys` counts the times that this was begun, and `undeployed` says why kpd has
-    given it up.
+    given it up. `order` says how its task is made of that project's kernel, `phases` are those before its first
+    iteration so far; until its task is made, `task` is the name that one may have.
     """
 
     id: str
@@ -118,6 +120,32 @@ class Run:
     deploy: str = ""
     deploys: int = 0
     undeployed: str = ""
+    order: TaskOrder | None = None
+    phases: tuple[Phase, ...] = ()
+
+    @property
+    def phases_wanted(self) -> tuple[BeforePhase, ...]:
+        """The phases before its first iteration; none where its task was there."""
+        if self.order is None:
+            return ()
+        return tuple(phase for phase in BEFORE if phase != "observe" or not self.order.observed)
+
+    @property
+    def next_phase(self) -> BeforePhase | None:
+        """The phase that it is at, or that comes next; None where all are done."""
+        done = {phase.name for phase in self.phases if phase.done}
+        return next((phase for phase in self.phases_wanted if phase not in done), None)
+
+    @property
+    def at_phase(self) -> Phase | None:
+        """The phase under way."""
+        last = self.phases[-1] if self.phases and not self.over else None
+        return last if last is not None and last.result is None else None
+
+    @property
+    def unprepared(self) -> bool:
+        """Whether it has no task yet."""
+        return self.next_phase is not None
 
     @property
     def shown(self) -> bool:

@@ -209,7 +209,7 @@ Pause = PausedBy | HostTrouble | IncumbentToo | DiskTrouble | ServiceTrouble | O
 class LeftAt(msgspec.Struct, frozen=True):
     """The place where a daemon left a run.
 
-    `behind`: between that iteration and the next. Without an iteration: before the first.
+    `behind`: between that iteration and the next. Without an iteration: before the first, or in the phase `step`.
     """
 
     run: str

@@ -60,6 +60,7 @@ class QueueRun(OnDaemon):
     apart: Annotated[bool, APART] = False
     devices: Annotated[Few | Literal["all"] | None, DEVICES] = None
     deploy: Annotated[str, DEPLOY] = ""
+    order: dict[str, Any] | None = None
 
 
 class PauseRun(OnRun):

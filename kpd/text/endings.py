@@ -83,6 +83,8 @@ def run_ended(cause: c.RunCause) -> str:
             return f"the task cannot be measured: {cause.error}"
         case c.PlugInTrouble():
             return cause.error
+        case c.PhaseFailed():
+            return f"{cause.phase}: {cause.error}" + (f"; {cause.remedy}" if cause.remedy else "")
         case c.Stopped():
             return f"stopped by {cause.by}" if cause.by else "stopped"
         case Told():

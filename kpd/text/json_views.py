@@ -13,7 +13,7 @@ from kpd.model.notices import Notice
 from kpd.model.run import Run
 from kpd.model.status import Done, Ended, Paused, Stepping
 from kpd.model.verdicts import Verdict
-from kpd.text import comparisons, signs
+from kpd.text import comparisons, preparing, signs
 from kpd.text.audits import summary as audited
 from kpd.text.changes import change
 from kpd.text.checks import sizes
@@ -37,7 +37,8 @@ def run(found: Run) -> Json:
 
     `count` is the number of its iterations, `counted` of those that use up its budget. `headline` is how many times as
     fast the best iteration is as the baseline. `reason` says why it ended or is paused, `waits` what it waits for,
-    `edited` which iteration was under way when the operator edited the kernel: all in words. `held` are the winners
+    `edited` which iteration was under way when the operator edited the kernel, `prepares` which phase before its first
+    iteration it is at, `prepared` what these have come to so far: all in words. `held` are the winners
     that wait for a person. `name` is its place in a comparison, in words. The files of its folders are left out.
     """
     body = codec.jsonable(replace(found, iterations=()))
@@ -48,7 +49,8 @@ def run(found: Run) -> Json:
     kept |= {"headline": headlined(headline(found)), "sign": codec.jsonable(signs.of_run(found))}
     kept |= {"open": [iteration(it) for it in found.open]}
     kept |= {"name": "" if found.compared is None else comparisons.name(found.compared)}
-    words = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
+    words: Json = {"reason": of_run(found), "waits": wait(found.waiting), "edited": conflict(found.conflict)}
+    words |= {"prepares": preparing.now(found), "prepared": list(preparing.lines(found))}
     kept |= {"held": [iteration(it) for it in found.held]}
     return {**kept, **words, "count": len(found.iterations), "counted": len(found.counted), **its}
 
@@ -134,6 +136,8 @@ def _told(fact: e.Fact) -> Json:
             return {**body, "text": told(fact.about)}
         case e.DeploymentSeen():
             return {**body, "card": deployment(fact.card)}
+        case e.PhaseEnded():
+            return {**body, "text": preparing.came_to(fact.phase, fact.result)}
         case e.Sanitized():
             return {**body, "text": reports(fact.reports), "message": "" if fact.fault is None else fault(fact.fault)}
         case e.Explained():

@@ -29,6 +29,7 @@ REVIEW = Sign("◔", "your review", "warn")
 PAUSED = Sign("‖", "paused", "warn")
 HELD = Sign("‖", "held", "warn")
 QUEUED = Sign("○", "queued", "muted")
+PREPARING = Sign("…", "preparing", "accent")
 FAILED = Sign("✗", "failed", "bad")
 INCORRECT = Sign("✗", "incorrect", "bad")
 REJECTED = Sign("✗", "rejected", "bad")
@@ -119,6 +120,8 @@ def of_run(run: Run, held: bool = False) -> Sign:
     """Return the sign of a run's outcome, or of what it is doing; one that has begun is held while the queue is."""
     if isinstance(run.status, Ended):
         return RUN_OUTCOMES[run.status.outcome]
+    if run.at_phase is not None:
+        return PREPARING
     if isinstance(run.status, Queued):
         # In a queue it is normal to wait.
         return replace(WAITING, tone=QUEUED.tone) if run.waiting else QUEUED

@@ -181,7 +181,7 @@ def _left_at(found: s.LeftAt) -> str:
     if found.queued:
         return f"before {found.run} began"
     if found.iteration is None:
-        return f"at the beginning of {found.run}"
+        return f"in the phase {found.step} of {found.run}" if found.step else f"at the beginning of {found.run}"
     name = f"{found.run}.{found.iteration}"
     if found.behind:
         return f"after {name}"

@@ -175,7 +175,8 @@ def test_onboarding_hangs_at_the_side() -> None:
         if not module.startswith("kpd.onboarding") and any(name.startswith("kpd.onboarding") for name in imports(path))
     }
     assert users == {
-        "kpd.cli.task_new", "kpd.cli.task_like", "kpd.cli.project_run", "kpd.production.extract",
+        "kpd.cli.task_new", "kpd.cli.task_like", "kpd.cli.project_run", "kpd.cli.project_phase",
+        "kpd.production.extract",
         "kpd.production.observe.names", "kpd.production.observe.observation",
     }  # fmt: skip
     for module, path in modules("kpd/onboarding"):

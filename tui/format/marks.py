@@ -7,6 +7,7 @@ from typing import Literal
 from kpd.model.deployments import DeploymentCard
 from kpd.model.hosts import Check, HostCard
 from kpd.model.iteration import Iteration
+from kpd.model.preparation import Phase
 from kpd.model.profiles import Severity
 from kpd.model.run import Run
 from kpd.text import signs
@@ -32,6 +33,7 @@ REVIEW = _mark(signs.REVIEW)
 PAUSED = _mark(signs.PAUSED)
 HELD = _mark(signs.HELD)
 QUEUED = _mark(signs.QUEUED)
+PREPARING = _mark(signs.PREPARING)
 FAILED = _mark(signs.FAILED)
 DONE = Mark("✓", "done", ".good")
 NOT_YET = Mark("·", "not yet", ".muted")
@@ -75,6 +77,7 @@ LEGEND: tuple[tuple[Mark, str], ...] = (
     (_OUTCOMES["measured"], "the best candidate, measured against the baseline once more"),
     (Mark("★", "incumbent", ".good"), "the one to beat: its files are in the task folder"),
     (RUNNING, "under way"),
+    (PREPARING, "the task of a project's kernel is made: it is checked, observed, and gets a harness"),
     (WAITING, "for a device, a host, the model service or a reply"),
     (REVIEW, "the candidate is built once you approve it"),
     (_OUTCOMES["held"], "it won, but holds what no kernel needs: accept or decline it"),
@@ -117,7 +120,16 @@ def of_run(run: Run, held: bool = False, out_of_touch: bool = False) -> Mark:
 
     What is under way is not known while the screen is `out_of_touch` with the daemon.
     """
-    return NO_LINK if out_of_touch and run.begun else _mark(signs.of_run(run, held))
+    return NO_LINK if out_of_touch and (run.begun or run.at_phase is not None) else _mark(signs.of_run(run, held))
+
+
+def of_phase(run: Run, phase: Phase | None, out_of_touch: bool = False) -> Mark:
+    """Return the mark for a phase before a run's first iteration: done, failed, under way, or (None) to come."""
+    if phase is None or (phase.result is None and run.over):
+        return NOT_YET
+    if phase.result is None:
+        return NO_LINK if out_of_touch else RUNNING
+    return DONE if phase.done else FAILED
 
 
 def of_deployment(card: DeploymentCard) -> Mark:

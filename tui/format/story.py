@@ -3,7 +3,7 @@
 from kpd.model import events as e
 from kpd.model.spending import Spend, dollars
 from kpd.model.verdicts import Verdict
-from kpd.text import tools, trials
+from kpd.text import preparing, tools, trials
 from kpd.text.checks import sizes
 from kpd.text.deployments import headline
 from kpd.text.endings import TURN_ENDS, iteration_ended, override
@@ -64,6 +64,10 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             return _NOTE, f"compute-sanitizer: {told}"
         case e.GaveWay():
             return _NOTE, f"{fact.run}.{fact.iteration} is the incumbent instead of {fact.unheld}, which did not hold"
+        case e.PhaseBegun():
+            return _BEGUN, f"{fact.phase}: {preparing.PHASES[fact.phase]}"
+        case e.PhaseEnded():
+            return _BAD if fact.result.failed else _DONE, clean(preparing.ended(fact))
         case e.DeployBegun():
             return _BEGUN, f"its winner goes into {clean(fact.project)}"
         case e.DeployNotBegun():

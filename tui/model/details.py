@@ -12,6 +12,7 @@ from kpd.model.fact import Fact, IterationFact, RunFact
 from kpd.model.facts.calls import Billed
 from kpd.model.facts.iterations import Accepted, GaveWay, IterationEnded
 from kpd.model.notices import Notice
+from kpd.model.preparing import PhaseBegun, PhaseEnded
 from kpd.model.session import AGENT
 from kpd.model.state import State
 from kpd.subscription import DaemonError, Live
@@ -178,8 +179,9 @@ def _subject(key: DetailQuery) -> tuple[str, int]:
 
 
 def _done_to_a_run(fact: Fact) -> bool:
-    """Return whether an operator has done this, or it is of a deployment of what the run has found."""
-    return isinstance(fact, DeployBegun | DeploymentSeen | DeployNotBegun) or operator_act(fact) is not None
+    """Return whether an operator has done this, or it is a phase before the run's first iteration or after its last."""
+    phases = DeployBegun | DeploymentSeen | DeployNotBegun | PhaseBegun | PhaseEnded
+    return isinstance(fact, phases) or operator_act(fact) is not None
 
 
 async def _answer(feed: Feed, question: DetailQuery) -> Answer:

@@ -75,6 +75,8 @@ class ViewModel:
         """Return the view after `before`: with `fields` replaced, and all that follows from them."""
         view = replace(before, **fields)
         at = view.at
+        if (selected := view.state.runs.get(at.run)) is not None:
+            at = replace(at, task=selected.task)  # it may have got its task just now
         if view.following or not exists(view.state, at):
             at = newest(view.state, view.followed)
         view = self._outlined(before, replace(view, at=at))

@@ -12,6 +12,7 @@ from kpd.model.status import Ended, Paused, Queued
 from kpd.model.waits import ForPermission, PausedBy
 from kpd.text.endings import of_run
 from kpd.text.numbers import counted
+from kpd.text.preparing import question
 from kpd.text.waits import pause, permission, wait
 from tui.actions.table import key
 from tui.format import money
@@ -48,6 +49,12 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
         return "waits", f"the queue is held: {key(view, 'resume')} releases it", ""
     if isinstance(run.status, Paused):
         return "waits", f"{paused(run.status)}; {key(view, 'resume')} resumes it", ""
+    if (phase := run.next_phase) is not None:
+        if phase == "task" and run.order is not None and run.order.mailbox and run.at_phase is not None:
+            return "waits", "for reply.md beside this question:", question(run, view.state.workspace)
+        *_, last = phases = run.phases_wanted
+        then = "its baseline" if phase == last else phases[phases.index(phase) + 1]
+        return "next", f"{then}, once {phase} is done", ""
     if isinstance(run.status, Queued):
         return "waits", first_line(wait(run.waiting)) or "for a device that is free", ""
     now = under_way(view, run)

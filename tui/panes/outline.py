@@ -70,7 +70,9 @@ def _run(view: View, run: Run, row: OutlineRow, width: int) -> Content:
     left = f" {'▾' if row.open else '▸'} "
     room = max(0, width - len(left) - len(factor) - 1)
     word = f" {mark.glyph} {mark.word}"
-    if isinstance(run.status, Queued) and len(queue := view.state.queue) > 1:
+    if run.at_phase is not None:
+        word += f": {run.at_phase.name}"
+    elif isinstance(run.status, Queued) and len(queue := view.state.queue) > 1:
         word += f" {queue.index(run) + 1} of {len(queue)}"
     if run.waiting and mark.word == marks.WAITING.word:
         found = line((left, ".muted"), run.id, (word, mark.style))

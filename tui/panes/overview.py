@@ -34,6 +34,7 @@ from tui.panes.models import models
 from tui.panes.next_step import budget, next_lines
 from tui.panes.other_runs import others
 from tui.panes.parts import device, heading, nothing_selected, problem, told, where
+from tui.panes.phases import phases
 from tui.panes.steps import across, down
 
 WIDE, WIDEST = 76, 140
@@ -44,6 +45,8 @@ MOST_LATELY = 12
 
 def lines(view: View, width: int, height: int) -> list[Content]:
     run, iteration = view.run, view.iteration
+    if run is not None and not run.iterations and run.order is not None:
+        return _before(view, run, width)
     if run is None or (not run.iterations and iteration is None):
         return nothing_selected(view, width) or []
     if iteration is None:
@@ -57,6 +60,19 @@ def lines(view: View, width: int, height: int) -> list[Content]:
     if width < WIDEST:
         return [*head, *_wide(view, run, iteration, width, height - len(head))]
     return [*head, *_widest(view, run, iteration, width, height - len(head))]
+
+
+def _before(view: View, run: Run, width: int) -> list[Content]:
+    """Draw a run that has no iteration yet, as its task is made of a project's kernel."""
+    limits = [heading("Budget"), *budget(view, run, width)]
+    return [_run_head(view, run, width, ""), *next_lines(view, width), BLANK, *phases(view, run, width), BLANK, *limits]
+
+
+def _run_head(view: View, run: Run, width: int, device: str) -> Content:
+    mark = marks.of_run(run, bool(view.state.held), view.out_of_touch)
+    by = f"   by {', '.join(map(clean, run.agents))} on {where(run)}{device}"
+    head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
+    return head.truncate(width, ellipsis=True)
 
 
 def _narrow(view: View, run: Run, it: Iteration, width: int, height: int) -> list[Content]:
@@ -110,15 +126,11 @@ def _after_blank(found: list[Content]) -> list[Content]:
 
 def _whole_run(view: View, run: Run, width: int, height: int) -> list[Content]:
     """Draw the run as a whole: its state, the outcomes of its iterations, and what is left."""
-    mark = marks.of_run(run, bool(view.state.held), view.out_of_touch)
     on = device(run, width)
-    by = f"   by {', '.join(map(clean, run.agents))} on {where(run)}" + (
-        f", {clean(run.device)}" if run.device and not on else ""
-    )
-    head = line((run.id, ".strong"), "  ", (f"{mark.glyph} {mark.word}", mark.style), (by, ".muted"))
+    head = _run_head(view, run, width, f", {clean(run.device)}" if run.device and not on else "")
     unchecked = wrapped(f"! {UNCHECKED}", width, ".warn", most=2) if run.unchecked else []
-    found = [head.truncate(width, ellipsis=True), *on, *unchecked, *next_lines(view, width)]
-    found += [*_in_production(view, run, width), BLANK]
+    found = [head, *on, *unchecked, *next_lines(view, width)]
+    found += [*phases(view, run, width), *_in_production(view, run, width), BLANK]
     half = width if width < WIDEST else (width - GAP) // 2
     rows = max(5, min(12 if half == width else 24, height - 12))
     left = [*_best(view, run, half), *distance(view, run, half), *chart(run, half, rows, view.state.direction(run))]

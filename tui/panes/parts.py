@@ -5,6 +5,7 @@ from textual.content import Content
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.status import Queued
+from kpd.text import preparing
 from kpd.text.endings import of_run
 from kpd.text.numbers import counted
 from kpd.text.verdicts import UNCHECKED
@@ -80,6 +81,9 @@ def _run_without_iteration(view: View, run: Run) -> str:
         return f"{run.id} is selected. Choose one of its iterations on the left, or follow the newest: {follow}."
     if run.over:
         return f"{run.id} ended before its first iteration: {clean(of_run(run))}"
+    if run.unprepared:
+        makes = f"{run.id} makes its task of {clean(run.deploy)}. {clean(preparing.now(run))}"
+        return f"{makes}. Its baseline, iteration 0, appears here when it begins."
     if isinstance(run.status, Queued):
         waits = f", and waits: {clean(wait(run.waiting))}" if run.waiting else f" for {where(run)}"
         return f"{run.id} is queued{waits}. Its baseline, iteration 0, appears here when it begins."

@@ -1,6 +1,8 @@
 """Implements operations on a whole run: queue, pause, resume, steer, skip, stop, prune."""
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from kpd.agents import catalogue
@@ -8,8 +10,11 @@ from kpd.engine.ending import break_off
 from kpd.engine.engine import Engine
 from kpd.engine.ids import next_id
 from kpd.engine.journal import run_of
-from kpd.model import events as e
+from kpd.model import codec, events as e
+from kpd.model.budget import Budget
 from kpd.model.causes import Stopped
+from kpd.model.preparation import TaskOrder
+from kpd.model.preparing import of_project
 from kpd.model.run import Run
 from kpd.model.waits import PausedBy
 from kpd.operations.operation import Refused, UnknownName
@@ -26,21 +31,32 @@ from kpd.operations.runs import (
 )
 from kpd.operations.sessions import at_work
 from kpd.text.waits import hold
+from kpd.workspace.config import Config
 from kpd.workspace.disk import removed
 from kpd.workspace.host_tables import ANY
 from kpd.workspace.specs import BudgetSpec
 from kpd.workspace.task import Task, card, copy_task, find_tasks, load_task
 
+BUDGET = tuple(field.name for field in fields(BudgetSpec))
 LONGEST_TEXT = 8_000
 """The most characters of an operator's words on a task: they are in every prompt."""
 
 
 def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
-    """Queue a run of a task; a task that only ships with kpd is first copied into the workspace. Raises TaskError."""
+    """Queue a run of a task; a task that only ships with kpd is first copied into the workspace.
+
+    With an `order` the task is made first; a run of the project that is at that, or goes on after it, is returned
+    instead of another one. Raises TaskError, Refused.
+    """
     config = engine.config
-    task, agent, host = place_of(engine, op.task, op.agent, op.host)
-    given = BudgetSpec(op.iterations, op.patience, op.min_gain_pct, op.stop_score, op.usd, op.hours, op.gpu_hours)
-    budget = given.over(task.budget.over(config.budget()))
+    if (order := _order(op)) is not None and (other := of_project(engine.journal.state, op.deploy)) is not None:
+        return {"run": other.id, "goes_on": True}
+    if order is None:
+        task, agent, host = place_of(engine, op.task, op.agent, op.host)
+        name, budget = task.name, budget_of(config, task.budget, _given(op))
+    else:
+        agent, host = chosen(engine, op.agent, op.host)
+        name, budget = op.task, budget_of(config, BudgetSpec(), order.given)
     approve = config.run.approve if op.approve is None else op.approve
     if op.evolve and not catalogue.reflects(agent, config):
         raise Refused(f"{agent} builds no tools", "only coding agents do: --agent claude-code, or another of theirs")
@@ -61,7 +77,7 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
     engine.journal.emit(
         e.RunQueued(
             queued,
-            task.name,
+            name,
             agent,
             host,
             budget,
@@ -74,10 +90,34 @@ def run(engine: Engine, op: QueueRun, target: None, by: str) -> dict[str, Any]:
             apart=op.apart,
             devices=0 if devices == "all" else devices,
             deploy=op.deploy,
+            order=order,
         )
     )
     engine.wake()
     return {"run": queued}
+
+
+def _given(op: QueueRun) -> dict[str, int | float]:
+    """Return what the operator says of the budget."""
+    said = {name: getattr(op, name) for name in BUDGET}
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _order(op: QueueRun) -> TaskOrder | None:
+    """Return how the task is to be made, None where it is there. Raises Refused."""
+    if op.order is None:
+        return None
+    if not op.deploy or op.apart:
+        raise Refused("the task of a project's kernel is made for a run that goes back into it", "leave out --apart")
+    try:
+        return replace(codec.decode(codec.encode(op.order), TaskOrder), given=_given(op))
+    except codec.CodecError as err:
+        raise Refused(f"the task cannot be made so: {err}", "kpd project run has its options") from err
+
+
+def budget_of(config: Config, task: BudgetSpec, given: Mapping[str, int | float]) -> Budget:
+    """Return a run's budget: what its operator has `given`, else what its task says, else config.toml's."""
+    return codec.decode(codec.encode(given), BudgetSpec).over(task.over(config.budget()))
 
 
 def place_of(engine: Engine, name: str, agent: str | None, host: str | None) -> tuple[Task, str, str]:
@@ -85,20 +125,27 @@ def place_of(engine: Engine, name: str, agent: str | None, host: str | None) -> 
 
     A task that only ships with kpd is first copied into the workspace. Raises UnknownName, TaskError, OSError.
     """
-    tasks, config = find_tasks(engine.workspace), engine.config
+    tasks = find_tasks(engine.workspace)
     if name not in tasks:
         raise UnknownName(f"no task {name!r}", f"tasks: {', '.join(sorted(tasks)) or 'none; kpd task new NAME'}")
     task = load_task(tasks[name])
-    agent, host = agent or config.run.agent, host or config.run.host
-    if host != ANY and host not in config.hosts:
-        raise UnknownName(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
-    refuse_agents(agent, engine)
+    agent, host = chosen(engine, agent, host)
     live = engine.workspace.tasks / task.name
     if task.folder != live:
         copy_task(task.folder, live)
     if engine.journal.state.tasks.get(task.name) != (now := card(load_task(live))):
         engine.journal.emit(e.TaskLoaded(now))  # it has just been made, and the watcher has not seen it yet
     return task, agent, host
+
+
+def chosen(engine: Engine, agent: str | None, host: str | None) -> tuple[str, str]:
+    """Return the agents and the host of a new run, config.toml's where none are given. Raises UnknownName."""
+    config = engine.config
+    agent, host = agent or config.run.agent, host or config.run.host
+    if host != ANY and host not in config.hosts:
+        raise UnknownName(f"no host {host!r}", f"hosts: {', '.join((ANY, *config.hosts))}; kpd hosts add adds one")
+    refuse_agents(agent, engine)
+    return agent, host
 
 
 def pause(engine: Engine, op: PauseRun, target: Run, by: str) -> None:

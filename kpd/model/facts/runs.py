@@ -7,6 +7,7 @@ from kpd.model.budget import Budget
 from kpd.model.causes import RunCause
 from kpd.model.fact import RunFact
 from kpd.model.hosts import Confinement
+from kpd.model.preparation import TaskOrder
 from kpd.model.run import TaskState
 from kpd.model.side import ComparedRun
 from kpd.model.status import RunOutcome
@@ -29,6 +30,7 @@ class RunQueued(RunFact):
     apart: bool = False
     devices: int = 1
     deploy: str = ""
+    order: TaskOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)

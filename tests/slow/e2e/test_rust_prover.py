@@ -4,8 +4,6 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -129,40 +127,41 @@ def test_from_the_check_to_a_deployed_kernel(
     daemon.start()
 
     preparing = ["project", "run", "prover", "--mailbox", "--top", "2", "--observed", str(table)]
-    mailbox = workspace.root / "onboarding" / "prover"
-    killed = subprocess.Popen([sys.executable, "-m", "kpd.cli.main", "-w", str(workspace.root), *preparing])
-    daemon.until(lambda: (mailbox / "prompt.md").exists(), "the question for a harness")
-    killed.kill()
-    killed.wait()
-    assert not (workspace.tasks / "prover").exists()
-    answering = answer(mailbox, WRONG, HARNESS)
+    operated = ("--agent", "operator", "--iterations", "1")
     code, _, said = kpd(*preparing, "--agent", "nobody")
-    answering.join()
     assert (code, "no agent 'nobody'" in said) == (64, True), said
+    answering = answer(workspace.root / "onboarding" / "prover", WRONG, HARNESS)
+    assert kpd(*preparing, *operated)[:2] == (0, "r1\n")
+    made = daemon.until_event("phase_ended", run="r1", phase="task")["body"]
+    answering.join()
+    assert made["text"] == "made prover", made
+    assert kpd("stop", "r1")[0] == 0
+    said = (workspace.root / "refs" / "prover.r1.task.output").read_text()
     assert "the kernel differs from the oracle: odd, normal: out[0] is" in said
     task = workspace.tasks / "prover"
     assert "µs in production: PROBLEM, a factor of" in (task / "task.md").read_text() or "It was not timed" in said
     assert "[cases.top1]\nweight = 0.6667" in (task / "task.toml").read_text()
 
     toml = task / "task.toml"
-    toml.write_text(toml.read_text().replace("quads = 20", "quads = 4"))
-    operated = ("--agent", "operator", "--iterations", "1")
-    code, told, said = kpd(*preparing, *operated)
-    assert (code, told, "prover has it" in said) == (0, "r1\n", True), said
-    assert kpd(*preparing, *operated)[:2] == (0, "r1\n"), "it goes on, and no other one is queued"
-    daemon.until_event("folder_known")
+    toml.write_text(toml.read_text().replace("quads = 20", "quads = 4") + "\n[budget]\npatience = 3\n")
+    assert kpd(*preparing, *operated)[:2] == (0, "r2\n")
+    assert daemon.until_event("phase_ended", run="r2", phase="task")["body"]["text"] == "prover has it"
+    assert kpd(*preparing, *operated)[:2] == (0, "r2\n"), "it goes on, and no other one is queued"
+    daemon.until_event("folder_known", run="r2")
+    budget = daemon.query("status")["runs"]["r2"]["budget"]
+    assert (budget["iterations"], budget["patience"]) == (1, 3), "the operator's, and the task's"
     kernel = task / "transpose_kernel.cu"
     kernel.write_text(kernel.read_text().replace(SLOW, BODY))
-    better = daemon.until_event("iteration_ended", iteration=1)["body"]
+    better = daemon.until_event("iteration_ended", run="r2", iteration=1)["body"]
     assert better["outcome"] == "accepted", better["reason"]
 
     before = binary.read_bytes()
     daemon.until(lambda: any(one["waits"] for one in daemon.query("status")["deployments"]), "the change to wait")
-    assert kpd(*preparing, *operated)[:2] == (0, "r1\n"), "its deployment goes on"
+    assert kpd(*preparing, *operated)[:2] == (0, "r2\n"), "its deployment goes on"
     assert kpd("project", "approve", "prover", "--yes")[0] == 0
-    assert asyncio.run(wait_for(workspace, "r1")) == 0
-    assert "DEPLOYED prover #1, r1.1" in capsys.readouterr().err
-    assert [run["id"] for run in daemon.query("status")["runs"].values()] == ["r1"]
+    assert asyncio.run(wait_for(workspace, "r2")) == 0
+    assert "DEPLOYED prover #1, r2.1" in capsys.readouterr().err
+    assert list(daemon.query("status")["runs"]) == ["r1", "r2"]
     assert BODY in source.read_text() and SLOW not in source.read_text()
     assert source.read_text().startswith("// Columns of a trace")
     assert binary.read_bytes() != before

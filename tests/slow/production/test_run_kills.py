@@ -1,29 +1,28 @@
-"""kill -9 of `kpd project run` in each of its phases: the next call goes on, and makes no task and no run twice."""
+"""Each phase before a project's first iteration is the daemon's: killed in it, or stopped, nothing is made twice."""
 
+import contextlib
+import json
 import os
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import psutil
 import pytest
 
+from kpd.cli.main import main
+from kpd.daemon.sources import Sources
+from kpd.model.preparation import Phase
+from kpd.production.observe.observation import key
+from kpd.source.kernels import kernels
+from kpd.source.source import Source
 from kpd.workspace.paths import Workspace
-from kpd.workspace.rows import rows_of
 from tests.places import OPEN
-from tests.support.daemon.real_daemon import RealDaemon
+from tests.support.daemon.real_daemon import RealDaemon, leftovers
 from tests.support.measure.cuda_driver import NVCC
 from tests.support.onboarding.kernels import GOOD, fenced, sources
-from tests.support.patience import PATIENCE_S
-
-SOON_S = 0.03
-"""After that the run is mostly queued, and its id not noted yet."""
 
 
-def test_killed_in_each_phase_it_goes_on_and_makes_nothing_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_killed_in_each_phase_the_daemon_goes_on_and_makes_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", f"{Path(NVCC).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -37,33 +36,85 @@ def test_killed_in_each_phase_it_goes_on_and_makes_nothing_twice(
         'context = ["host.cu"]\nbinary = ["prog"]\nbuild_dir = "out"\nbuild = "true"\nrun = "./prog"\n'
         'kernel = "row_scale"\noutputs = ["result"]\n'
     )
-    rows, mailbox = ws.root / "refs" / "p.runs.jsonl", ws.root / "onboarding" / "p"
+    mailbox, table = ws.root / "onboarding" / "p", ws.root / "refs" / "p.observed.json"
     daemon = RealDaemon(ws)
 
-    def begun() -> "subprocess.Popen[str]":
-        words = ["project", "run", "p", "--observed", str(found.observed), "--mailbox", "--agent", "operator"]
-        command = [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), *words]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def kpd(*words: str) -> tuple[int, str, str]:
+        code = main(["-w", str(ws.root), *words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
 
-    def killed(reached: Callable[[list[dict[str, Any]]], bool]) -> None:
-        before = len(list(rows_of(rows))) if rows.exists() else 0
-        process = begun()
-        daemon.until(lambda: rows.exists() and reached(list(rows_of(rows))[before:]), "the phase")
-        time.sleep(SOON_S)
-        process.kill()
-        process.communicate()
+    def asked(*words: str) -> tuple[int, str, str]:
+        return kpd("project", "run", "p", "--mailbox", "--agent", "operator", *words)
+
+    def phases(run: str) -> dict[str, Phase]:
+        return {phase.name: phase for phase in Sources.offline(ws).state.runs[run].phases}
+
+    def at_a_phase() -> list[psutil.Process]:
+        return [one for one in leftovers(ws) if "phase" in one.cmdline()]
+
+    def killed(*, process: bool) -> None:
+        """Kill the daemon, and then the process of the phase, or leave that to its end; begin another daemon."""
+        at_it = daemon.until(at_a_phase, "the phase's process")
+        daemon.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            at_it[0].kill() if process else None
+        psutil.wait_procs(at_it)
+        daemon.start()
+        daemon.command("resume")
 
     daemon.start()
     try:
-        killed(lambda new: any(row.get("begins") == "check" for row in new))
-        killed(lambda new: (mailbox / "prompt.md").exists())
+        for wrong, said in (
+            (("--agent", "nobody"), "no agent 'nobody'"), (("--writer", "nobody"), "there is no agent nobody"),
+            (("--observed", str(ws.config)), "is not JSON"), (("--host", "moon"), "no host 'moon'"),
+        ):  # fmt: skip
+            code, _, told = asked(*wrong)
+            assert (code, said in told) == (64, True), told
+        assert daemon.query("status")["runs"] == {}, "nothing was begun, and nothing is paid"
+
+        assert asked()[:2] == (0, "r1\n")
+        ended = daemon.until_event("run_ended", run="r1")["body"]
+        assert ended["reason"].startswith("observe: "), ended  # there is no CUPTI, and the host says so
+        [kernel] = kernels(Source.of(found.kernel.read_text(), "row_scale.cu"))
+        text, around = found.kernel.read_bytes(), ["local", str(root), "", {}]
+        capture = {"key": key("./prog", f"row_scale {kernel.signature}", text, around)}
+        table.write_text(json.dumps({**json.loads(found.observed.read_text()), "details": [], "capture": capture}))
+
+        assert asked()[:2] == (0, "r2\n")
+        daemon.until_event("phase_begun", run="r2", phase="check")
+        killed(process=False)  # it ends by itself, and how is read afterwards
+        daemon.until_event("phase_begun", run="r2", phase="observe")
+        killed(process=True)
+        daemon.until(lambda: (mailbox / "prompt.md").exists(), "the question for a harness")
+        assert kpd("stop", "r2")[0] == 0
+        daemon.until(lambda: not at_a_phase(), "its process to end")
+
+        assert asked()[:2] == (0, "r3\n")
+        daemon.until_event("phase_begun", run="r3", phase="task")
+        assert asked()[:2] == (0, "r3\n"), "it goes on, and no other one is queued"
+        code, told, _ = kpd("status")
+        assert (code, "… preparing" in told, "onboarding/p/prompt.md asks for it" in " ".join(told.split())) == (
+            0, True, True,
+        )  # fmt: skip
+        killed(process=True)
         (mailbox / "reply.md").write_text(fenced(GOOD))
-        killed(lambda new: any(row.get("begins") == "run" for row in new))
-        ended = begun()
-        told, said = ended.communicate(timeout=PATIENCE_S)
-        assert (ended.returncode, told) == (0, "r1\n"), said
+        daemon.until_event("phase_ended", run="r3", phase="task")
+        daemon.until(lambda: daemon.query("status")["runs"]["r3"]["waits"], "a GPU to be wanted")
+        daemon.kill()
+        daemon.start()
+
+        ends = [(one["body"]["run"], one["body"]["phase"]) for one in daemon.events("phase_ended")]
+        assert ends[2:] == [
+            ("r2", "check"), ("r2", "observe"), ("r2", "task"), ("r3", "check"), ("r3", "observe"), ("r3", "task"),
+        ], "each once"  # fmt: skip
+        assert {name: phase.times for name, phase in phases("r2").items()} == {"check": 1, "observe": 2, "task": 1}
+        assert {name: phase.times for name, phase in phases("r3").items()} == {"check": 1, "observe": 1, "task": 2}
         assert [path.name for path in ws.tasks.iterdir() if not path.name.startswith(".")] == ["p"]
-        assert list(daemon.query("status")["runs"]) == ["r1"]
-        assert sorted(path.name for path in mailbox.iterdir()) == ["prompt.md", "reply.md"]
+        assert sorted(path.name for path in mailbox.iterdir()) == ["prompt.md", "reply.md"], "it was asked once"
+        _, told, _ = kpd("project", "history", "p")
+        assert "what was observed is current" in told and "made p" in told, told
+        _, _, told = kpd("log", "r3")
+        assert "observe: what was observed is current (" in told and "task: made p (" in told, told
     finally:
         daemon.stop()

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 from kpd.model import events as e
 from kpd.model.budget import Budget
+from kpd.model.causes import PhaseFailed
 from kpd.model.hosts import Device
 from kpd.model.kinds import Told
+from kpd.model.preparation import PhaseResult, TaskOrder
 from kpd.model.side import ComparedRun
+from kpd.model.spending import Spend, Usage
 from kpd.model.waits import PausedBy
 from tests.support.tui import logs, many_hosts
 from tests.support.tui.views import plain, view_of
@@ -126,3 +129,27 @@ def test_an_edit_or_a_missing_memo_of_any_run_is_said() -> None:
 def test_a_new_run_is_told_what_is_under_way() -> None:
     assert "under way: r1, r2" in forms.run(view_of(many_hosts.two())).text[0]
     assert forms.run(view_of(many_hosts.begin())).text[0].startswith("It begins at once.")
+
+
+def test_the_phases_before_a_projects_run_are_drawn_until_they_are_done_and_then_are_a_line() -> None:
+    queued = e.RunQueued("r7", "prover", "claude", "gpu1", Budget(), by="ada", deploy="prover", order=TaskOrder())
+    log = logs.ended().emit(queued).emit(e.PhaseBegun("r7", "check"))
+    log.emit(e.PhaseEnded("r7", "check", PhaseResult(lacks=("ncu: none",)), 2.4)).emit(e.PhaseBegun("r7", "observe"))
+    drawn = plain(overview.lines(view_of(log, TreePosition("prover", "r7")), 100, 30))
+    assert "r7  … preparing   by claude on gpu1" in drawn
+    assert "next  task, once observe is done" in drawn
+    assert "✓ check         2.4 s  the project is as it should be; its host lacks ncu: none" in drawn
+    assert "… observe " in drawn and "  one run of the program: what it launches" in drawn
+    assert "· task" in drawn
+    log.emit(e.PhaseEnded("r7", "observe", PhaseResult(failed="no CUPTI", remedy="install it", infra=True), 3.0))
+    log.emit(e.RunEnded("r7", "infra", PhaseFailed("observe", "no CUPTI", "install it")))
+    drawn = plain(overview.lines(view_of(log, TreePosition("prover", "r7")), 100, 30))
+    assert "ended  observe: no CUPTI; install it" in drawn
+    assert "✗ observe       3.0 s  failed" in drawn
+    done = logs.ended().emit(queued)
+    paid = {"harness": Spend().with_call(Usage(10, output=5), 0.25)}
+    for phase, spend in (("check", {}), ("observe", {}), ("task", paid)):
+        done.emit(e.PhaseBegun("r7", phase)).emit(e.PhaseEnded("r7", phase, PhaseResult(task="prover-2"), 2.0, spend))
+    done.emit(e.RunStarted("r7", "Xeon", "local")).baseline("r7")
+    drawn = plain(overview.lines(view_of(done, TreePosition("prover-2", "r7")), 60, 30))
+    assert "Preparation  6.0 s  harness $0.25  check 2.0 s" in drawn

@@ -1,48 +1,47 @@
-"""What was done for a project before its runs: what a kill has cut off has no end, and what was made is found."""
+"""What processes note of phases: how one ended, which tasks they made of what, and who holds the rows."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from kpd.model.preparation import PhaseResult
 from kpd.workspace.project_runs import ProjectBusy, ProjectRuns
-from kpd.workspace.rows import rows_of
+
+FAILED = PhaseResult(failed="there already")
 
 
-def test_a_phase_ends_with_what_it_found_or_why_it_failed(tmp_path: Path) -> None:
+def test_the_last_end_of_a_phase_counts_and_none_of_a_former_log(tmp_path: Path) -> None:
     path = tmp_path / "refs" / "p.runs.jsonl"
     rows = ProjectRuns(path)
+    assert rows.holder is None
     with rows.locked():
-        with rows.phase("observe") as ended:
-            ended["anew"] = True
-        with pytest.raises(ValueError, match="no such kernel"), rows.phase("task", task="p", key="k1"):
-            raise ValueError("no such kernel")
+        assert rows.holder == os.getpid()
+        rows.begins("r1", "check")
+        assert rows.ended("r1", "check", 0.0) is None, "as where the process was killed"
+        rows.ends("r1", "check", PhaseResult(lacks=("ncu: none",)), 2.5)
         with pytest.raises(ProjectBusy), ProjectRuns(path).locked():
             pass
+    assert rows.holder is None
+    assert rows.ended("r1", "check", 0.0) == (PhaseResult(lacks=("ncu: none",)), 2.5)
+    assert (rows.ended("r1", "observe", 0.0), rows.ended("r2", "check", 0.0)) == (None, None)
+    assert rows.ended("r1", "check", 2e10) is None, "it is of a run of a former log with that id"
+    with path.open("a") as file:
+        file.write('{"at": 2e10, "run": "r1", "ends": "check", "result": "somebody\'s", "seconds": 1}\n')
+    assert rows.ended("r1", "check", 0.0) == (PhaseResult(lacks=("ncu: none",)), 2.5)
     with pytest.raises(BlockingIOError), rows.locked():
         raise BlockingIOError("of the work, not of the lock")
-    found = [{name: value for name, value in row.items() if name != "at"} for row in rows_of(path)]
-    assert found == [
-        {"begins": "observe"}, {"ends": "observe", "anew": True},
-        {"begins": "task", "task": "p", "key": "k1"}, {"ends": "task", "failed": "no such kernel"},
-    ]  # fmt: skip
 
 
-def test_a_task_is_found_by_what_it_was_to_be_made_of_and_a_run_also_without_its_id(tmp_path: Path) -> None:
+def test_a_task_is_found_by_what_it_was_to_be_made_of(tmp_path: Path) -> None:
     rows = ProjectRuns(tmp_path / "p.runs.jsonl")
-    assert (rows.tasks_of("k1"), rows.last_run) == ([], None)
+    assert (rows.tasks_of("k1"), rows.tasks) == ([], [])
     for task, key in (("p", "k1"), ("p-2", "k2"), ("p-3", "k1")):
-        with rows.phase("task", task=task, key=key):
-            pass
-    with pytest.raises(ValueError), rows.phase("task", task="mine", key="k1"):
-        raise ValueError("there already")
-    with pytest.raises(KeyboardInterrupt), rows.phase("task", task="p-4", key="k1"):
-        raise KeyboardInterrupt  # as where the process is killed: nothing is noted of its end
+        rows.begins("r1", "task")
+        rows.makes("r1", task, key)
+        rows.ends("r1", "task", PhaseResult(task=task), 1.0)
+    rows.makes("r2", "mine", "k1")
+    rows.ends("r2", "task", FAILED, 1.0)
+    rows.makes("r3", "p-4", "k1")  # and then its process was killed
     assert rows.tasks_of("k1") == ["p-4", "p-3", "p"], "a task that was there already is not one that was made"
-    with rows.phase("run", task="p") as ended:
-        ended["run"] = "r1"
-    first = rows.last_run
-    assert first is not None and (first["task"], first["run"]) == ("p", "r1")
-    with pytest.raises(KeyboardInterrupt), rows.phase("run", task="p-3"):
-        raise KeyboardInterrupt
-    last = rows.last_run
-    assert last is not None and (last["task"], "run" in last, last["at"] > first["at"]) == ("p-3", False, True)
+    assert rows.tasks == ["p", "p-2", "p-3", "p-4"]
