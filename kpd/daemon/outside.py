@@ -92,7 +92,7 @@ class OutsideWork(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessEnd:
     """How a process ended: `said` are its last words if it failed, and `killed` says that a signal ended it."""
 
     said: str = ""
@@ -106,7 +106,7 @@ def with_keys(names: Iterable[str]) -> dict[str, str]:
 
 async def done_outside(
     root: Path, words: Iterable[str], output: Path, env: Mapping[str, str], tell: Callable[[str], None] | None = None
-) -> Ended:
+) -> ProcessEnd:
     """Have a verb of kpd done in a process with its output in a file, and wait for its end.
 
     `tell` is given the output as it comes.
@@ -114,7 +114,7 @@ async def done_outside(
     try:
         process = _begun([sys.executable, "-P", "-m", "kpd.cli.main", "-w", str(root), *words], output, env)
     except OSError as err:
-        return Ended(f"{err.filename or output}: {err.strerror}")
+        return ProcessEnd(f"{err.filename or output}: {err.strerror}")
     told = 0
     while True:
         code = process.poll()
@@ -125,7 +125,7 @@ async def done_outside(
                     told += len(more)
                     tell(more.decode(errors="replace"))
         if code is not None:
-            return Ended(_last_words(output, code), code < 0)
+            return ProcessEnd(_last_words(output, code), code < 0)
         await asyncio.sleep(LOOK_S)
 
 
