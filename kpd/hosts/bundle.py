@@ -11,8 +11,8 @@ from kpd.hosts.errors import HostError
 
 # Loaded in this order, so that each finds what it imports.
 MODULES = (
-    "wire", "files", "store", "processes", "children", "sandbox", "lock", "smi", "gpu", "lease", "supervisor", "folder",
-    "follow", "jobs", "clean", "tunnel", "runs", "holders", "serve",
+    "wire", "files", "store", "processes", "children", "sandbox", "lock", "smi", "gpu", "lease", "usage", "supervisor",
+    "folder", "follow", "jobs", "clean", "tunnel", "runs", "holders", "serve",
 )  # fmt: skip
 PLAIN = re.compile(r"""[^'"`\\!$\x00-\x1f]+""")  # what every shell takes as it is, in single quotes
 PACKAGES = ("kpd", "kpd.hosts", "kpd.hosts.helper")

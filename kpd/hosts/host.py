@@ -266,7 +266,7 @@ class Host(LinkedHost):
         script = spec.script.encode()
         return link.follow(
             "job", script + spec.stdin, job=spec.id, script=len(script), limit_s=spec.limit_s, env=spec.env,
-            cpus=spec.cpus, lease=lease, nice=spec.nice,
+            cpus=spec.cpus, lease=lease, nice=spec.nice, memory=spec.memory,
             sandbox={"reads": reads, "writes": self.writes, "capable": spec.capable} if spec.confined else None,
         )  # fmt: skip
 

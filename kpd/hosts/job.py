@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from kpd.hosts.helper.usage import SHARE, THREADS
 from kpd.hosts.helper.wire import KEPT
 
 Stream = Literal["stdout", "stderr", "notes"]
@@ -36,7 +37,8 @@ class JobSpec:
     libraries, the content that its script names (trees, and the `out/` of jobs) and the host's `reads`; it writes in
     its own folder and the host's `writes`. It opens no TCP connection, and can neither signal nor look into a process
     outside. Of root it keeps no capability. A job that is `capable`, as profilers and sanitizers must be, keeps them,
-    and may open TCP connections and shared memory.
+    and may open TCP connections and shared memory. Where its processes together have more than `memory` bytes (0: half
+    of the machine's, or of its allocation's), or some thousand threads, it is ended.
     """
 
     id: str
@@ -49,6 +51,7 @@ class JobSpec:
     nice: int = 0
     confined: bool = False
     capable: bool = False
+    memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +70,18 @@ class JobResult:
     stdout: bytes
     stderr: bytes
     seconds: float
-    reason: Literal["", "timeout", "killed", "lost"] = ""
+    reason: Literal["", "timeout", "memory", "threads", "killed", "lost"] = ""
     cached: bool = False
     stdout_cut: int = 0
     stderr_cut: int = 0
     token: int = 0
     taint: str = ""
     lease_lost: bool = False
+
+    @property
+    def excess(self) -> str:
+        """The limit that the job's processes were ended for, in words; empty where they were not."""
+        return {"memory": f"1/{SHARE} of the host's memory", "threads": f"{THREADS} threads"}.get(self.reason, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,13 @@ class TookTooLong(Kind, frozen=True):
     limit_s: float
 
 
+class TookTooMuch(Kind, frozen=True):
+    """A job, as above, that had more memory or threads than one may have: its processes together, in words."""
+
+    job: str
+    limit: str
+
+
 class LeftThreads(Kind, frozen=True):
     count: int
 
@@ -106,6 +113,7 @@ Defect = (
     | LeftProcess
     | NotLoaded
     | TookTooLong
+    | TookTooMuch
     | LeftThreads
     | OtherCases
     | BadAccess

@@ -114,6 +114,8 @@ def _misdeed(what: f.Defect, whose: str) -> str:
             return f"the object cannot be loaded: {what.said}"
         case f.TookTooLong():
             return f"the {what.job} did not finish within {what.limit_s:g} s"
+        case f.TookTooMuch():
+            return f"the {what.job} took more than {what.limit}"
         case f.LeftThreads():
             return f"left {counted(what.count, 'thread')} running after its calls"
         case f.OtherCases():

@@ -48,6 +48,7 @@ class Jobs:
         lease: "Header | None" = None,
         nice: int = 0,
         sandbox: "Header | None" = None,
+        memory: int = 0,
     ) -> None:
         folder = self.folder / check_job(job)
         if not folder.is_dir():
@@ -59,7 +60,7 @@ class Jobs:
             terms = None if lease is None else self.terms(**lease)
             environ = environment(folder, env)
             confined = None if sandbox is None else self.sandbox(folder, body[:script], environ, **sandbox)
-            order = JobOrder(body[:script], body[script:], limit_s, environ, pinned, terms, nice, confined)
+            order = JobOrder(body[:script], body[script:], limit_s, environ, pinned, terms, nice, confined, memory)
             self.watch(job, start(folder, self.store.fresh(), order))
             self.touch(order.script)
         self.op_follow(request, body, job, {})

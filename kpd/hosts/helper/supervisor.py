@@ -11,10 +11,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from kpd.hosts.helper.children import HELD_BACK, Children, drop_inherited, fail
+from kpd.hosts.helper.children import GRACE, HELD_BACK, Children, drop_inherited, fail
 from kpd.hosts.helper.files import RequestRefused, let_owner_in
 from kpd.hosts.helper.lease import Lease, LeaseTerms
 from kpd.hosts.helper.sandbox import Sandbox, confine
+from kpd.hosts.helper.usage import LOOK_S, Usage
 
 MAX_FILE = 4 << 30  # bytes a job may write to one file: a runaway print loop must not fill the disk
 RESERVED = 4096  # bytes set aside on disk at the start for each of `pgid` and `rc`
@@ -25,7 +26,7 @@ LONGEST = 300  # characters of a taint
 class JobOrder(NamedTuple):
     """What a job runs, its input, its limit in seconds, its environment and CPUs, and the terms of its lease.
 
-    Without a `sandbox` it is not confined.
+    Without a `sandbox` it is not confined, and not limited in what it has of the machine (`memory`: see Usage).
     """
 
     script: bytes
@@ -36,6 +37,7 @@ class JobOrder(NamedTuple):
     lease: "LeaseTerms | None"
     nice: int = 0
     sandbox: "Sandbox | None" = None
+    memory: int = 0
 
 
 class Supervisor:
@@ -118,7 +120,7 @@ class Supervisor:
         self.seconds = time.monotonic() - started
         if lease is not None:
             lease.script_ended(self.reason == "")
-        self.children.end(script)
+        self.children.end(script, 0.0 if self.reason in ("memory", "threads") else GRACE)
         status = self.children.status(script)
         if status is not None:
             self.rc = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
@@ -161,8 +163,9 @@ class Supervisor:
     def wait(self, script: int, deadline: float, lease: "Lease | None") -> str:
         """Wait until the script has ended, its time is over or its end was asked for; return the reason.
 
-        The reason is empty, "timeout" or "killed".
+        The reason is empty, "timeout", "killed", "memory" or "threads".
         """
+        usage, look = None if self.order.sandbox is None else Usage(self.order.memory), 0.0
         while True:
             status = self.children.status(script)
             if status is not None:  # who is asked to end with all of an allocation's processes finds some gone already
@@ -172,6 +175,13 @@ class Supervisor:
             left = deadline - time.monotonic()
             if left <= 0:
                 return "timeout"
+            if usage is not None:
+                left = min(left, LOOK_S)
+                if time.monotonic() >= look:
+                    look = time.monotonic() + LOOK_S
+                    excess = usage.exceeds()
+                    if excess:
+                        return excess
             self.children.nap(left if lease is None else min(left, lease.step()))
 
 

@@ -114,7 +114,10 @@ def classify(result: JobResult) -> CounterTrial:
     )
 
 
-_ENDS = {"timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": "lost"}
+_ENDS = {
+    "timeout": f"cut off after {LIMIT_S:g} s", "killed": "killed", "lost": "lost",
+    "memory": "cut off as it took too much memory", "threads": "cut off as it started too many threads",
+}  # fmt: skip
 
 
 def _telling(said: str, mark: str) -> str:

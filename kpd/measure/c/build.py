@@ -57,6 +57,8 @@ async def build(
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}")
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
+    if result.excess:
+        raise BuildError(f"the compiler took more than {result.excess}", log, "timeout")
     if result.rc != 0 and (over := over_limit(log, MEMORY_MIB)) is not None:
         raise over
     if result.rc == LAYING:

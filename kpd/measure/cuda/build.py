@@ -42,6 +42,8 @@ async def build(
     log = readable(result.stderr)
     if result.reason == "timeout":
         raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
+    if result.excess:
+        raise BuildError(f"the compiler took more than {result.excess}", log, "timeout")
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)
         if (over := over_limit(log, MEMORY_MIB)) is not None:

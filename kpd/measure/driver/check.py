@@ -21,6 +21,7 @@ from kpd.model.faults import (
     NoReturn,
     NotLoaded,
     TookTooLong,
+    TookTooMuch,
     WrongResult,
     WrongValue,
 )
@@ -159,6 +160,8 @@ async def refuse_driver_trouble(host: Host, harness: Harness, result: JobResult,
     """
     if result.reason == "timeout":
         raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
+    if result.excess:
+        raise CheckFailed(WrongResult(TookTooMuch(what, result.excess)))
     if crashed := jobs.crash(result):
         await host.forget(result.id)
         raise HostError(

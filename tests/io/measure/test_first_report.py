@@ -1,6 +1,8 @@
-"""The first report of a job in which other processes report after it."""
+"""The first report of a job in which other processes report after it, or that does not come to it."""
 
 import json
+import sys
+from dataclasses import replace
 
 import pytest
 
@@ -24,3 +26,12 @@ async def test_a_later_report_is_not_taken_for_the_first_one(tmp_path) -> None:
         spec = RunContext().spec("job", f"echo '{first}'\necho '{later}'\nexit 1\n", 20.0)
         with pytest.raises(CheckFailed, match="ValueError: not right"):
             await first_report(host, Harness("", "", ()), spec, Report, "check", 20.0)
+
+
+@pytest.mark.asyncio
+async def test_a_candidate_is_told_that_its_job_took_too_much_memory(tmp_path) -> None:
+    takes = "kept = bytearray(b'x') * (96 << 20); import time; time.sleep(60)"
+    async with local_host(tmp_path / "host") as host:
+        spec = RunContext().spec("job", f'exec {sys.executable} -S -c "{takes}"\n', 20.0)
+        with pytest.raises(CheckFailed, match="the check took more than 1/2 of the host's memory"):
+            await first_report(host, Harness("", "", ()), replace(spec, memory=64 << 20), Report, "check", 20.0)
