@@ -15,7 +15,7 @@ from kpd.hosts.helper.children import GRACE, HELD_BACK, Children, drop_inherited
 from kpd.hosts.helper.files import RequestRefused, let_owner_in
 from kpd.hosts.helper.lease import Lease, LeaseTerms
 from kpd.hosts.helper.sandbox import Sandbox, confine
-from kpd.hosts.helper.usage import LOOK_S, Usage
+from kpd.hosts.helper.usage import LOOK_S, JobUsage
 
 MAX_FILE = 4 << 30  # bytes a job may write to one file: a runaway print loop must not fill the disk
 RESERVED = 4096  # bytes set aside on disk at the start for each of `pgid` and `rc`
@@ -26,7 +26,7 @@ LONGEST = 300  # characters of a taint
 class JobOrder(NamedTuple):
     """What a job runs, its input, its limit in seconds, its environment and CPUs, and the terms of its lease.
 
-    Without a `sandbox` it is not confined, and not limited in what it has of the machine (`memory`: see Usage).
+    Without a `sandbox` it is not confined, and not limited in what it has of the machine (`memory`: see JobUsage).
     """
 
     script: bytes
@@ -165,7 +165,7 @@ class Supervisor:
 
         The reason is empty, "timeout", "killed", "memory" or "threads".
         """
-        usage, look = None if self.order.sandbox is None else Usage(self.order.memory), 0.0
+        usage, look = None if self.order.sandbox is None else JobUsage(self.order.memory), 0.0
         while True:
             status = self.children.status(script)
             if status is not None:  # who is asked to end with all of an allocation's processes finds some gone already

@@ -18,7 +18,7 @@ HELD = ("RssAnon:", "RssShmem:", "VmSwap:")  # in /proc/PID/status: what the pro
 EXACT = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")  # in smaps_rollup: the same, each page divided by those who share it
 
 
-class Usage:
+class JobUsage:
     """Looks now and then at a job's processes: those that descend from this one. `memory` is in bytes; 0: as SHARE."""
 
     def __init__(self, memory: int, threads: int = THREADS) -> None:

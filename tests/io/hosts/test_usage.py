@@ -45,16 +45,16 @@ async def test_pages_that_processes_share_count_once(tmp_path) -> None:
 def test_a_job_may_have_half_of_what_there_is() -> None:
     whole = usage.machine_memory()
     assert whole > 64 * MIB
-    assert usage.Usage(0).memory == whole // 2
-    assert usage.Usage(0).exceeds() == ""
+    assert usage.JobUsage(0).memory == whole // 2
+    assert usage.JobUsage(0).exceeds() == ""
 
 
 def test_threads_are_counted_over_all_processes() -> None:
     with subprocess.Popen(["sh", "-c", "sleep 60 & sleep 60; exit"]) as shell:
         while len(found := usage.descendants()) < 3:
             time.sleep(0.01)
-        assert usage.Usage(0, threads=3).exceeds() == ""
-        assert usage.Usage(0, threads=2).exceeds() == "threads"
+        assert usage.JobUsage(0, threads=3).exceeds() == ""
+        assert usage.JobUsage(0, threads=2).exceeds() == "threads"
         for pid in found:
             os.kill(pid, signal.SIGKILL)
         shell.wait()
