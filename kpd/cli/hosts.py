@@ -28,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
     add.add_argument(
         "address",
         metavar="[USER@]HOST[:PORT]",
-        help="an address as for ssh, or an alias of ~/.ssh/config; for slurm the host to go through, or local",
+        help="an address as for ssh, or an alias of ~/.ssh/config; for a scheduler the host to go through, or local",
     )
     add.add_argument("--name", help="the host's name in kpd (default: the first part of the address)")
     add.add_argument("--transport", choices=elsewhere(), default="ssh", help="see config.toml.example")

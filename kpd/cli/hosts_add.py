@@ -34,7 +34,8 @@ def add(ws: Workspace, args: Namespace) -> int:
     if is_on_demand(args.transport):
         return _add_cluster(ws, args, config)
     if args.set:
-        raise CliError(f"--set is of no use with {args.transport}", "give --transport slurm, or edit config.toml")
+        remedy = "give the --transport of a scheduler, for example slurm, or edit config.toml"
+        raise CliError(f"--set is of no use with {args.transport}", remedy)
     host = HostConfig(transport=args.transport, address=args.address, accept_new=args.accept_new)
     try:
         Address.parse(host.address)

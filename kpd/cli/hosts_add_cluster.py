@@ -1,4 +1,4 @@
-"""kpd hosts add --transport slurm: asks for the keys of a host that a scheduler lends, and writes its table."""
+"""kpd hosts add: asks for the keys of a host that a scheduler lends, and writes its table."""
 
 import dataclasses
 import json
@@ -12,17 +12,9 @@ from kpd.cli.terminal_text import narrate
 from kpd.text.foreign import visible
 from kpd.workspace.config import Config
 from kpd.workspace.host_tables import LOCAL
-from kpd.workspace.transports import TRANSPORTS
+from kpd.workspace.transports import ASKED, TRANSPORTS
 
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-QUESTIONS = {
-    "time": "how long one allocation lasts, as for sbatch: 4:00:00",
-    "partition": "the partition with the devices, as `sinfo -s` lists them",
-    "gres": "the devices of one allocation, as for sbatch: gpu:h100:1",
-    "account": "the account that pays",
-    "qos": "the quality of service",
-    "max_allocations": "how many allocations at a time, for several runs or for one",
-}
 
 
 def cluster_rows(args: Namespace, config: Config) -> list[str]:
@@ -40,9 +32,10 @@ def cluster_rows(args: Namespace, config: Config) -> list[str]:
         if not equals or key not in known:
             raise CliError(f"--set {visible(pair)} sets no key of {args.transport}", f"keys are {', '.join(known)}")
         given[key] = value
-    for key, question in QUESTIONS.items():
-        if key in known and key not in given:
-            required = known[key].default is dataclasses.MISSING
+    for key, field in known.items():
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        question = field.metadata.get(ASKED) or ("which the table cannot be without" if required else "")
+        if question and key not in given:
             if said := _asked(key, question if required else f"{question} (Enter: {known[key].default or 'none'})"):
                 given[key] = said
             elif required:

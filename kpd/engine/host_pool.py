@@ -230,8 +230,8 @@ class HostPool:
     def _link_changed(self, name: str, host: Host) -> None:
         log.info("host %s is %s", name, "up" if host.up else f"down: {host.trouble}")
         if host.up:
-            if self.card(name).standing == "pending":
-                self._on_demand.began(name, host)
+            if host.machine != self._cards.get(name, (0,))[0] and self._on_demand.began_in_vain(name, host):
+                return
             self._begin(name, self._quietly(name, self._arrived(name, host)))
             return
         if host.trouble is not None:

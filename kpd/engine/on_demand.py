@@ -60,11 +60,13 @@ class OnDemand:
         """Return whether a run wants the host."""
         return name in self._wanted
 
-    def began(self, name: str, host: Host) -> None:
-        """Give a host back at once that had to be waited for and begins when no run wants it any more."""
-        if not self.wants(name):
-            self.forget(name)
-            self._give_back(name, host)
+    def began_in_vain(self, name: str, host: Host) -> bool:
+        """Give a host back at once that begins when no run wants it any more; return whether this is such a one."""
+        if not is_on_demand(host.transport.kind) or self.wants(name):
+            return False
+        self.forget(name)
+        self._give_back(name, host)
+        return True
 
     async def release(self, name: str, host: Host) -> None:
         """Give a host back, also one that a former daemon has asked for."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kpd.hosts.errors import LOST, HostError
-from kpd.hosts.link import HEARTBEAT_S, PATIENCE_S, Frame, Link, Transport
+from kpd.hosts.link import HEARTBEAT_S, PATIENCE_S, Allocator, Frame, Link, Transport
 
 FIRST_S, GROWTH = 1.0, 1.5  # the pause after a failed try, and how it grows
 SELDOM_S: dict[str, float | None] = {"auth": 300.0, "host_key": None}  # too many failed logins get a client banned
@@ -171,7 +171,7 @@ class Reconnector:
             async with asyncio.timeout(self._pace.connect_s):
                 link = Link(self.name, await self.transport.open(), self._pace.heartbeat_s, self._pace.patience_s)
                 try:
-                    await link.start()
+                    await self._started(link)
                     await self._greet(link)
                 except BaseException:
                     await link.close()
@@ -184,6 +184,15 @@ class Reconnector:
             log.exception("%s: connecting failed in a way that kpd does not know", self.name)
             raise HostError("host", f"{self.name}: connecting failed: {err!r}", "see the daemon's log") from err
         return link
+
+    async def _started(self, link: Link) -> None:
+        """Have the helper start. What a scheduler lends may end at that moment: its end says nothing of its Python."""
+        try:
+            await link.start()
+        except HostError as err:
+            if err.kind == "no_python" and isinstance(self.transport, Allocator):
+                raise HostError("unreachable", err.message) from err
+            raise
 
     async def _rest(self, seconds: float | None) -> None:
         """Wait about so many seconds (None: without end), or until `retry_now`.

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from kpd.workspace.host_tables import HostConfig
 
 
+ASKED = "asked"
+"""The entry of a key's metadata with what `kpd hosts add` asks for it, of a transport to hosts that are lent."""
+
+
 class BadKey(Exception):
     """The error that a key of a [hosts.*] table does not fit the transport: the key, the fault, and the remedy."""
 

@@ -1,12 +1,12 @@
 """Defines the keys of a [hosts.*] table with `transport = "slurm"`."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from kpd.workspace.durations import duration
 from kpd.workspace.strict import Count, Few, NotNegative, Text
-from kpd.workspace.transports import BadKey
+from kpd.workspace.transports import ASKED, BadKey
 
 TIME = re.compile(r"[0-9]{1,6}|(?:[0-9]{1,4}-)?[0-9]{1,3}(?::[0-9]{1,2}){0,2}")
 WORD = re.compile(r"[\w./:,=+@%*()\[\]&|-]*", re.ASCII)
@@ -46,13 +46,13 @@ class SlurmKeys:
     at a time at most, each a host of its own, on one node (`nodes`). Candidates are built in an allocation of `build`.
     """
 
-    time: Text
+    time: Text = field(metadata={ASKED: "how long one allocation lasts, as for sbatch: 4:00:00"})
     via: str = ""
     bin: str = ""
-    partition: str = ""
-    account: str = ""
-    qos: str = ""
-    gres: str = ""
+    partition: str = field(default="", metadata={ASKED: "the partition with the devices, as `sinfo -s` lists them"})
+    account: str = field(default="", metadata={ASKED: "the account that pays"})
+    qos: str = field(default="", metadata={ASKED: "the quality of service"})
+    gres: str = field(default="", metadata={ASKED: "the devices of one allocation, as for sbatch: gpu:h100:1"})
     constraint: str = ""
     cpus: Count = 4
     extra: tuple[Text, ...] = ()
@@ -60,7 +60,9 @@ class SlurmKeys:
     abandon_after: Text = "15m"
     max_gpu_hours_per_day: NotNegative = 0.0
     nodes: Count = 1
-    max_allocations: Few = 1
+    max_allocations: Few = field(
+        default=1, metadata={ASKED: "how many allocations at a time, for several runs or for one"}
+    )
     build: BuildKeys | None = None
 
     def __post_init__(self) -> None:

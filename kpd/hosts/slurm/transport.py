@@ -34,17 +34,7 @@ class StepChannel:
 
     @property
     def reader(self) -> Reader:
-        return self
-
-    async def read(self, n: int) -> bytes:
-        return await self.channel.reader.read(n)
-
-    async def readexactly(self, n: int) -> bytes:
-        """Read `n` bytes. Raises ConnectionResetError at the end: with its allocation a step ends at any time."""
-        try:
-            return await self.channel.reader.readexactly(n)
-        except EOFError as err:
-            raise ConnectionResetError("the step has ended") from err
+        return self.channel.reader
 
     @property
     def writer(self) -> Writer:

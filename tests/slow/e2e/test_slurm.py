@@ -187,15 +187,6 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     assert len(begun) == len(ended) and {event["body"]["lane"] for event in begun} == {0, 1}
     until_none_is_left(daemon, slurm)
 
-    others = [slurm.occupy(), slurm.occupy()]
-    daemon.command("run", task="scale", host="cluster", iterations=1)
-    daemon.until(lambda: jobs_of(slurm), "another allocation to be asked for")
-    daemon.kill()
-    daemon.start()
-    daemon.command("stop", run="r2")
-    daemon.command("resume")
-    daemon.until(lambda: not jobs_of(slurm), "what the former daemon has asked for, and no run needs, to go back")
-
 
 PASSES_FOR_ANOTHER = """#!/bin/sh
 if [ ! -e {cpu} ]; then exec "$@"; fi
