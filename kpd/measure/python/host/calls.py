@@ -1,9 +1,9 @@
 """Forbids the worker, for good, the system calls that no kernel needs: a filter as in native/calls.c, for Python.
 
-It starts no process, opens no connection, sets no timer, changes neither a file's attributes nor how it is scheduled,
-and cannot ask for another process's memory or files. No signal wakes it up while its parent has stopped it, and it
-takes no memory that is in no limit. Where the machine or the system is another than the filter knows, nothing is
-forbidden.
+It cannot ask for another process's memory or files, and no signal of a file's wakes it up while its parent has stopped
+it. On a CPU it starts no process, opens no connection, sets no timer, changes neither a file's attributes nor how it is
+scheduled, and takes no memory that is in no limit. Where the machine or the system is another than the filter knows,
+nothing is forbidden.
 """
 
 from __future__ import annotations
@@ -11,76 +11,103 @@ from __future__ import annotations
 import os
 import struct
 import sys
+from typing import NamedTuple
 
 from kpd.hosts.helper.children import LIBC, prctl
 
-SECCOMP, FILTER, NO_NEW_PRIVS = 22, 2, 38  # of prctl
+FILTER, ALL_THREADS = 1, 1  # of seccomp
+NO_NEW_PRIVS = 38  # of prctl
 ALLOW, KILL, DENY, UNKNOWN = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026  # EPERM, ENOSYS
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 LOAD, EQUAL, ANY_BIT, AT_LEAST, END = 0x20, 0x15, 0x45, 0x35, 0x06  # of BPF
 CLONE_THREAD = 0x00010000
 CLONE3 = 435
 # pidfd_send_signal, io_uring, open_tree and on to fspick, pidfd_open, pidfd_getfd, process_madvise, mount_setattr,
-# memfd_secret, process_mrelease, fchmodat2, setxattrat, removexattrat, file_setattr
-EVERYWHERE = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442, 447, 448, 452, 463, 466, 469)
-# In lines: ptrace, process_vm_readv and _writev, kcmp, perf_event_open, bpf, userfaultfd, unshare, setns, mount,
-# umount2, pivot_root, chroot, open_by_handle_at, execve, execveat, tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, setsid,
-# setpgid, personality, socket, socketpair, connect;
-# add_key, request_key, keyctl, shmget, shmat, msgget, semget, mq_open, memfd_create;
-# sched_setparam, _setscheduler, _setaffinity and _setattr, setpriority, ioprio_set, setitimer, timer_create,
-# timerfd_create;
-# fchmod, fchmodat, fchown, fchownat, utimensat, setxattr, lsetxattr and fsetxattr, removexattr and its two likes;
-# and on x86-64 fork, vfork, alarm, chmod, chown, lchown, utime, utimes, futimesat
+# memfd_secret, process_mrelease
+EVERYWHERE = (424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 440, 442, 447, 448)
+FILES = (452, 463, 466, 469)  # fchmodat2, setxattrat, removexattrat, file_setattr
+
+
+class Machine(NamedTuple):
+    """The numbers of a machine's calls: those whose arguments decide, those that no worker needs, and those of a GPU's.
+
+    There Triton starts compilers and keeps what they make, and CUDA's driver has threads, timers and sockets.
+
+    In lines: ptrace, process_vm_readv and _writev, kcmp, perf_event_open, bpf, userfaultfd, unshare, setns, mount,
+    umount2, pivot_root, chroot, open_by_handle_at, tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, personality;
+    add_key, request_key, keyctl, shmget, shmat, msgget, semget, mq_open.
+    Then execve, execveat, setsid, setpgid, socket, socketpair, connect, memfd_create;
+    sched_setparam, _setscheduler, _setaffinity and _setattr, setpriority, ioprio_set, setitimer, timer_create,
+    timerfd_create;
+    fchmod, fchmodat, fchown, fchownat, utimensat, setxattr, lsetxattr and fsetxattr, removexattr and its two likes;
+    and on x86-64 fork, vfork, alarm, chmod, chown, lchown, utime, utimes, futimesat.
+    """
+
+    architecture: int
+    some: dict[str, int]
+    forbidden: tuple[int, ...]
+    of_a_gpu: tuple[int, ...]
+
+
 KNOWN = {
-    "x86_64": (
+    "x86_64": Machine(
         0xC000003E, {"clone": 56, "kill": 62, "tgkill": 234, "prlimit64": 302, "fcntl": 72},
         (
             101, 310, 311, 312, 298, 321, 323, 272, 308, 165,
-            166, 155, 161, 304, 59, 322, 200, 129, 297, 112, 109, 135, 41, 53, 42,
-            248, 249, 250, 29, 30, 68, 64, 240, 319,
+            166, 155, 161, 304, 200, 129, 297, 135,
+            248, 249, 250, 29, 30, 68, 64, 240,
+        ),
+        (
+            59, 322, 112, 109, 41, 53, 42, 319,
             142, 144, 203, 314, 141, 251, 38, 222, 283,
             91, 268, 93, 260, 280, 188, 189, 190, 197, 198, 199,
             57, 58, 37, 90, 92, 94, 132, 235, 261,
         ),
     ),
-    "aarch64": (
+    "aarch64": Machine(
         0xC00000B7, {"clone": 220, "kill": 129, "tgkill": 131, "prlimit64": 261, "fcntl": 25},
         (
             117, 270, 271, 272, 241, 280, 282, 97, 268, 40,
-            39, 41, 51, 265, 221, 281, 130, 138, 240, 157, 154, 92, 198, 199, 203,
-            217, 218, 219, 194, 196, 186, 190, 180, 279,
+            39, 41, 51, 265, 130, 138, 240, 92,
+            217, 218, 219, 194, 196, 186, 190, 180,
+        ),
+        (
+            221, 281, 157, 154, 198, 199, 203, 279,
             118, 119, 122, 274, 140, 30, 103, 107, 85,
             52, 53, 55, 54, 88, 5, 6, 7, 14, 15, 16,
         ),
     ),
 }  # fmt: skip
+SECCOMP = {"x86_64": 317, "aarch64": 277}
 # Of fcntl: who gets a file's signals, which (F_SETSIG), and of what: F_SETLEASE, F_NOTIFY.
 SIGNALS = (8, 15, 10, 1024, 1026)
 
 
-def forbid() -> bool:
-    """Install the filter for this process and all threads that it starts. Return whether it holds."""
+def forbid(gpu: bool) -> bool:
+    """Install the filter for this process, the threads that it has, and all that it starts. Return whether it holds."""
     machine = os.uname().machine
     if sys.platform != "linux" or machine not in KNOWN or LIBC is None:
         return False
     import ctypes
 
-    program = b"".join(steps(*KNOWN[machine], pid=os.getpid()))
+    program = b"".join(steps(KNOWN[machine], os.getpid(), gpu))
     code = ctypes.create_string_buffer(program, len(program))
     head = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    return bool(prctl(NO_NEW_PRIVS, 1)) and LIBC.prctl(SECCOMP, FILTER, head, 0, 0) == 0
+    return prctl(NO_NEW_PRIVS, 1) and LIBC.syscall(SECCOMP[machine], FILTER, ALL_THREADS, head) == 0
 
 
-def steps(architecture: int, some: dict[str, int], forbidden: tuple[int, ...], pid: int) -> list[bytes]:
+def steps(machine: Machine, pid: int, gpu: bool) -> list[bytes]:
+    some = machine.some
     found = [
-        step(LOAD, ARCHITECTURE), step(EQUAL, architecture, 1, 0), step(END, KILL), step(LOAD, NUMBER),
+        step(LOAD, ARCHITECTURE), step(EQUAL, machine.architecture, 1, 0), step(END, KILL), step(LOAD, NUMBER),
         step(AT_LEAST, 0x40000000, 0, 1), step(END, UNKNOWN),
     ]  # fmt: skip
-    for number in (*forbidden, *EVERYWHERE):
+    for number in (*machine.forbidden, *EVERYWHERE, *(() if gpu else (*machine.of_a_gpu, *FILES))):
         found += [step(EQUAL, number, 0, 1), step(END, DENY)]
-    found += [step(EQUAL, CLONE3, 0, 1), step(END, UNKNOWN)]  # the C library then takes clone, whose flags can be seen
-    found += allowed_if(some["clone"], ANY_BIT, CLONE_THREAD)
-    found += allowed_if(some["kill"], EQUAL, pid) + allowed_if(some["tgkill"], EQUAL, pid)
+    if not gpu:
+        found += [step(EQUAL, CLONE3, 0, 1), step(END, UNKNOWN)]  # the C library takes clone, whose flags can be seen
+        found += allowed_if(some["clone"], ANY_BIT, CLONE_THREAD)
+        found += allowed_if(some["kill"], EQUAL, pid) + allowed_if(some["tgkill"], EQUAL, pid)
     found += allowed_if(some["prlimit64"], EQUAL, 0)  # its own limits
     found += [step(EQUAL, some["fcntl"], 0, len(SIGNALS) + 1), step(LOAD, ARGUMENTS + 8)]
     found += [step(EQUAL, one, len(SIGNALS) - at, 0) for at, one in enumerate(SIGNALS)]

@@ -248,14 +248,13 @@ def main(
     for name in libraries:
         __import__(name)
     kept = elsewhere(place)  # noqa: F841 - for as long as the process lives
-    kernels = Kernels(shared, gpu)
     if not gpu:
         resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_DATA, LIMIT_DATA))
     if writes is not None:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
         confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu))
-        if not gpu:
-            calls.forbid()
+        calls.forbid(gpu)
+    kernels = Kernels(shared, gpu)  # only now: threads of CUDA's driver are confined, too
     gc.disable()
     # The one function that may be called between two requests is this one's `recv`, in which the process is stopped.
     answer: dict[str, Any] = {"room": len(kernels.gpu.waste)} if kernels.gpu else {}

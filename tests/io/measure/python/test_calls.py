@@ -5,37 +5,50 @@ import sys
 
 import pytest
 
-from kpd.measure.python.host.calls import EVERYWHERE, KNOWN
+from kpd.measure.python.host.calls import EVERYWHERE, FILES, KNOWN
 from tests.support.patience import PATIENCE_S
 
 TRIES = """
-import ctypes, errno, os, resource, signal
+import ctypes, errno, os, resource, signal, subprocess, sys, threading
 from kpd.measure.python.host import calls
+gpu = sys.argv[1] == "gpu"
 libc = ctypes.CDLL(None, use_errno=True)
-if not calls.forbid(): raise SystemExit("no filter")
-_, some, forbidden = calls.KNOWN[os.uname().machine]
+known = calls.KNOWN[os.uname().machine]
+some = known.some
 def refused(*call):
     ctypes.set_errno(0)
     return libc.syscall(*call) == -1 and ctypes.get_errno() == errno.EPERM
+installed, in_thread = threading.Event(), []
+earlier = threading.Thread(target=lambda: installed.wait() and in_thread.append(refused(known.forbidden[0], *[-1] * 6)))
+earlier.start()
+if not calls.forbid(gpu): raise SystemExit("no filter")
+installed.set()
+earlier.join()
+assert in_thread == [True]
 own = os.getpid()
-assert [one for one in (*forbidden, *calls.EVERYWHERE) if not refused(one, *[-1] * 6)] == []
-assert refused(some["prlimit64"], os.getppid(), 0, None, None) and refused(some["kill"], os.getppid(), 0)
+forbidden = (*known.forbidden, *calls.EVERYWHERE, *(() if gpu else (*known.of_a_gpu, *calls.FILES)))
+assert [one for one in forbidden if not refused(one, *[-1] * 6)] == []
 assert all(refused(some["fcntl"], 0, what, 0) for what in calls.SIGNALS)
-assert refused(some["clone"], 17, 0, 0, 0, 0)
+assert refused(some["prlimit64"], os.getppid(), 0, None, None)
+if gpu:
+    assert subprocess.run(["sh", "-c", "exit 7"]).returncode == 7
+else:
+    assert refused(some["kill"], os.getppid(), 0) and refused(some["clone"], 17, 0, 0, 0, 0)
 resource.getrlimit(resource.RLIMIT_DATA), os.kill(own, 0), os.get_inheritable(0)
 print("held")
 """
 
 
-def test_what_is_forbidden_is_refused_and_what_python_needs_is_not() -> None:
+@pytest.mark.parametrize("where", ["cpu", "gpu"])
+def test_what_is_forbidden_is_refused_and_what_python_needs_is_not(where: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", TRIES], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        [sys.executable, "-c", TRIES, where], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert (done.stdout, done.stderr) == ("held\n", "")
 
 
 @pytest.mark.parametrize("machine", KNOWN)
 def test_no_call_is_named_twice(machine: str) -> None:
-    _, some, forbidden = KNOWN[machine]
-    numbers = [*forbidden, *EVERYWHERE, *some.values()]
+    known = KNOWN[machine]
+    numbers = [*known.forbidden, *known.of_a_gpu, *EVERYWHERE, *FILES, *known.some.values()]
     assert len(numbers) == len(set(numbers))
