@@ -166,10 +166,10 @@ def _change(sources: Sources, deployment: str) -> Any:
     if (card := sources.state.deployments.get(deployment)) is None or not card.waits:
         raise DaemonError("refused", f"{deployment} does not wait for a person", "kpd held shows what does")
     opened = OpenDeployment(sources.workspace.deployments / card.project, card.deployment.number)
-    if (text := opened.shown) is None:
+    if (shown := opened.shown) is None:
         what = f"the diff of {deployment} is not the one that waits"
         raise DaemonError("refused", what, f"somebody has changed the file: kpd project decline {card.project}")
-    return {"text": text, "diff": opened.now.asks}
+    return {"text": shown.diff, "diff": shown.hash}
 
 
 def _file(sources: Sources, iteration: str, name: str) -> Any:

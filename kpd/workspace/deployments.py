@@ -33,6 +33,14 @@ class GateAnswer:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """The diff of a change as a person is shown it, and the hash by which they approve this one and no other."""
+
+    diff: str
+    hash: str
+
+
 class DeploymentRunning(Exception):
     """The error that another process deploys this project from the same workspace."""
 
@@ -160,13 +168,14 @@ class OpenDeployment:
         return read_plain(self._beside(name))
 
     @property
-    def shown(self) -> str | None:
-        """The diff of the change that waits for a person; None where the file beside it is another one."""
+    def shown(self) -> ShownChange | None:
+        """The change that waits for a person; None where the file beside it is another one."""
         try:
             diff = self.kept("diff")
         except (FileNotFoundError, NotRegularFile):
             return None
-        return diff.decode(errors="replace") if digest(diff) == self.now.asks else None
+        hash = digest(diff)
+        return ShownChange(diff.decode(errors="replace"), hash) if hash == self.now.asks else None
 
     def answer(self, found: GateAnswer) -> None:
         """Answer it, while it waits. Raises OSError."""

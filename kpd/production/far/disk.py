@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import mmap
 import os
 import secrets
 import shutil
@@ -11,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused, check_relative
+from kpd.production.far import elf
 from kpd.production.far.plan import ABSENT, LINK, STRANGE, Entry
 
 CHUNK = 1 << 20
@@ -63,9 +65,15 @@ def same_program(one: Path, other: Path) -> bool:
     """Return whether two binaries differ in nothing that runs: symbols, debug information and the build's id aside.
 
     nvcc leaves names of temporary files among the symbols, so no two of its builds have the same bytes. What is
-    still to be linked keeps the symbols that say with what.
+    still to be linked keeps the symbols that say with what. Bytes that no section covers count, too: a program can read
+    them from its own file, and objcopy drops them. False for what is neither an ELF file nor an archive of such.
     """
     stripped = []
+    try:
+        if beside_sections(one) != beside_sections(other):
+            return False
+    except elf.NotUnderstood:
+        return False
     with tempfile.TemporaryDirectory() as folder:
         for number, path in enumerate((one, other)):
             to = Path(folder, str(number))
@@ -78,6 +86,14 @@ def same_program(one: Path, other: Path) -> bool:
                 return False
             stripped.append(sha_of(to))
     return stripped[0] == stripped[1]
+
+
+def beside_sections(path: Path) -> "list[bytes]":
+    """Return the bytes of a binary that no section covers. Raises NotUnderstood."""
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise elf.NotUnderstood("it is empty")
+        return elf.leftovers(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
 
 
 def described(root: Path, name: str, kind: str) -> Entry:

@@ -4,8 +4,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from elftools.elf.elffile import ELFFile
+
 from kpd.model.hosts import Check
 from kpd.production.check import check_build, preflight
+from kpd.production.far.disk import beside_sections
 from tests.support.production.provers import BUILD, FASTER, SOURCE, built, content, made, place_at
 
 
@@ -47,12 +50,21 @@ NAMED = "cc -shared src/kernel.c -o target/new && objcopy --add-symbol tmp$$=.te
 
 async def test_a_binary_is_told_by_what_runs_and_not_by_names_of_temporary_files(tmp_path: Path) -> None:
     root = tmp_path / "prover"
-    async with place_at(made(root, build=NAMED), tmp_path) as place:
+    async with place_at(made(root, build=f"{NAMED} && cat src/tail >> target/prover"), tmp_path) as place:
+        (root / "src" / "tail").write_bytes(b"what it reads from its own file\0")
         await check_build(place, normalise=True)
         record, checks = await check_build(place, normalise=False)
         (binary,) = [entry for entry in record.entries if entry.kind == "binary"]
         assert binary.wrote[-1] != binary.sha, "no two builds have the same bytes"
         assert states(checks)["binary"] == "ok"
+        binary_now = root / "target" / "prover"
+        with binary_now.open("rb") as file:
+            sections = [one for one in ELFFile(file).iter_sections() if one["sh_type"] != "SHT_NOBITS"]
+            assert all(one["sh_offset"] + one["sh_size"] < binary_now.stat().st_size - 32 for one in sections)
+        assert beside_sections(binary_now) == [b"what it reads from its own file\0"]
+        (root / "src" / "tail").write_bytes(b"what it reads from its own file!")
+        assert states((await check_build(place, normalise=False))[1])["binary"] == "bad"
+        await check_build(place, normalise=True)
         (root / "src" / "kernel.c").write_bytes(FASTER.replace(b"x + x", b"x * 3"))
         assert states((await check_build(place, normalise=False))[1])["binary"] == "bad"
 

@@ -1,7 +1,13 @@
 """A change that waits for a person elsewhere: an answer counts only for the diff that it names."""
 
 import asyncio
+import contextlib
 import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,7 +56,7 @@ def test_what_waits_can_be_declined_without_its_diff_and_whoever_is_in_its_way_i
 
     def kpd(*args: str) -> str:
         done = main(["-w", str(ws.root), "project", *args[:1], "p", *args[1:]]) == 0
-        assert done == (args in (("decline",), ("approve", "--diff", digest(b"the diff")[:12])))
+        assert done == (args in (("decline",), ("approve", "--diff", digest(b"the diff")[:12]), ("approve", "--yes")))
         return "".join(capsys.readouterr())
 
     journal = DeploymentJournal(ws.deployments / "p")
@@ -68,11 +74,35 @@ def test_what_waits_can_be_declined_without_its_diff_and_whoever_is_in_its_way_i
             "approve", "--diff", short
         )
         assert f"nobody here can say yes; call it on a terminal, or with --diff {hash}" in kpd("approve")
-        assert kpd("approve", "--diff", hash).startswith("deployment 1 of p is approved\nthe diff")
+        assert kpd("approve", "--diff", hash).startswith(f"deployment 1 of p is approved: the change {hash}\nthe diff")
         assert json.loads(opened.kept("answer")) == {"diff": digest(b"the diff"), "yes": True, "by": operator()}
+        assert kpd("approve", "--yes").startswith(f"deployment 1 of p is approved: the change {hash}\n")
+        said = typed(ws, "y\n", lambda: (opened.keep("diff", "later"), opened.note(asks=digest(b"later"))))
+        assert f"the change that you were shown, {hash}, waits no more: nothing is approved" in said
+        assert json.loads(opened.kept("answer"))["diff"] == digest(b"the diff"), "of before"
+        assert f"deployment 1 of p is approved: the change {digest(b'later')[:12]}" in typed(ws, "y\n")
         opened.note(asks="a-hash")
         assert kpd("decline") == "deployment 1 of p is declined\n"
         assert json.loads(opened.kept("answer")) == {"diff": "a-hash", "yes": False, "by": operator()}
+
+
+def typed(ws: Workspace, answer: str, first: Callable[[], object] = lambda: None) -> str:
+    """Answer `kpd project approve p` on a terminal once it asks, after `first`; return all that it printed."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), "project", "approve", "p"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    said = ""
+    while "deploy this change? [y/N]" not in said:
+        said += os.read(ours, 4096).decode()
+    first()
+    os.write(ours, answer.encode())
+    with contextlib.suppress(OSError):  # the terminal ends with its last process
+        while more := os.read(ours, 4096):
+            said += more.decode()
+    process.wait(PATIENCE_S)
+    os.close(ours)
+    return " ".join(said.split())
 
 
 def test_who_may_wait_gets_the_journal_when_it_is_free(tmp_path: Path) -> None:
