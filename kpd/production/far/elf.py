@@ -14,7 +14,7 @@ class NotUnderstood(Exception):
     """The error that a file is no ELF file or archive, or that its tables point outside of it."""
 
 
-class Layout(NamedTuple):
+class ElfFields(NamedTuple):
     """The offsets of fields, by the class of an ELF file: in its header, and in a section's."""
 
     header: int
@@ -24,8 +24,8 @@ class Layout(NamedTuple):
 
 
 LAYOUTS = {
-    1: Layout(52, "IIIHHHHH", 28, "4xI8xII4xI"),
-    2: Layout(64, "QQIHHHHH", 32, "4xI16xQQ4xI"),
+    1: ElfFields(52, "IIIHHHHH", 28, "4xI8xII4xI"),
+    2: ElfFields(64, "QQIHHHHH", 32, "4xI16xQQ4xI"),
 }
 
 
