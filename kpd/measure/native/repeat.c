@@ -1,15 +1,55 @@
-/* Does the candidate do the same each time? The same call on unchanged inputs, as often as the time allows: what is wrong once in
- * a hundred calls, or right only when threads happen to run in a good order, shows here.
+/* Does the candidate do the same each time? The same calls on two sets of inputs in turn, as often as the time allows: what is wrong
+ * once in a hundred calls, or right only when threads happen to run in a good order, shows here. On one set alone what the call
+ * before has left would be right: a sum that is read before it is written.
  *
- * The first call is compared with the truth, the others bit by bit with the first. One that differs has to be right, too; and
+ * The first call on each is compared with the truth, the others bit by bit with that. One that differs has to be right, too; and
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  */
 #include "report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define OWN_CALLS 20 /* of the task's own kernel, at the least, before it counts as one that repeats itself */
-#define FEWEST 3     /* calls in each case, whatever they take */
+#define FEWEST 4     /* calls in each case, whatever they take */
+
+/* What is the driver's own of each of the two. */
+static struct {
+    char *pristine;
+    double *truth;
+    double spread[KPD_MAX_BUFFERS];
+} turns[2];
+
+static void *must(void *memory) {
+    if (memory) return memory;
+    perror("cannot allocate a second set of inputs");
+    exit(2);
+}
+
+/* Exchange the view's inputs, and what they should give, for the other ones. */
+static void turn(view *v) {
+    size_t room = 0; /* for the elements of all outputs: truth, scale and what is kept have as much each */
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (is_written(&v->buffers[b])) room = (size_t)(v->scale[b] - v->want[b]);
+    if (!turns[1].pristine) {
+        turns[0].pristine = v->pristine_base;
+        turns[0].truth = v->truth;
+        turns[1].pristine = must(malloc(arena_bytes));
+        turns[1].truth = must(malloc(3 * room * sizeof *v->truth));
+    }
+    int to = v->truth == turns[0].truth;
+    memcpy(turns[!to].spread, v->spread, sizeof v->spread);
+    memcpy(v->spread, turns[to].spread, sizeof v->spread);
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        v->pristine[b] = turns[to].pristine + v->offset[b];
+        if (!is_written(&v->buffers[b])) continue;
+        v->want[b] = turns[to].truth + (v->want[b] - v->truth);
+        v->scale[b] = v->want[b] + room;
+        v->kept[b] = v->scale[b] + room;
+    }
+    v->pristine_base = turns[to].pristine;
+    v->truth = turns[to].truth;
+}
 
 static int must_repeat(const view *v, steadiness asked, size_t calls, uint64_t limit_ns) {
     if (asked != AS_THE_BASELINE) return asked == ALWAYS;
@@ -31,20 +71,25 @@ static size_t repeat_one(size_t number, steadiness asked, uint64_t limit_ns) {
     size_t b, i, calls = 0;
     int free = asked == NEVER;
     uint64_t start = 0;
-    arena_fill(v, job.timed);
-    truth_find(v);
+    for (int set = 0; set < 2; set++) {
+        turn(v);
+        arena_fill(v, job.timed);
+        truth_find(v);
+    }
     if (!loaded()) return 0;
     for (; calls < FEWEST || now_ns() - start < limit_ns; calls++) {
-        snprintf(when, sizeof when, "call %zu on the same inputs", calls + 1);
+        snprintf(when, sizeof when, "call %zu on two sets of inputs in turn", calls + 1);
+        turn(v);
+        arena_show(v);
         arena_poison(v);
         worker_call(CANDIDATE, (int)number, 0, 1);
         if (!answered(CANDIDATE, v, timed_name(), when)) return 0;
-        if (calls && !arena_differs(v, &b, &i)) {
+        if (calls > 1 && !arena_differs(v, &b, &i)) {
             if (!unharmed(CANDIDATE, v, timed_name(), when)) return 0;
             continue;
         }
         if (!right(CANDIDATE, v, when)) return 0;
-        if (!calls) {
+        if (calls < 2) {
             arena_keep(v);
             start = now_ns();
         } else if (!free && must_repeat(v, asked, calls, limit_ns)) {

@@ -17,6 +17,7 @@ from kpd.measure.python.host.session import AT_ONCE, COMPILE_MS, GOES_ON, Runner
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
 ROUNDS = 4  # of calls that tell the error of the task's own kernel
+IN_TURN = 2  # sets of inputs of calls that are repeated
 SEED = 0x6B706462  # what is found by it holds for other inputs of the same kind
 
 
@@ -95,14 +96,17 @@ def bounds(session: RunnerCommand, kernel: str, file: str, limit_ms: str) -> dic
 
 
 def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
-    """Call a kernel on inputs that do not change; each result must be right, and where `how` says so, the same bits."""
+    """Call a kernel on two sets of inputs in turn; each result must be right, and where `how` says so, the same bits.
+
+    On one set alone what the call before has left would be right.
+    """
     rng = random.Random(session.seed())
     same = how == "yes" or (how == "auto" and _steady(session, rng, float(limit_ms)))
     worker = session.worker({"b": kernel})
     made: dict[str, int] = {}
     share = float(span_ms) / len(session.harness.cases) / 1000
     kind = session.kinds[0]
-    drawing = session.drawing(((case, kind, 1) for case in session.harness.cases), rng)
+    drawing = session.drawing(((case, kind, IN_TURN) for case in session.harness.cases), rng)
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
         work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
         try:
@@ -116,7 +120,7 @@ def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool
     """Return whether the task's own kernel gives the same bits each time."""
     worker = session.worker({"b": session.settings["baseline"]})
     case, kind = next(iter(session.harness.cases)), session.kinds[0]
-    drawn = next(session.drawing([(case, kind, 1)], rng))
+    drawn = next(session.drawing([(case, kind, IN_TURN)], rng))
     try:
         _again(WorkerCase(session, {"b": worker}, case, kind, rng, limit_ms, drawn), 0.05, True)
     except KernelProblem:
@@ -128,23 +132,26 @@ def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool
 
 def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     calls = work.calls()
-    calls.fill(0, work.drawn.sets[0])
+    for number, inputs in enumerate(work.drawn.sets):
+        calls.fill(number, inputs)
     calls.prepare(COMPILE_MS)
     calls.learn("b", work.limit_ms, work.rng)
-    truth = work.session.truth.of(work.case, work.kind, work.drawn.sets[0])
-    first: list[bytes] | None = None
+    truths = [work.session.truth.of(work.case, work.kind, inputs) for inputs in work.drawn.sets]
+    first: list[list[bytes]] = [[] for _ in truths]
     deadline, made = time.monotonic() + share_s, 0
-    while made < 2 or time.monotonic() < deadline:
+    while made < 2 * IN_TURN or time.monotonic() < deadline:
         calls.restore()
-        answer, _ = calls.run("b", 1, 1, work.limit_ms)
-        result = calls.result("b", answer, 0)
-        bits = [one.data for one in result.outputs.values()]
-        if first is None or bits != first:
+        answer, _ = calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
+        for number, truth in enumerate(truths):
+            result = calls.result("b", answer, number)
+            bits = [one.data for one in result.outputs.values()]
+            if bits == first[number]:
+                continue
             output, verdict = compared(work.session.rule, result, truth)
             if not verdict.worst <= 1.0:
                 raise wrong("b", output, verdict)
-            if first is not None and same:
+            if first[number] and same:
                 raise KernelProblem("raised", "b", "its results differ from call to call, on the same inputs")
-            first = bits
-        made += 1
+            first[number] = bits
+        made += IN_TURN
     return made
