@@ -12,8 +12,11 @@ from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from tests.support.hosts.container import ROOM, container, has_containers
 from tests.support.hosts.local import helper_pid, spec, until
+from tests.support.hosts.openssh import place_at
+from tests.support.hosts.ssh import ssh_to
 from tests.support.patience import PATIENCE_S
 
+PYTHON = sys.executable
 OUTSIDE = Path(ROOM)  # as this process sees it
 
 
@@ -37,6 +40,21 @@ async def test_a_job_in_a_container_outlives_its_helper_and_leaves_nothing_outsi
             ended = await job
             assert (ended.rc, ended.stdout) == (0, b"began\nran\n"), "it went on, and did not begin again"
             assert not (OUTSIDE / "kpd").exists()
+        finally:
+            await host.close()
+
+
+@has_containers
+@pytest.mark.parametrize("kind", ["ssh", "controlmaster"])
+async def test_a_container_behind_ssh_is_entered_in_the_same_way(kind: str, tmp_path: Path) -> None:
+    with container() as enter, place_at(tmp_path) as place:
+        made = ssh_to(place.server, enter=enter) if kind == "ssh" else place.transport(python=PYTHON, enter=enter)
+        host = Host("box", PurePosixPath(ROOM, "kpd"), made)
+        await host.connect()
+        try:
+            assert (await host.run("cat /proc/1/comm", PATIENCE_S)).stdout == b"bwrap\n"
+            ended = await host.job(spec("j1", f"echo made >{ROOM}/kpd/file; cat {ROOM}/kpd/file", PATIENCE_S))
+            assert (ended.rc, ended.stdout) == (0, b"made\n") and not (OUTSIDE / "kpd").exists()
         finally:
             await host.close()
 

@@ -15,6 +15,8 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.hosts.gpu_hours import GpuHours, hours_file
 from kpd.hosts.transports import host_of
+from kpd.model import codec
+from kpd.model.fold import fold_all
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
@@ -169,7 +171,9 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     daemon.until(lambda: {"cluster", "cluster.2", "cluster.build"} <= entered_on(daemon), "all of its allocations")
     assert asked.items() <= jobs_of(slurm).items(), "each is found again, and none is submitted twice"
     assert {line.split()[1] for line in slurm.jobs("%j %N") if not line.split()[0].endswith(".build")} == {"n1", "n2"}
-    for lane, host in ((1, "cluster.2"), (0, "cluster")):
+    first = daemon.until_event("run_started")["body"]["host"]
+    (second,) = {"cluster", "cluster.2"} - {first}  # whichever began first has the first lane
+    for lane, host in ((1, second), (0, first)):
         begun = daemon.until_event("iteration_started", lane=lane, confirming="" if lane == 0 else "floor")
         daemon.until_event("step_started", iteration=begun["body"]["iteration"], step="time")
         slurm.run("scancel", jobs_of(slurm)[host])
@@ -185,6 +189,9 @@ def test_one_run_works_in_several_allocations_and_loses_nothing_when_one_of_them
     assert built and any("cp -- " in cmd for cmd in cmds), "candidates are built elsewhere, and come over the root"
     begun, ended = (daemon.events(f"iteration_{word}") for word in ("started", "ended"))
     assert len(begun) == len(ended) and {event["body"]["lane"] for event in begun} == {0, 1}
+    own = fold_all(codec.event_from_json(json.dumps(event)) for event in daemon.events()).overheads
+    assert {host: set(each) for host, each in own.items()} == {"cluster": {"cpu"}, "cluster.2": {"cpu"}}
+    assert all(0 < one.own_s < one.seconds for each in own.values() for one in each.values())
     until_none_is_left(daemon, slurm)
 
 
