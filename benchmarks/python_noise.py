@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 
 from kpd.measure.python.host import worker as worker_module  # noqa: E402
 from kpd.measure.python.host.ahead import alone  # noqa: E402
-from kpd.measure.python.host.batching import batching, laid_out, warmed  # noqa: E402
+from kpd.measure.python.host.batching import batching, lay_out, rounds_of, warmed  # noqa: E402
 from kpd.measure.python.host.calling import CallSets  # noqa: E402
 from kpd.measure.python.host.marks import Marks  # noqa: E402
 from kpd.measure.python.host.process import Worker  # noqa: E402
@@ -77,7 +77,7 @@ def served(kernels: worker_module.Kernels, asked: dict[str, Any]) -> dict[str, A
     found = []
     for number in range(asked["quads"]):
         for side in quad(asked["pair"], number):
-            function, chosen = kernels.functions[side], kernels.sets[:IN_WORKER]
+            function, chosen = kernels.functions[side], kernels.laid[0].sets[:IN_WORKER]
             rounds = -(-IN_WORKER // len(chosen))
             wait()
             begun = time.perf_counter_ns()
@@ -162,8 +162,9 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
         began = time.monotonic()
         work = WorkerCase(session, dict.fromkeys(sides, worker), case, "normal", rng, LIMIT_MS, drawn)
-        warm = warmed(work)
-        calls, rounds = warm.calls, laid_out(work, warm)
+        warm = warmed(work, False)
+        lay_out(warm, 0)
+        calls, rounds = warm.calls, rounds_of(warm)
         for side in "cd":
             calls.learn(side, LIMIT_MS, rng)
         row: dict[str, Any] = {
@@ -177,7 +178,7 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
             row["ways"][name] = {"s": round(time.monotonic() - began, 3), "batches": batches}
         if session.gpu:
             began = time.monotonic()
-            row["device"] = worker.ask(LIMIT_MS, what="device", side="a", count=len(calls.drawn))
+            row["device_ns"] = calls.device_ns("a")
             row["device_s"] = time.monotonic() - began
         found[case] = row
     spent = session.spent()

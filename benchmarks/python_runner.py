@@ -24,7 +24,7 @@ from kpd.agents.space import write_point
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.hosts.preflight.cards import devices
-from kpd.measure.bench import Bench
+from kpd.measure.bench import Bench, BuiltObject
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.contest import contest
 from kpd.measure.driver.bench import DriverBench
@@ -83,15 +83,19 @@ def {entry}(*arguments):
     return kernel + wrapper.encode()
 
 
-async def one(bench: Bench, incumbent: str, files: dict[str, bytes], name: str) -> dict[str, Any]:
+async def one(bench: Bench, incumbent: BuiltObject, files: dict[str, bytes], name: str) -> dict[str, Any]:
     """Take a candidate from its files to its verdict, as an iteration does."""
     begun = time.monotonic()
     candidate = (await bench.build(await bench.stage(files), files, lambda text: None)).job
     built = time.monotonic()
-    passed = await bench.check(candidate, f"check-{name}", lambda text: None)
+
+    async def found() -> BuiltObject:
+        return incumbent
+
+    passed = await bench.check(candidate, f"check-{name}", lambda text: None, found)
     checked = time.monotonic()
     samples = await contest(
-        bench, incumbent, candidate, lambda part: f"{part}-{name}", MIN_GAIN_PCT, lambda text: None, progress
+        bench, incumbent.job, candidate, lambda part: f"{part}-{name}", MIN_GAIN_PCT, lambda text: None, progress
     )
     ended = time.monotonic()
     verdict = judge(samples, MIN_GAIN_PCT)
@@ -129,7 +133,7 @@ async def main() -> None:
             bench = await prepare(host, task, device, lambda text: None)
             assert isinstance(bench, DriverBench)
             files = read_files(task.folder, task.editable)
-            incumbent = (await bench.build(await bench.stage(files), files, lambda text: None)).job
+            incumbent = await bench.build(await bench.stage(files), files, lambda text: None)
             ready = time.monotonic() - begun
             kernel, entry = files["kernel.py"], bench.harness.symbol
             tries: list[tuple[str, bytes, bytes]] = [("baseline", kernel, kernel)]
@@ -151,8 +155,8 @@ async def main() -> None:
                 against = incumbent
                 if mine != kernel:
                     own = {**files, "kernel.py": mine}
-                    against = (await bench.build(await bench.stage(own), own, lambda text: None)).job
-                    await bench.check(against, f"check-{against}", lambda text: None)  # keeps what Triton compiles
+                    against = await bench.build(await bench.stage(own), own, lambda text: None)
+                    await bench.check(against.job, f"check-{against.job}", lambda text: None)  # keeps what is compiled
                 rows.append(await one(bench, against, {**files, "kernel.py": theirs}, name))
                 found = {"device": device.name, "task": args.task, "prepare_s": round(ready, 2), "rows": rows}
                 if args.out:

@@ -10,13 +10,14 @@ from kpd.measure import jobs
 from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.driver.check import Some, report_of, seeded
 from kpd.measure.driver.harness import Harness
+from kpd.measure.judge import LOOKS
 from kpd.measure.reports import ReportLine, reports
 from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
 from kpd.model.faults import TookTooLong, WrongResult
 
-AHEAD = 9
-"""The processes that follow a check in its job: the fewest that can show a gain, which has to hold at two looks."""
+AHEAD = LOOKS[-1]
+"""The processes that follow a check in its job: a contest ends the job when it has enough."""
 LATE = 124
 """The exit status of a job whose first command took too long."""
 

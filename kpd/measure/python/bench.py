@@ -80,7 +80,7 @@ async def _runner(host: Host, task: Task, python: Interpreter, where: RunContext
         'out="$PWD/out"\ncat >"$out/bench" <<END\n#!/bin/sh\n'
         f'exec {_started(python)} "\\$@"\nEND\n'
         'chmod +x "$out/bench"\n'
-        f'"$out/bench" describe || exit $?\n{seals.TAKE}'
+        f'"$out/bench" describe && "$out/bench" bytecode || exit $?\n{seals.TAKE}'
     )
     id = jobs.key("harness", python.identity, script)
     result = await jobs.run(host, where.spec(id, script, task.build.limit_s), say)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
@@ -37,24 +39,41 @@ FRESH_SETS = 8
 OWN_SHARE = 50
 ONCE = 8  # times as many sets, where each can be called only once as kernels overwrite them
 WAIT_MS = 60_000.0
+EARLY = 512 << 20  # bytes of inputs of all cases that are laid out before anything is timed
 
 
 class WarmCase(NamedTuple):
-    """A case whose kernels have been called: what they return is known, and about how many nanoseconds a call takes."""
+    """A case whose kernels have been called: what they return is known.
 
+    A call takes about `each` nanoseconds, and a batch has `sets` of inputs.
+    """
+
+    work: WorkerCase
     calls: CallSets
     each: int
+    sets: int
+
+    @property
+    def bytes(self) -> int:
+        """What its inputs take of the shared memory."""
+        return -(-self.sets * self.calls.drawn[0].size // mmap.PAGESIZE) * mmap.PAGESIZE
+
+    @property
+    def once(self) -> bool:
+        """Whether kernels overwrite their inputs: a second call's would be what the first has made of them."""
+        return any(name in self.calls.drawn[0].layouts for name in self.work.session.harness.outputs)
 
 
 class Batch(NamedTuple):
     """A batch: its nanoseconds, those beside in which other work had the CPU, and those of its calls on the host.
 
-    The last are what the worker says, and 0 where it says nothing.
+    The last are what the worker says, and 0 where it says nothing. Was a result compared, the kernels rested meanwhile.
     """
 
     ns: int
     waited: int
     host_ns: int
+    compared: bool
 
 
 def batching(gpu: bool) -> Batching:
@@ -67,15 +86,24 @@ def batch_ns(gpu: bool, request: RequestCost) -> int:
     return GPU.ns if gpu else max(CPU.ns, OWN_SHARE * request.own_ns)
 
 
-def warmed(work: WorkerCase) -> WarmCase:
-    """Call both kernels for the first time: they may compile. Raises KernelProblem."""
+def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
+    """Call both kernels for the first time: they may compile. Raises KernelProblem.
+
+    A batch has fewer sets of inputs where all are `fresh` in each: a kernel may look at those of later calls.
+    """
     how, calls = batching(work.session.gpu), work.calls()
     calls.fill(0, work.drawn.sets[0])
     calls.prepare(WAIT_MS)
     for side in "ab":
         calls.learn(side, work.limit_ms, work.rng)
     calls.refuse_other_kind()
-    return WarmCase(calls, _about(calls, how.trial, work.limit_ms))
+    warm = WarmCase(work, calls, _about(calls, how.trial, work.limit_ms), 1)
+    worker, most = work.workers["a"], how.sets * (ONCE if warm.once else 1)
+    fitting = -(-(how.room or worker.room) // calls.drawn[0].size)
+    if fresh:
+        most = min(FRESH_SETS, max(1, round(worker.request(1).ns / warm.each)))
+    wanted = round(batch_ns(worker.gpu, worker.request(1)) / warm.each)
+    return warm._replace(sets=max(1, min(wanted, most, fitting)))
 
 
 def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
@@ -92,26 +120,35 @@ def _trial(calls: CallSets, count: int, rounds: int, limit_ms: float) -> int:
     return min(calls.run("a", count, rounds, limit_ms)[1] for _ in range(3)) - calls.workers["a"].request(count).ns
 
 
-def laid_out(work: WorkerCase, warm: WarmCase, fresh: bool = False) -> int:
-    """Lay out as many sets of inputs as a batch has calls; return how often a batch calls each.
+def laid_early(cases: Sequence[WarmCase], when: str) -> bool:
+    """Lay out the inputs of all cases, if they are not too many. Return whether they are laid. Raises KernelProblem."""
+    if sum(case.bytes for case in cases) > EARLY:
+        return False
+    base = 0
+    for case in cases:
+        with case.work.blamed(when), case.work.session.marks.of("lay"):
+            lay_out(case, base)
+        base += case.bytes
+    return True
 
-    They are fewer where all are `fresh` in each batch: a kernel may look at those of later calls.
-    """
-    how, calls, bases, worker = batching(work.session.gpu), warm.calls, work.drawn.sets, work.workers["a"]
-    fitting = -(-(how.room or worker.room) // bases[0].size)
-    once = any(name in calls.drawn[0].layouts for name in work.session.harness.outputs)
-    ns, most = batch_ns(worker.gpu, worker.request(1)), how.sets * (ONCE if once else 1)
-    if fresh:
-        most = min(FRESH_SETS, max(1, round(worker.request(1).ns / warm.each)))
-    count = max(1, min(round(ns / warm.each), most, fitting))
-    for number in range(1, count):
-        calls.fill(number, bases[number % how.bases])
-    calls.prepare(WAIT_MS)
-    if once:
-        return 1  # the inputs of a second call would be what the first has made of them
-    ns = batch_ns(worker.gpu, worker.request(count))
-    spent = _trial(calls, count, 1, work.limit_ms)
-    return max(1, round(ns / max(spent, count * warm.each / 2)))  # an idle request may have taken longer, by chance
+
+def lay_out(warm: WarmCase, base: int) -> None:
+    """Lay the inputs of a case into shared memory, from `base` on. Raises KernelProblem."""
+    bases = warm.work.drawn.sets
+    warm.calls.base = base
+    for number in range(1, warm.sets):
+        warm.calls.fill(number, bases[number % len(bases)])
+    warm.calls.prepare(WAIT_MS)
+
+
+def rounds_of(warm: WarmCase) -> int:
+    """Return how often a batch calls each set of inputs. Raises KernelProblem."""
+    if warm.once:
+        return 1
+    worker = warm.work.workers["a"]
+    wanted = batch_ns(worker.gpu, worker.request(warm.sets))
+    spent = _trial(warm.calls, warm.sets, 1, warm.work.limit_ms)
+    return max(1, round(wanted / max(spent, warm.sets * warm.each / 2)))  # an idle request may have taken longer
 
 
 def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> Batch:
@@ -126,12 +163,12 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     answer, spent = calls.run(side, count, rounds, work.limit_ms)
     waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
     delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
-    if work.rng.random() < compared:
+    if looks := work.rng.random() < compared:
         with work.session.marks.of("results"):
             compare(work, calls, side, answer, work.rng.randrange(count))
     said = answer.get("enqueue_ns", 0)
     host = said if type(said) is int and 0 <= said <= spent else 0
-    return Batch(max(spent - delayed - worker.request(count).ns, 1), delayed, host)
+    return Batch(max(spent - delayed - worker.request(count).ns, 1), delayed, host, looks)
 
 
 def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:

@@ -70,7 +70,7 @@ class CallSets:
 
     `workers` are those of the sides: two, or one with both kernels. This process has its own copy of each set: it gives
     the truth, and shows what a kernel wrote where it must not. `counts` are the elements that each output must have,
-    where they are known.
+    where they are known. `base` is where the sets begin in those memories.
     """
 
     def __init__(
@@ -78,18 +78,23 @@ class CallSets:
     ) -> None:
         self.harness, self.workers, self.case, self.kind, self.counts = harness, workers, case, kind, counts
         self.owners = {worker: side for side, worker in workers.items()}  # each once
+        self.base = 0
         self.drawn: list[Inputs] = []
         self.private: list[bytearray] = []
         self.changing: list[list[tuple[int, int, int]]] = []  # offset, bytes and number of elements, by set and array
         self.called: set[str] = set()
         self.known: dict[str, list[Layout]] = {}
 
+    def at(self, number: int) -> int:
+        """Return where a set begins in the shared memory."""
+        return self.base + number * self.drawn[0].size
+
     def fill(self, number: int, inputs: Inputs) -> None:
         """Make `inputs` the content of set `number`; a new set is the next one."""
         if self.drawn and inputs.size != self.drawn[0].size:
             raise HarnessError(f"harness.py: the inputs of case {self.case} have other sizes in each call")
         room = min(worker.size for worker in self.owners)
-        if (number + 1) * inputs.size > room:
+        if self.base + (number + 1) * inputs.size > room:
             raise HarnessError(f"harness.py: the inputs of case {self.case} need more than {room >> 20} MiB")
         leaves = changed(inputs, self.harness.fixed)
         changing = [(leaf.offset, leaf.itemsize, leaf.span // leaf.itemsize) for leaf in leaves]
@@ -103,12 +108,11 @@ class CallSets:
 
     def write(self) -> None:
         """Write all sets to the memory that the kernels read, as they are here."""
-        size = self.drawn[0].size
         for worker in self.owners:
             with worker.marks.of("write"):
                 for number, content in enumerate(self.private):
-                    worker.memory[number * size : (number + 1) * size] = content
-        self.refresh([(0, len(self.private) * size)])
+                    worker.memory[self.at(number) : self.at(number + 1)] = content
+        self.refresh([(self.base, self.at(len(self.private)) - self.base)])
 
     def restore(self) -> None:
         """Write all sets anew, where a kernel overwrites its arguments."""
@@ -119,20 +123,20 @@ class CallSets:
         """Have each worker make arguments of all sets, and write their content only then. Raises KernelProblem."""
         size = self.drawn[0].size
         sets = [
-            [arrays.told(_moved(layout, number * size)) for layout in inputs.layouts.values()]
+            [arrays.told(_moved(layout, self.at(number))) for layout in inputs.layouts.values()]
             for number, inputs in enumerate(self.drawn)
         ]
         for worker, side in self.owners.items():
             with blamed(side):
-                worker.ask(limit_ms, what="prepare", sets=sets, size=size)
+                worker.ask(limit_ms, what="prepare", base=self.base, sets=sets, size=size)
         self.write()
 
     def change(self, rng: random.Random) -> None:
         """Give some elements of each set the values of others, here and in the memory that the kernels read."""
         places = []
-        memories, size, random = [worker.memory for worker in self.owners], self.drawn[0].size, rng.random
+        memories, random = [worker.memory for worker in self.owners], rng.random
         for number, content in enumerate(self.private):
-            at = number * size
+            at = self.at(number)
             for offset, width, many in self.changing[number]:
                 for _ in range(CHANGES):
                     to, source = offset + int(random() * many) * width, offset + int(random() * many) * width
@@ -147,7 +151,7 @@ class CallSets:
         for worker, side in self.owners.items():
             if worker.gpu:
                 with blamed(side):
-                    worker.ask(REFRESH_MS, what="refresh", places=places)
+                    worker.ask(REFRESH_MS, what="refresh", base=self.base, places=places)
 
     def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
         """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
@@ -156,7 +160,12 @@ class CallSets:
             limit_ms = max(limit_ms, COMPILE_MS)
         self.called.add(side)
         with blamed(side), contextlib.nullcontext() if known else worker.marks.of("first"):
-            return worker.timed(limit_ms, what="run", side=side, count=count, rounds=rounds)
+            return worker.timed(limit_ms, what="run", side=side, base=self.base, count=count, rounds=rounds)
+
+    def device_ns(self, side: str) -> float:
+        """Return the time of a call on a GPU, as the worker says. Raises Failed, and what comes of a bad answer."""
+        asked = {"what": "device", "side": side, "base": self.base, "count": len(self.drawn)}
+        return float(self.workers[side].ask(REFRESH_MS, **asked)["device_ns"])
 
     def learn(self, side: str, limit_ms: float, rng: random.Random) -> None:
         """Call a kernel once, on changed inputs, for the layouts of what it returns. Raises KernelProblem.
@@ -172,7 +181,7 @@ class CallSets:
 
     def result(self, side: str, answer: dict[str, Any], number: int) -> CallResult:
         """Read the outputs of a call out of the worker's memory. Raises KernelProblem."""
-        inputs, base, placed = self.drawn[number], number * self.drawn[0].size, {}
+        inputs, placed = self.drawn[number], {}
         with blamed(side):
             layouts, worker = self.known[side], self.workers[side]
             if worker.gpu:
@@ -187,7 +196,7 @@ class CallSets:
         for name in self.harness.outputs:
             if name in inputs.layouts:
                 (leaf,) = arrays.leaves(inputs.layouts[name])
-                start = base + leaf.offset
+                start = self.at(number) + leaf.offset
                 placed[name] = CallOutput(leaf, bytes(worker.memory[start : start + leaf.span]))
         outputs = {name: placed[name] for name in self.harness.outputs}
         return CallResult(self.case, self.kind, side, outputs, Inputs(inputs.layouts, bytearray(self.private[number])))
@@ -200,7 +209,7 @@ class CallSets:
         names, counts, worker = self._returned(), self.counts, self.workers[side]
         found = []
         with blamed(side):
-            said = worker.ask(DESCRIBE_MS, what="describe", set=number)["outputs"]
+            said = worker.ask(DESCRIBE_MS, what="describe", base=self.base, set=number)["outputs"]
             if names and len(said) != len(names):
                 many = "nothing" if said and "none" in said[0] else f"{len(said)} values"
                 raise KernelProblem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
@@ -227,9 +236,8 @@ class CallSets:
 
     def unchanged(self, side: str, number: int) -> None:
         """Refuse a kernel that wrote into an input, or beside one. Raises KernelProblem."""
-        inputs, base = self.drawn[number], number * self.drawn[0].size
-        mine = bytearray(self.workers[side].memory[base : base + inputs.size])
-        kept = self.private[number]
+        inputs, at = self.drawn[number], self.at(number)
+        mine, kept = bytearray(self.workers[side].memory[at : at + inputs.size]), self.private[number]
         filled = [
             leaf
             for name in self.harness.outputs

@@ -43,7 +43,7 @@ class Gpu:
         os.environ["TRITON_LIBCUDA_PATH"] = _driver_folder()  # Triton would start ldconfig to find it
         l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
         self.waste = torch.empty(FLUSHED * l2, dtype=torch.uint8, device="cuda")
-        self.mirror = self.waste[:0]
+        self.mirrors: dict[int, Any] = {}  # by where their content begins in shared memory
         self.begin, self.end = self.event(enable_timing=True), self.event(enable_timing=True)
 
     def synchronize(self) -> None:
@@ -52,13 +52,13 @@ class Gpu:
             self.explain()
             raise RuntimeError(f"CUDA error {failed}")
 
-    def reserve(self, size: int) -> None:
-        """Take as much device memory as `size` bytes of shared memory need."""
-        if len(self.mirror) < size:
-            self.mirror = self.waste[:0]  # frees the old one first
-            self.mirror = self.torch.empty(size, dtype=self.torch.uint8, device="cuda")
+    def reserve(self, base: int, size: int) -> None:
+        """Take as much device memory as `size` bytes of shared memory from `base` on need."""
+        if base not in self.mirrors or len(self.mirrors[base]) < size:
+            self.mirrors.pop(base, None)  # frees the old one first
+            self.mirrors[base] = self.torch.empty(size, dtype=self.torch.uint8, device="cuda")
 
-    def placed(self, value: Any) -> Any:
+    def placed(self, value: Any, base: int) -> Any:
         """Return an argument with device tensors in place of torch's; NumPy's arrays stay in shared memory."""
         if isinstance(value, Layout):
             if value.lib != "torch":
@@ -66,23 +66,25 @@ class Gpu:
             kind = getattr(self.torch, value.dtype)
             if not value.span:
                 return self.torch.empty(value.shape, dtype=kind, device="cuda")
-            piece = self.torch.as_tensor(_Piece(self.mirror.data_ptr() + value.offset, value.span), device="cuda")
+            at = self.mirrors[base].data_ptr() + value.offset - base
+            piece = self.torch.as_tensor(_Piece(at, value.span), device="cuda")
             return self.torch.as_strided(piece.view(kind), value.shape, value.strides)
-        return type(value)(self.placed(one) for one in value) if type(value) in (list, tuple) else value
+        return type(value)(self.placed(one, base) for one in value) if type(value) in (list, tuple) else value
 
     def _bytes(self, at: int, size: int) -> Any:
         return self.torch.frombuffer(self.memory[at : at + size], dtype=self.torch.uint8)
 
-    def refresh(self, places: list[Any]) -> dict[str, Any]:
+    def refresh(self, base: int, places: list[Any]) -> dict[str, Any]:
         """Copy what the parent has changed in shared memory, [offset, bytes], and empty the cache."""
+        mirror = self.mirrors.get(base, self.waste[:0])
         small = [(at, size) for at, size in places if size <= SCATTERED]
         for at, size in places:
             if size > SCATTERED:
-                self.mirror[at : at + size].copy_(self._bytes(at, size))
+                mirror[at - base : at - base + size].copy_(self._bytes(at, size))
         if small:
-            indices = [each for at, size in small for each in range(at, at + size)]
+            indices = [each for at, size in small for each in range(at - base, at - base + size)]
             content = bytearray().join(self.memory[at : at + size] for at, size in small)
-            self.mirror[self.torch.tensor(indices, device="cuda")] = self.torch.frombuffer(
+            mirror[self.torch.tensor(indices, device="cuda")] = self.torch.frombuffer(
                 content, dtype=self.torch.uint8
             ).cuda()
         self.waste.zero_()
@@ -110,9 +112,9 @@ class Gpu:
             self._bytes(at, layout.span).copy_(copied)
         return {"layout": list(layout), "shared": at}, at
 
-    def back(self, at: int, size: int) -> None:
-        """Copy a part of the device copy to shared memory: what a kernel has written there can be seen."""
-        self._bytes(at, size).copy_(self.mirror[at : at + size])
+    def back(self, base: int, at: int, size: int) -> None:
+        """Copy a part of a device copy to shared memory: what a kernel has written there can be seen."""
+        self._bytes(base + at, size).copy_(self.mirrors[base][at : at + size])
 
     def marked(self, name: str, function: Callable[..., Any], arguments: Any, calls: int) -> None:
         """Call a kernel in a range of NVTX, with profilers switched on."""

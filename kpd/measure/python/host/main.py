@@ -6,7 +6,8 @@
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
     bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
     bench … times A B QUADS LIMIT_MS PROCESSES   bench run KERNEL CALLS
-    bench roofline                               bench limit_s=SECONDS … COMMAND … then times …
+    bench roofline                               bench bytecode
+    bench limit_s=SECONDS … COMMAND … then times …
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
@@ -25,15 +26,16 @@ import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
-from kpd.measure.python.host import checking, kept, profiled, roofline, timing
+from kpd.measure.python.host import bytecode, checking, kept, profiled, roofline, timing
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.calling import KernelProblem
+from kpd.measure.python.host.cores import cores, move
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.process import NotStarted
@@ -58,11 +60,15 @@ def main(arguments: list[str]) -> int:
         settings[name] = value
     verb, *rest = arguments
     marks = Marks()
+    libraries, known = os.environ.get(IMPORTS, "").split(), Path(sys.path[0]).with_name(bytecode.FILE)
+    if verb == "bytecode":
+        if bytecode.lack(libraries):
+            with bytecode.kept(known):
+                load(libraries)
+        return 0
     if verb != "describe":
-        with marks.of("import"):
-            for name in os.environ.get(IMPORTS, "").split():
-                with contextlib.suppress(ImportError):  # told when harness.py or a kernel imports it
-                    __import__(name)
+        with marks.of("import"), bytecode.used(known):
+            load(libraries)
             gc.collect()
             gc.freeze()  # no process that is forked from this one has to look at these objects again
     if verb == "roofline":
@@ -79,6 +85,15 @@ def main(arguments: list[str]) -> int:
     if verb == "times":
         return times(settings, marks, *rest)
     return single(settings, marks, verb, rest)
+
+
+def load(libraries: Sequence[str]) -> None:
+    """Import libraries. One that is missing is told of when harness.py or a kernel imports it."""
+    gc.disable()  # it would look at all objects again and again
+    for name in libraries:
+        with contextlib.suppress(ImportError):
+            __import__(name)
+    gc.enable()
 
 
 def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str]) -> int:
@@ -124,6 +139,8 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
 
     This process knows no seed, as each of them forks its worker before it reads its line.
     """
+    if on_gpu():
+        move(os.getpid(), cores().others)
 
     def one(turn: ContestTurn) -> int:
         try:

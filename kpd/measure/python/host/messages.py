@@ -12,16 +12,16 @@ from functools import cache
 from typing import Any
 
 HEADER = struct.Struct("!I")  # the bytes that follow
-BATCH = struct.Struct("!IcIIQ")  # of a request: side, count, rounds, id
+BATCH = struct.Struct("!IcQIIQ")  # of a request: side, base, count, rounds, id
 PLACES = struct.Struct("!cQ")  # an answer begins so, with MARK and the id: then come the addresses
 MARK = b"p"  # no JSON begins with it
 
 
 def packed(what: dict[str, Any]) -> bytes:
-    """Return a request or an answer with its header. A batch has `what`, `side`, `count`, `rounds` and `id` only."""
+    """Return a request or an answer with its header. A batch has `what` and what BATCH packs only."""
     if what.get("what") == "run":
         side = what["side"].encode()
-        return BATCH.pack(BATCH.size - HEADER.size, side, what["count"], what["rounds"], what["id"])
+        return BATCH.pack(BATCH.size - HEADER.size, side, what["base"], what["count"], what["rounds"], what["id"])
     raw = json.dumps(what).encode()
     return HEADER.pack(len(raw)) + raw
 
@@ -39,8 +39,8 @@ def _of(many: int) -> struct.Struct:
 def asked(message: bytes) -> dict[str, Any]:
     """Return a request that has no header any more."""
     if message[:1] != b"{":
-        side, count, rounds, id = struct.unpack("!cIIQ", message)
-        return {"what": "run", "side": side.decode(), "count": count, "rounds": rounds, "id": id}
+        side, base, count, rounds, id = struct.unpack("!cQIIQ", message)
+        return {"what": "run", "side": side.decode(), "base": base, "count": count, "rounds": rounds, "id": id}
     found: dict[str, Any] = json.loads(message)
     return found
 

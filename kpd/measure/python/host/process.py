@@ -117,9 +117,9 @@ class Worker:
         found = []
         for _ in range(IDLE):
             if self.gpu:
-                self.ask(START_MS, what="refresh", places=[])
+                self.ask(START_MS, what="refresh", base=0, places=[])
             used = self.used_ns
-            _, spent = self.timed(START_MS, what="run", side="-", count=count, rounds=0)
+            _, spent = self.timed(START_MS, what="run", side="-", base=0, count=count, rounds=0)
             found.append((spent, self.used_ns - used))
         return RequestCost(*(sorted(each)[IDLE // 2] for each in zip(*found, strict=True)))
 

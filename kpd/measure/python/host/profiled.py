@@ -55,14 +55,14 @@ def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
     for case in session.harness.cases:
         (inputs,) = session.harness.drawn(case, [SEED], session.kinds[0]).sets
         memory[: inputs.size] = bytes(inputs.content)
-        kernels.prepare([[arrays.told(layout) for layout in inputs.layouts.values()]], inputs.size)
+        kernels.prepare(0, [[arrays.told(layout) for layout in inputs.layouts.values()]], inputs.size)
         if kernels.gpu is None:
-            kernels.run("b", 1, int(calls))
+            kernels.run("b", 0, 1, int(calls))
             continue
-        kernels.gpu.refresh([[0, inputs.size]])
-        kernels.run("b", 1, 1)
+        kernels.gpu.refresh(0, [[0, inputs.size]])
+        kernels.run("b", 0, 1, 1)
         with TritonLaunches() as seen:
-            kernels.gpu.marked(case, kernels.functions["b"], kernels.sets[0], int(calls))
+            kernels.gpu.marked(case, kernels.functions["b"], kernels.laid[0].sets[0], int(calls))
         launched[case] = list(seen.functions)
     if any(launched.values()):
         Path(TRITON).write_text(json.dumps(_told(launched)))

@@ -21,6 +21,7 @@ from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, blamed, problem_of
 from kpd.measure.python.host.compare import CompareRule
+from kpd.measure.python.host.cores import NONE, cores, move
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
 from kpd.measure.python.host.judging import Judging
 from kpd.measure.python.host.marks import Marks
@@ -189,7 +190,11 @@ class RunnerCommand:
             return
         with self.marks.of("turn"):
             self.order.wait()
+        kept = cores() if self.gpu else NONE
+        for pid in (os.getpid(), *(worker.pid for worker in self.workers)):
+            move(pid, kept.measuring)
         yield
+        move(os.getpid(), kept.others)
         self.order.tell(MEASURED)
         self.order.wait()
 

@@ -16,10 +16,20 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from kpd.measure.python.host.batching import WAIT_MS, Batch, WarmCase, batch, batching, laid_out, warmed
-from kpd.measure.python.host.calling import SIDES, KernelProblem
+from kpd.measure.python.host.batching import (
+    WAIT_MS,
+    Batch,
+    WarmCase,
+    batch,
+    batching,
+    laid_early,
+    lay_out,
+    rounds_of,
+    warmed,
+)
+from kpd.measure.python.host.calling import SIDES, CallSets, KernelProblem
 from kpd.measure.python.host.judging import refuse_wrong
-from kpd.measure.python.host.process import Failed, Worker
+from kpd.measure.python.host.process import Failed
 from kpd.measure.python.host.session import RunnerCommand, WorkerCase
 
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
@@ -62,11 +72,13 @@ def _timed(
     order: str,
     limit_ms: float,
     when: str,
-    measure: Callable[[WorkerCase, WarmCase], dict[str, Any]],
+    measure: Callable[[WarmCase], dict[str, Any]],
+    fresh: bool = False,
 ) -> dict[str, Any]:
     """Measure each case in both kernels, `order` loaded first, while no other process of the job does.
 
-    On a GPU the next process is loaded meanwhile, and results are judged when it may measure. Raises KernelProblem.
+    The next process is loaded meanwhile, and results are judged when it may measure. Are all inputs `fresh` in each
+    batch, it has fewer. Raises KernelProblem.
     """
     rng, kind, cases = random.Random(session.seed()), session.kinds[0], {}
     drawing = session.drawing(((case, kind, batching(session.gpu).bases) for case in session.harness.cases), rng)
@@ -75,11 +87,14 @@ def _timed(
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
         work = WorkerCase(session, workers, case, kind, rng, limit_ms, drawn)
         with work.blamed(when), session.marks.of("warm"):
-            warm.append((work, warmed(work)))
+            warm.append(warmed(work, fresh))
+    early = laid_early(warm, when)
     with session.turn():
-        for work, known in warm:
-            with work.blamed(when):
-                cases[work.case] = measure(work, known)
+        for known in warm:
+            with known.work.blamed(when):
+                if not early:
+                    lay_out(known, 0)
+                cases[known.work.case] = measure(known)
         session.audit(workers["b"])
         with session.marks.of("end"):
             for worker in workers.values():
@@ -89,24 +104,26 @@ def _timed(
     return {"cases": cases, "problem": None, "spent": session.spent()}
 
 
-def _case(work: WorkerCase, warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
+def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
+    work, calls, count, how = warm.work, warm.calls, warm.sets, batching(warm.work.session.gpu)
     with work.session.marks.of("ready"):
-        rounds = laid_out(work, warm)
-    calls, how = warm.calls, batching(work.session.gpu)
-    count = len(calls.drawn)
+        rounds = rounds_of(warm)
     compared = dict.fromkeys("ab", 0.0) if trusted else how.compared
     first = [batch(work, calls, side, rounds, float(not trusted)).ns for side in "ab"]
     stolen = _stolen()
     taken: dict[str, list[Batch]] = {"a": [], "b": []}
-    again = 0
+    again, rested = 0, not trusted
     wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (4 * min(first))), how.quads)
     while len(taken["a"]) < 2 * wanted:
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(taken["a"]) // 2 % 2 else "abba":
+            if rested:  # while a result was compared: what comes next is slower, and is more often of one side
+                batch(work, calls, side, 1, 0.0)
             one = batch(work, calls, side, rounds, compared[side])
             while one.waited > LOST_SHARE * one.ns and again < AGAIN * wanted:
                 one = batch(work, calls, side, rounds, compared[side])
                 again += 1
+            rested = one.compared
             taken[side].append(one)
     every = [one for side in "ab" for one in taken[side]]
     spent, lost = sum(one.ns for one in every), sum(one.waited for one in every)
@@ -117,7 +134,7 @@ def _case(work: WorkerCase, warm: WarmCase, quads: int, trusted: bool = False) -
     if work.session.gpu:
         report |= _on_host(taken, count * rounds)
     if work.session.explains:
-        report |= _on_device(work.workers["b"], count)
+        report |= _on_device(calls)
     return report
 
 
@@ -125,13 +142,11 @@ def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limi
     """Time both kernels in batches in which each call has inputs that are wholly new. Returns the audit's report."""
     share = 1e6 * float(span_ms) / len(session.harness.cases)
     when = "the audit on fresh inputs"
-    return _timed(session, {"a": a, "b": b}, order, float(limit_ms), when, partial(_fresh, share=share))
+    return _timed(session, {"a": a, "b": b}, order, float(limit_ms), when, partial(_fresh, share=share), fresh=True)
 
 
-def _fresh(work: WorkerCase, warm: WarmCase, share: float) -> dict[str, Any]:
-    laid_out(work, warm, fresh=True)
-    calls, rng = warm.calls, work.rng
-    count = len(calls.drawn)
+def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
+    work, calls, count, rng = warm.work, warm.calls, warm.sets, warm.work.rng
     drawing = work.session.drawing([(work.case, work.kind, count)] * 2 * FRESH_PAIRS, rng)
     times: dict[str, list[int]] = {"a": [], "b": []}
     compared, spent = 0, 0.0
@@ -158,14 +173,13 @@ def _on_host(taken: dict[str, list[Batch]], calls: int) -> dict[str, Any]:
     return {"host_ns": host} if all(host) else {}
 
 
-def _on_device(worker: Worker, count: int) -> dict[str, Any]:
+def _on_device(calls: CallSets) -> dict[str, Any]:
     """Return the time of a call on the device, for both sides, as the worker says. Nothing decides by it.
 
     There is none where a kernel cannot be recorded as a graph.
     """
     with contextlib.suppress(Failed, KeyError, TypeError, ValueError):
-        asked = (worker.ask(WAIT_MS, what="device", side=side, count=count) for side in "ab")
-        return {"device_ns": [float(one["device_ns"]) for one in asked]}
+        return {"device_ns": [calls.device_ns(side) for side in "ab"]}
     return {}
 
 

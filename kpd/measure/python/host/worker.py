@@ -22,7 +22,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls
@@ -36,15 +36,24 @@ TOLD = 2000  # characters of an error
 LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
 
 
+class LaidOut(NamedTuple):
+    """The sets of arguments of a case, and what the last call on each returned. A set takes `size` bytes."""
+
+    sets: list[Any]
+    results: list[Any]
+    size: int
+
+
 class Kernels:
-    """Both kernels, each from a folder and with modules of its own, and the inputs that lie ready for them."""
+    """Both kernels, each from a folder and with modules of its own, and the inputs that lie ready for them.
+
+    These are known by where they begin in the shared memory: several cases may lie ready at once.
+    """
 
     def __init__(self, memory: memoryview, gpu: bool) -> None:
         self.memory = memory
         self.functions: dict[str, Callable[..., Any]] = {}
-        self.sets: list[Any] = []
-        self.results: list[Any] = []
-        self.size = 0
+        self.laid: dict[int, LaidOut] = {}
         self.caches: dict[str, dict[str, str]] = {}
         self.folders: list[str] = []
         self.identities: Identities | None = None  # of before the first kernel is loaded
@@ -98,24 +107,23 @@ class Kernels:
         os.environ.update(self.caches[side])
         tempfile.tempdir = None  # where it has been asked before, it knows another TMPDIR
 
-    def prepare(self, sets: list[Any], size: int) -> None:
-        """Take the arguments of each set, whose arrays lie in shared memory; a set takes `size` bytes there."""
-        self.results = [None] * len(sets)
-        self.size = size
+    def prepare(self, base: int, sets: list[Any], size: int) -> None:
+        """Take the arguments of each set, whose arrays lie in shared memory from `base` on, `size` bytes for each."""
         layouts = [tuple(arrays.untold(said) for said in arguments) for arguments in sets]
+        self.laid.pop(base, None)  # frees their memory
         if self.gpu:
-            self.sets = []  # frees their memory
-            self.gpu.reserve(len(sets) * size)
-            self.sets = [self.gpu.placed(one) for one in layouts]
+            self.gpu.reserve(base, len(sets) * size)
+            made = [self.gpu.placed(one, base) for one in layouts]
         else:
-            self.sets = [tuple(arrays.rebuilt(part, self.memory) for part in one) for one in layouts]
+            made = [tuple(arrays.rebuilt(part, self.memory) for part in one) for one in layouts]
+        self.laid[base] = LaidOut(made, [None] * len(sets), size)
 
-    def run(self, side: str, count: int, rounds: int) -> dict[str, Any]:
+    def run(self, side: str, base: int, count: int, rounds: int) -> dict[str, Any]:
         """Call a kernel on the first `count` sets, `rounds` times each. Return where the last results lie."""
         if side == NOBODY:
             return self.gpu.run(print, [], [], 0) if self.gpu else {"at": places([self.nothing] * count, count)}
-        function, results = self.functions[side], self.results
-        chosen = self.sets[:count]
+        function, (sets, results, _) = self.functions[side], self.laid[base]
+        chosen = sets[:count]
         if self.gpu:
             self.use_cache(side)
             answer = self.gpu.run(function, chosen, results, rounds)
@@ -126,13 +134,14 @@ class Kernels:
                 results[number] = function(*arguments)
         return {"at": places(results, count)}
 
-    def describe(self, number: int) -> dict[str, Any]:
+    def describe(self, base: int, number: int) -> dict[str, Any]:
         """Describe the result of a set: the layout of each array, and the type of what is none."""
-        result = self.results[number]
+        laid = self.laid[base]
+        result = laid.results[number]
         parts = result if type(result) is list else [result]
         self.end = len(self.memory)
         if self.gpu:
-            self.gpu.back(number * self.size, self.size)
+            self.gpu.back(base, number * laid.size, laid.size)
         return {"outputs": [self._output(part) for part in parts]}
 
     def audit(self) -> dict[str, Any]:
@@ -198,7 +207,7 @@ def _as_array(part: Any) -> Any:
 def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
     what = asked["what"]
     if what == "run":
-        return kernels.run(asked["side"], asked["count"], asked["rounds"])
+        return kernels.run(asked["side"], asked["base"], asked["count"], asked["rounds"])
     if what == "load":
         kernels.entry = asked["entry"]
         kernels.keep(asked["side"], asked["compiled"])
@@ -206,15 +215,16 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         gc.collect()
         gc.freeze()
     elif what == "prepare":
-        kernels.prepare(asked["sets"], asked["size"])
+        kernels.prepare(asked["base"], asked["sets"], asked["size"])
     elif what == "refresh" and kernels.gpu:
-        return kernels.gpu.refresh(asked["places"])
+        return kernels.gpu.refresh(asked["base"], asked["places"])
     elif what == "device" and kernels.gpu:
-        return kernels.gpu.device_ns(kernels.functions[asked["side"]], kernels.sets[: asked["count"]])
+        sets = kernels.laid[asked["base"]].sets[: asked["count"]]
+        return kernels.gpu.device_ns(kernels.functions[asked["side"]], sets)
     elif what == "audit":
         return kernels.audit()
     elif what == "describe":
-        return kernels.describe(asked["set"])
+        return kernels.describe(asked["base"], asked["set"])
     return {}
 
 

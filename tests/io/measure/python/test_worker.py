@@ -39,7 +39,7 @@ def _start(tmp_path: Path) -> Iterator[Start]:
         workers.append(Worker(fork(), 1 << 20, [], None, False, sys.path))
         workers[0].start()
         workers[0].ask(LIMIT_MS, what="load", side="b", folder=str(tmp_path), entry="kernel", compiled="")
-        workers[0].ask(LIMIT_MS, what="prepare", sets=[[]], size=0)
+        workers[0].ask(LIMIT_MS, what="prepare", base=0, sets=[[]], size=0)
         return workers[0]
 
     yield started
@@ -48,7 +48,7 @@ def _start(tmp_path: Path) -> Iterator[Start]:
 
 
 def run(worker: Worker) -> int:
-    return worker.timed(LIMIT_MS, what="run", side="b", count=1, rounds=1)[1]
+    return worker.timed(LIMIT_MS, what="run", side="b", base=0, count=1, rounds=1)[1]
 
 
 def test_the_clock_runs_until_the_last_byte_of_an_answer(start: Start) -> None:
@@ -105,7 +105,7 @@ def test_a_process_that_runs_while_it_should_not_is_found_out(start: Start) -> N
 
 
 def test_a_request_that_no_socket_holds_is_read_before_it_is_sent_to_the_end(start: Start) -> None:
-    assert start("").ask(LIMIT_MS, what="prepare", sets=[[{"value": "x" * 3_000_000}]], size=0) == {}
+    assert start("").ask(LIMIT_MS, what="prepare", base=0, sets=[[{"value": "x" * 3_000_000}]], size=0) == {}
 
 
 def test_a_process_that_was_ended_between_two_requests_has_crashed(start: Start) -> None:
@@ -153,7 +153,7 @@ def test_a_kernel_writes_in_the_folders_of_its_own_worker_alone(tmp_path: Path, 
     worker = Worker(fork(), 1 << 20, [], [str(tmp_path / "own")], False, [*sys.path, str(tmp_path)])
     worker.start()
     worker.ask(LIMIT_MS, what="load", side="b", folder=str(tmp_path), entry="kernel", compiled="")
-    worker.ask(LIMIT_MS, what="prepare", sets=[[]], size=0)
+    worker.ask(LIMIT_MS, what="prepare", base=0, sets=[[]], size=0)
     with contextlib.suppress(Failed):
         run(worker)
     worker.end()
