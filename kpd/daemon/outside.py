@@ -4,6 +4,7 @@ A process that a former daemon began holds a lock: until it is gone, nothing els
 """
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -19,8 +20,10 @@ from kpd.engine.journal import holding
 from kpd.model import events as e
 from kpd.model.run import Run
 from kpd.model.state import State
+from kpd.model.waits import OwnError
 from kpd.workspace.environment import keys
 
+log = logging.getLogger(__name__)
 BUSY_S = 5.0
 LOOK_S = 0.5  # after which a process may have been gone before that is seen
 LAST_WORDS = 2000  # bytes of its output that are searched for its last line
@@ -86,6 +89,9 @@ class OutsideWork(ABC):
         try:
             with holding(self._journal):
                 await self.work(run)
+        except Exception as err:  # it would be begun again at once, and for ever
+            log.exception("what %s needs beside its iterations was interrupted by an error of kpd's own", run.id)
+            self._journal.suspend(OwnError(repr(err), run.id))
         finally:
             del self._children[run.deploy]
             self._look()

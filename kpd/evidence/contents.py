@@ -43,7 +43,10 @@ class RunSource:
 
     @property
     def task(self) -> str:
-        return next(event.fact.task for event in self.events if isinstance(event.fact, e.RunQueued))
+        """The run's task, which it may have got only in a phase before its first iteration."""
+        facts = [event.fact for event in self.events]
+        made = [fact.result.task for fact in facts if isinstance(fact, e.PhaseEnded) and fact.result.task]
+        return [*(fact.task for fact in facts if isinstance(fact, e.RunQueued)), *made][-1]
 
     @property
     def people(self) -> set[str]:

@@ -53,7 +53,9 @@ def _files(place: ProjectPlace, found: FoundProject) -> list[Check]:
     there = ", ".join(f"{file.path} ({file.size} bytes)" for file in found.files if file.sha)
     checks = [Check("files", "ok", f"in {found.root}: {there}")]
     if absent := [file.path for file in found.files if not file.sha]:
-        checks.append(Check("binary", "bad", f"not built yet: {', '.join(absent)}", "--normalise builds and keeps it"))
+        checks.append(
+            Check("binary", "bad", f"not built yet: {', '.join(absent)}", "kpd project check --normalise builds it")
+        )
     if found.missing:
         checks.append(Check("context", "bad", f"cannot be read: {', '.join(found.missing)}", "correct context"))
     if not found.named:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from kpd.model.preparation import BeforePhase, PhaseResult
+from kpd.workspace.deployments import LOOK_S
 from kpd.workspace.paths import Workspace
 from kpd.workspace.rows import add_row, rows_of
 from kpd.workspace.run_files import read_plain
@@ -40,8 +41,11 @@ class ProjectRuns:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:
-            if not _taken(lock):
-                raise ProjectBusy(str(self._path))
+            until = time.monotonic() + LOOK_S
+            while not _taken(lock):
+                if time.monotonic() > until:
+                    raise ProjectBusy(str(self._path))
+                time.sleep(LOOK_S / 20)
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
             yield

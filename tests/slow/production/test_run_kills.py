@@ -73,9 +73,11 @@ def test_killed_in_each_phase_the_daemon_goes_on_and_makes_nothing_twice(
             assert (code, said in told) == (64, True), told
         assert daemon.query("status")["runs"] == {}, "nothing was begun, and nothing is paid"
 
-        assert asked()[:2] == (0, "r1\n")
-        ended = daemon.until_event("run_ended", run="r1")["body"]
-        assert ended["reason"].startswith("observe: "), ended  # there is no CUPTI, and the host says so
+        (root / "prog").rename(root / "gone")
+        code, id, told = asked("--wait")
+        assert (code, id, "check: FAILED: binary: not built yet: prog" in told) == (1, "r1\n", True), told
+        assert "r1 ✗ failed: check: binary: not built yet: prog; kpd project check --normalise builds it" in told
+        (root / "gone").rename(root / "prog")
         [kernel] = kernels(Source.of(found.kernel.read_text(), "row_scale.cu"))
         text, around = found.kernel.read_bytes(), ["local", str(root), "", {}]
         capture = {"key": key("./prog", f"row_scale {kernel.signature}", text, around)}
@@ -101,11 +103,8 @@ def test_killed_in_each_phase_the_daemon_goes_on_and_makes_nothing_twice(
         (mailbox / "reply.md").write_text(fenced(GOOD))
         daemon.until_event("phase_ended", run="r3", phase="task")
         daemon.until(lambda: daemon.query("status")["runs"]["r3"]["waits"], "a GPU to be wanted")
-        daemon.kill()
-        daemon.start()
-
         ends = [(one["body"]["run"], one["body"]["phase"]) for one in daemon.events("phase_ended")]
-        assert ends[2:] == [
+        assert ends[1:] == [
             ("r2", "check"), ("r2", "observe"), ("r2", "task"), ("r3", "check"), ("r3", "observe"), ("r3", "task"),
         ], "each once"  # fmt: skip
         assert {name: phase.times for name, phase in phases("r2").items()} == {"check": 1, "observe": 2, "task": 1}

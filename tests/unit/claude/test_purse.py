@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from kpd.claude.errors import OverBudget, Unavailable
-from kpd.claude.purse import FILE, Purse, calls_beside, spent_beside
-from kpd.model.spending import Usage, day_of
+from kpd.claude.purse import FILE, Purse, calls_beside, spent_beside, spent_for
+from kpd.model.spending import Spend, Usage, day_of
 from kpd.workspace.config import ClaudeConfig
 
 
@@ -31,6 +31,8 @@ def test_each_call_is_on_the_account_before_it_is_made(tmp_path: Path) -> None:
     assert spent_beside(tmp_path, day_of(call.at)) == 0.375
     assert spent_beside(tmp_path, "1999-01-01") == 0.0
     assert spends.spend.usd == 0.25
+    assert spent_for(tmp_path, "task t", second.at) == {"harness": Spend().with_call(Usage(), 0.125, exact=False)}
+    assert spent_for(tmp_path, "task t", second.at + 1) == {}, "it is of a run of a later log with the same id"
 
 
 def test_no_call_can_exceed_the_limit_of_its_purpose_or_of_the_day(tmp_path: Path) -> None:
@@ -45,6 +47,11 @@ def test_no_call_can_exceed_the_limit_of_its_purpose_or_of_the_day(tmp_path: Pat
         other.begin("fix", "m", 0.01)
     with pytest.raises(Unavailable):
         spends.begin("fix", "m", None)
+    before = Purse(
+        tmp_path, "r1 of p", ClaudeConfig(max_usd_per_run=1.0), lambda: 0.0, Spend().with_call(Usage(), 0.75)
+    )
+    with pytest.raises(OverBudget, match="run"):  # by a process of the same phase that was killed
+        before.begin("harness", "m", 0.5)
     assert purse(tmp_path, run=0, day=0).begin("fix", "m", None) == 1
     assert [call.most_usd for call in calls_beside(tmp_path)] == [0.5, 0.5, 0.5, None]  # not those that were refused
 

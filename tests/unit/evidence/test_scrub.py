@@ -12,8 +12,11 @@ from kpd.evidence.contents import RunSource, gather
 from kpd.evidence.scrub import REDACTED, Scrub, StillNamed, placeholders, refuse_named
 from kpd.evidence.verify import verify
 from kpd.model import events as e
+from kpd.model.budget import Budget
 from kpd.model.deployments import Deployment, DeploymentCard
 from kpd.model.hosts import HostCard
+from kpd.model.preparation import PhaseResult, TaskOrder
+from kpd.workspace.paths import Workspace
 from kpd.workspace.run_files import digest
 from tests.support.evidence.bundles import source, wrong
 
@@ -46,6 +49,13 @@ def planted(root: Path, text: str) -> RunSource:
     (folder / "candidate" / "kernel.cu").write_bytes(kernel)
     (folder / "build.log").write_text(text)
     return replace(found, host=HostCard("babbage", "ssh", address="ada@babbage.example.org:22", system="Linux"))
+
+
+def test_the_task_of_a_run_is_the_one_that_its_preparation_has_made() -> None:
+    queued = e.RunQueued("r1", "p", "sweep", "local", Budget(), deploy="p", order=TaskOrder())
+    made = e.PhaseEnded("r1", "task", PhaseResult(task="p-2"))
+    events = tuple(e.Event(seq, 1.0, fact) for seq, fact in enumerate((queued, made), 1))
+    assert RunSource(Workspace(Path("/ws")), "r1", events, None, None).task == "p-2"
 
 
 def whole(bundle: Bundle) -> str:
