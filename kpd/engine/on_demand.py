@@ -38,8 +38,9 @@ class OnDemand:
         Where one builds elsewhere, that host is wanted, too, once the first is there. What a former daemon has left and
         no run wants goes back at once, but not while the queue is `held`: nobody knows then.
         """
-        there = (hosts[name] for name in names if name in hosts and hosts[name].up)
-        names = {*names, *(host.builder.name for host in there if host.builder is not None)}
+        wanted = [hosts[name] for name in names if name in hosts]
+        builders = {host.builder.name for host in wanted if host.builder is not None}
+        names = {*names, *(host.builder.name for host in wanted if host.builder is not None and host.up)}
         self._wanted = frozenset(names)
         for name, host in hosts.items():
             if not is_on_demand(host.transport.kind):
@@ -50,10 +51,8 @@ class OnDemand:
                 if not host.kept:
                     self._asks(name)
                     host.start()
-            elif name in self.left and not held:
-                self._give_back(name, host)
-            elif host.kept and name not in self._idle:
-                idle_s = cast(Allocator, host.transport).idle_s
+            elif name not in self._idle and (host.kept or (name in self.left - builders and not held)):
+                idle_s = cast(Allocator, host.transport).idle_s if host.kept else 0.0
                 self._idle[name] = asyncio.get_running_loop().call_later(idle_s, self._is_idle, name, host)
 
     def wants(self, name: str) -> bool:

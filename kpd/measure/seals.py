@@ -18,7 +18,9 @@ SHA256 = 'sha256() { if command -v sha256sum >/dev/null; then sha256sum "$@"; el
 """A function of the shell that prints the hashes of files, a line each."""
 TAKE = f'{SHA256}cd "$out" && sha256 *\n'
 """Shell that prints the hashes of all files in `$out`: the end of a build."""
-_TAKEN = re.compile(r"^([0-9a-f]{64}) [ *](\S+)$", re.MULTILINE)
+_TAKEN = re.compile(
+    r"^([0-9a-f]{64}) [ *]([^\s/]+)$", re.MULTILINE
+)  # of one folder: what a build prints names no other
 
 
 def taken(stdout: bytes) -> dict[str, str]:

@@ -1,31 +1,12 @@
 """Jobs on a host that a scheduler lends: how one ended that was taken away says nothing about it."""
 
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import pytest
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.link import RunOnNode
-from kpd.hosts.local import Local
-from kpd.model.hosts import Check
+from tests.support.hosts.lent import LentMachine
 from tests.support.hosts.local import host_at, spec
-
-
-class LentMachine(Local):
-    """This machine, as if a scheduler had lent it."""
-
-    idle_s = 1.0
-
-    def left_s(self) -> float | None:
-        return None
-
-    def whole_s(self) -> float:
-        return 0.0
-
-    async def checks(self, run: RunOnNode, root: PurePath) -> tuple[Check, ...]:
-        return ()
-
-    async def give_back(self) -> None: ...
 
 
 async def test_a_job_that_a_former_allocation_took_with_it_is_run_again(tmp_path: Path) -> None:

@@ -88,6 +88,12 @@ async def test_what_comes_changed_is_built_where_it_is_measured(measures: Host) 
     assert await measures.read(jobs.out(measures, "build-1", "object"), 99) == b"made\n"
 
 
+async def test_what_a_build_prints_names_no_file_outside_of_its_folder(measures: Host) -> None:
+    lies = f'echo "{"0" * 64}  ../../../../etc/passwd"; echo made >"$out/object"'
+    result, at, _ = await build(measures, lies)
+    assert at == ["builds"] and set(seals.taken(result.stdout)) == {"object"}
+
+
 async def test_a_candidate_that_does_not_build_is_not_built_again_here(measures: Host) -> None:
     result, at, _ = await build(measures, "echo error: no >&2; exit 1")
     assert (result.rc, result.stderr, at) == (1, b"error: no\n", ["builds"])
