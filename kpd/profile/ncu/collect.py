@@ -109,6 +109,8 @@ def refused(ran: JobResult) -> str:
     """Return why there is no report, and what to do about it; empty when there is one."""
     if not ran.rc and not ran.reason:
         return ""
+    if ran.excess:
+        return f"ncu and the kernel took more than {ran.excess}"
     if ran.reason:
         return f"ncu was cut off ({ran.reason}) after {ran.seconds:.0f} s; [profile] limit_s in task.toml is the limit"
     if ran.rc == NO_NCU:

@@ -116,4 +116,6 @@ def test_no_ncu_and_no_time() -> None:
     assert "install Nsight Compute" in collect.refused(ran)
     cut = collect.refused(replace(ran, rc=-9, reason="timeout", seconds=300.0))
     assert cut == "ncu was cut off (timeout) after 300 s; [profile] limit_s in task.toml is the limit"
+    greedy = collect.refused(replace(ran, rc=-9, reason="memory"))
+    assert greedy == "ncu and the kernel took more than 1/2 of the host's memory"
     assert collect.refused(replace(ran, rc=collect.NO_REPORT)) == "ncu leaves no report: it ended with 92"
