@@ -73,7 +73,8 @@ def execute(args: Namespace) -> int:
     else:
         _tell(run, [it.number for it in wanted], False, head)
         for phase in run.phases:
-            narrate(line(phase_told(phase)))
+            if phase.result is not None:  # the one under way is told below
+                narrate(line(phase_told(phase)))
         why = f", {of_run(run)}" if run.over else ""
         told = f"{run_id} of {run.task}: {labels.run_state(json_views.run(run))}{why}"
         narrate(line(told) if run.over else now(run) or line(told))

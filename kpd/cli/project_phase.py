@@ -41,15 +41,14 @@ from kpd.workspace.projects import ProjectConfig
 def phase(ws: Workspace, args: Namespace) -> int:
     """Do the phase, and note before and after it; return 1 where it failed. Raises CliError where it cannot begin."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was begun on the host is ended first
-    project = known(ws, args.name)[args.name]
-    run = run_of(ws, query(ws, "status"), args.run)
-    if run.order is None or run.deploy != args.name:
-        raise CliError(f"{run.id} makes no task of {args.name} before its first iteration", "kpd project run does")
-    config = load_config(ws)
-    keep_keys((config.claude.api_key_env, *agent_keys(run.order.writer, config)))
-    rows = ProjectRuns.of(ws, args.name)
+    project, config, rows = known(ws, args.name)[args.name], load_config(ws), ProjectRuns.of(ws, args.name)
     try:
         with rows.locked():
+            run = run_of(ws, query(ws, "status"), args.run)  # now: who stops it later ends this process
+            if run.order is None or run.deploy != args.name or run.over:
+                message = f"{run.id} makes no task of {args.name} before its first iteration"
+                raise CliError(message, "kpd project run queues a run that does")
+            keep_keys((config.claude.api_key_env, *agent_keys(run.order.writer, config)))
             rows.begins(run.id, args.phase)
             began = time.monotonic()
             result = _done(ws, project, run, run.order, args.phase, rows)

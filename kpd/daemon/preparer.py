@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
@@ -77,7 +78,7 @@ class Preparer(OutsideWork):
         begun = run.at_phase
         found = rows.ended(run.id, phase, run.queued) if begun is not None else None
         if found is None and begun is not None and begun.times >= MOST_BEGUN:
-            found = PhaseResult(failed=GAVE_UP, infra=True), 0.0
+            found = PhaseResult(failed=GAVE_UP, infra=True), time.time() - begun.at
         if found is None:
             self._journal.emit(e.PhaseBegun(run.id, phase))
             words = ("project", "phase", run.deploy, run.id, phase)
@@ -90,7 +91,7 @@ class Preparer(OutsideWork):
             ended = await done_outside(self._workspace.root, words, output, env, tell)
             found = rows.ended(run.id, phase, run.queued)
             if found is None and run_of(self._journal, run.id).over:
-                found = STOPPED, 0.0
+                found = STOPPED, time.time() - run_of(self._journal, run.id).phases[-1].at
             if found is None and ended.killed:
                 return  # it is begun again
             if found is None:

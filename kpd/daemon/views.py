@@ -3,7 +3,8 @@
 The same functions serve the socket and, when no daemon runs, a command-line verb. Arguments may be left out or null,
 except `iteration`, `name`, `id` and `task` where they are listed first. A run is given in brief: without `iterations`,
 `files`, `folder` and `pending_edit`, but with `count` (of its iterations), `current`, `best` and `baseline`. Sentences
-are given beside the data: `reason`, why a run or an iteration ended or is paused, and `waits`, what a run waits for.
+are given beside the data: `reason`, why a run or an iteration ended or is paused, `waits`, what a run waits for, and
+`prepares` and `prepared`, which phase before its first iteration it is at, and what these came to.
 The environment is that of the process that answers.
 
     status    {version, pid (null: no daemon), workspace, seq, at, held (in words), hold, active, begun, queued,

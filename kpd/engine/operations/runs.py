@@ -107,8 +107,8 @@ def _order(op: QueueRun) -> TaskOrder | None:
     """Return how the task is to be made, None where it is there. Raises Refused."""
     if op.order is None:
         return None
-    if not op.deploy or op.apart:
-        raise Refused("the task of a project's kernel is made for a run that goes back into it", "leave out --apart")
+    if not op.deploy:
+        raise Refused("a task is made of a project's kernel, and no project is named", "kpd project run PROJECT")
     try:
         return replace(codec.decode(codec.encode(op.order), TaskOrder), given=_given(op))
     except codec.CodecError as err:
