@@ -34,7 +34,7 @@ from kpd.measure.python.host.session import RunnerCommand, WorkerCase
 
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
 MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell of other work only
-CASE_NS, FEWEST_QUADS = 400_000_000, 6  # fewer quads are taken of kernels that take long
+CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that take long
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_PAIRS, FEWEST_PAIRS = 40, 8
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
