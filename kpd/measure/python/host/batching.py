@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.judging import refuse_wrong
-from kpd.measure.python.host.process import RequestCost
+from kpd.measure.python.host.process import RequestCost, Worker
 from kpd.measure.python.host.session import WorkerCase
 
 
@@ -37,6 +37,7 @@ FRESH_SETS = 8
 # What a worker's part of a request takes is at most such a share of a batch without a GPU: a kernel that answers by
 # itself saves a part of it.
 OWN_SHARE = 50
+FASTER = 4  # times that a candidate's calls may be faster, for its batches to last as long as others
 ONCE = 8  # times as many sets, where each can be called only once as kernels overwrite them
 WAIT_MS = 60_000.0
 EARLY = 512 << 20  # bytes of inputs of all cases that are laid out before anything is timed
@@ -110,14 +111,23 @@ def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
     """Return about how many nanoseconds a call takes, from so many that they take longer than what is subtracted."""
     while True:
         calls.restore()
-        spent = _trial(calls, 1, rounds, limit_ms)
+        spent = _trial(calls, "a", 1, rounds, limit_ms)
         if spent > calls.workers["a"].request(1).ns or rounds >= MOST_TRIAL:
             return max(spent // rounds, 1)
         rounds *= 4
 
 
-def _trial(calls: CallSets, count: int, rounds: int, limit_ms: float) -> int:
-    return min(calls.run("a", count, rounds, limit_ms)[1] for _ in range(3)) - calls.workers["a"].request(count).ns
+def _trial(calls: CallSets, side: str, count: int, rounds: int, limit_ms: float) -> int:
+    spent = min(calls.run(side, count, rounds, limit_ms)[1] for _ in range(3))
+    return without_request(calls.workers[side], count, spent)
+
+
+def without_request(worker: Worker, count: int, spent: int) -> int:
+    """Return what is left of a batch's nanoseconds without the request: at least half, as no two cost the same.
+
+    Without that bound, batches shorter than a disturbed request would have no time at all, and a gain no limit.
+    """
+    return max(spent - worker.request(count).ns, spent // 2, 1)
 
 
 def laid_early(cases: Sequence[WarmCase], when: str) -> bool:
@@ -147,8 +157,8 @@ def rounds_of(warm: WarmCase) -> int:
         return 1
     worker = warm.work.workers["a"]
     wanted = batch_ns(worker.gpu, worker.request(warm.sets))
-    spent = _trial(warm.calls, warm.sets, 1, warm.work.limit_ms)
-    return max(1, round(wanted / max(spent, warm.sets * warm.each / 2)))  # an idle request may have taken longer
+    a, b = (_trial(warm.calls, side, warm.sets, 1, warm.work.limit_ms) for side in "ab")
+    return max(1, round(wanted / max(min(a, b), a / FASTER)))
 
 
 def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> Batch:
@@ -168,7 +178,7 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
             compare(work, calls, side, answer, work.rng.randrange(count))
     said = answer.get("enqueue_ns", 0)
     host = said if type(said) is int and 0 <= said <= spent else 0
-    return Batch(max(spent - delayed - worker.request(count).ns, 1), delayed, host, looks)
+    return Batch(without_request(worker, count, spent - delayed), delayed, host, looks)
 
 
 def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:

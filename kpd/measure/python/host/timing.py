@@ -90,6 +90,7 @@ def _timed(
             warm.append(warmed(work, fresh))
     early = laid_early(warm, when)
     with session.turn():
+        workers["a"].quiet()
         for known in warm:
             with known.work.blamed(when):
                 if not early:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns
+from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns, without_request
 from kpd.measure.python.host.process import MANY, Failed, NotStarted, RequestCost, Worker
 from kpd.measure.python.host.spare import fork
 from kpd.measure.python.host.worker import CACHES, Kernels
@@ -158,3 +158,10 @@ def test_a_kernel_writes_in_the_folders_of_its_own_worker_alone(tmp_path: Path, 
         run(worker)
     worker.end()
     assert (tmp_path / into / "compiled").exists() is written
+
+
+@pytest.mark.parametrize(("spent", "left"), [(5000, 4000), (2000, 1000), (1998, 999), (900, 450), (1, 1)])
+def test_at_least_half_of_a_batch_is_left_without_its_request(start: Start, spent: int, left: int) -> None:
+    worker = start("")
+    worker.idle = RequestCost(1000, 0), RequestCost(0, 0)
+    assert without_request(worker, 1, spent) == left
