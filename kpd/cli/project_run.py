@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from kpd.agents.catalogue import asks_models
 from kpd.cli import task_new
 from kpd.cli.ask import query
 from kpd.cli.daemon import ensure_daemon
@@ -29,8 +30,8 @@ def run(ws: Workspace, args: Namespace) -> int:
         raise wrong
     if ensure_daemon(ws):
         narrate("started the daemon, in the background; kpd shutdown ends it")
-    if why := _has_no_key(ws, args):
-        raise CliError(why, "--mailbox asks in a folder, --writer a coding agent", INFRA)
+    if why := _lacks_key(ws, args, project):
+        raise CliError(why, "set it for the daemon; --mailbox and --writer ask no model for the harness", INFRA)
     observed = str(args.observed.resolve()) if args.observed else ""
     order = TaskOrder(
         args.task or "", observed, args.top, args.truth, args.mailbox, args.writer or "", args.tries, args.builds,
@@ -50,9 +51,6 @@ def _wrong(ws: Workspace, args: Namespace, project: ProjectConfig) -> Iterator[C
     task_new.check_arch(args)
     if args.timeout is not None and not args.wait:
         yield CliError("--timeout limits the waiting of --wait", "add --wait", USAGE)
-    if not project.verify and not project.outputs:
-        message = f"nothing would notice a wrong result of {args.name}, so nothing could be deployed"
-        yield CliError(message, f"give [project.{args.name}] verify or outputs", USAGE)
     for who in {args.writer, project.fixer} - {None, "none", "model", "folder"}:
         if why := why_not(who, load_config(ws)):
             yield CliError(visible(why), "name another one", USAGE)
@@ -66,10 +64,14 @@ def _wrong(ws: Workspace, args: Namespace, project: ProjectConfig) -> Iterator[C
         if table.kernel.rpartition("::")[2] != project.kernel.rpartition("::")[2]:
             message = f"{visible(str(args.observed))} is of {visible(table.kernel)}, not of {project.kernel}"
             yield CliError(message, "name the table of the project's kernel", USAGE)
+    if not project.verify and not project.outputs:
+        message = f"nothing would notice a wrong result of {args.name}, so nothing could be deployed"
+        yield CliError(message, f"give [project.{args.name}] verify or outputs", USAGE)
 
 
-def _has_no_key(ws: Workspace, args: Namespace) -> str:
-    """Return why the daemon has no key for the model that a harness is to be asked of; empty where none is needed."""
-    if args.mailbox or args.writer or ProjectRuns.of(ws, args.name).tasks:
-        return ""
-    return str(query(ws, "model_key")["trouble"])
+def _lacks_key(ws: Workspace, args: Namespace, project: ProjectConfig) -> str:
+    """Return why the daemon has no key for a model that is to write a harness, a candidate or a mended file."""
+    harness = not (args.mailbox or args.writer or ProjectRuns.of(ws, args.name).tasks)
+    if harness or project.fixer == "model" or asks_models(args.agent or load_config(ws).run.agent):
+        return str(query(ws, "model_key")["trouble"])
+    return ""

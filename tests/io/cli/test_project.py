@@ -63,7 +63,9 @@ def test_a_run_is_refused_for_its_arguments_before_anything_is_done(
         (("--task", "../prover"), "'../prover' is not a task's name; use letters, digits, _ and -"),
         (("--timeout", "5s"), "--timeout limits the waiting of --wait; add --wait"),
         (("--arch", "sm90"), "'sm90' is not an architecture"),
-        (("--observed", "nowhere.json"), "nowhere.json: no such file"),
+        (("--observed", "nowhere.json"), "nowhere.json: cannot be read: No such file"),
+        (("--writer", "nobody"), "there is no agent nobody"),
+        ((), "nothing would notice a wrong result of prover, so nothing could be deployed"),
     ):
         assert kpd(ws, "run", "prover", *words) == 64
         assert told in capsys.readouterr().err
