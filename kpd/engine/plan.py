@@ -18,7 +18,7 @@ from kpd.model.causes import (
 )
 from kpd.model.exhaustion import ExhaustionReason
 from kpd.model.faults import CandidateFault
-from kpd.model.headline import headline, paired_score
+from kpd.model.headline import headline, on_former, paired_score
 from kpd.model.iteration import Confirming, Iteration
 from kpd.model.kinds import Told
 from kpd.model.run import Run
@@ -258,9 +258,13 @@ def _exploring(run: Run) -> bool:
 def result(run: Run) -> RunOutcome:
     """Return the run's outcome: `improved` unless the incumbent is the baseline, or measured to be no faster.
 
-    A run that has nothing but winners that wait for a person has no gain yet, and has not failed.
+    A run that has nothing but winners that wait for a person has no gain yet, and has not failed. One that could not
+    begin anew on another kind of device has what it reached on the last one with a baseline.
     """
     baseline = run.baseline
+    reached = [former for former in run.former if former.incumbent is not None]
+    if run.incumbent is None and reached:
+        return result(on_former(run, reached[-1]))
     if run.incumbent is None or baseline is None:
         return "no_gain" if run.held else "failed"
     found = headline(run)

@@ -133,6 +133,10 @@ class AcceptIteration(OnIteration):
             return Refused(f"{target.ref} was accepted before: roll back brings it back", f"kpd rollback {target.ref}")
         if (why := under_way(target) or untimed(target) or pruned(target)) is not None:
             return why
+        if it.confirms is not None:
+            measured = f"{run.id}.{it.confirms}"
+            message = f"{target.ref} measured {measured} against the baseline, and is no candidate"
+            return Refused(message, f"kpd rollback {measured}")
         if it.verdict is None:  # found wrong after it was timed: by the memcheck, or on the cases that are held out
             from kpd.text.endings import of_iteration
 

@@ -86,7 +86,10 @@ def _quiet(mark: marks.Mark, text: str) -> tuple[str, str]:
 
 
 def _now(view: View, width: int) -> Content:
-    """Return what the runs do, how many there are, and how far the selected or newest of them is."""
+    """Return what the runs do, how many there are, and how far the selected or newest of them is.
+
+    A step under way counts, as in Steps; the bar has those that are done.
+    """
     state, run = view.state, view.live
     if not state.seq:
         return BLANK
@@ -105,7 +108,7 @@ def _now(view: View, width: int) -> Content:
     done = steps.index(it.step)
     return Content.assemble(
         head, "  ", (f"{it.step} ", ".strong"), ("▮" * done, ".good"), ("▯" * (len(steps) - done), ".muted"),
-        (f" {done}/{len(steps)}", ".muted"),
+        (f" {done + 1}/{len(steps)}", ".muted"),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ Look = tuple[tuple[int, int], tuple[str, ...], tuple[str, ...]]
 @pytest.mark.parametrize(
     ("log", "looks"),
     [
-        (logs.running, [(LARGE, (), ("r1.6  … running", "Lately", "3 of 8 left", " 5/10"))]),
+        (logs.running, [(LARGE, (), ("r1.6  … running", "Lately", "3 of 8 left", " 6/10"))]),
         (
             logs.some,
             [

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+import pytest
+
 from kpd.engine.plan import End, Iterate, next_action
 from kpd.model import events as e
 from kpd.model.budget import Budget
-from kpd.model.causes import BaselineFaulty, ByVerdict, DeviceChanged, Noise
+from kpd.model.causes import BaselineFaulty, ByVerdict, DeviceChanged, GpuHoursUsed, Noise
 from kpd.model.faults import CandidateFault, NotBuilt
 from kpd.model.fold import fold
 from kpd.model.headline import floors, headline, on_former
 from kpd.model.hosts import DeviceKind, FormerKind
-from kpd.model.iteration import Remeasure
+from kpd.model.iteration import Confirming, Remeasure
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Done, Outcome
@@ -146,3 +148,25 @@ def test_nothing_of_the_former_kind_is_chosen_before_there_is_a_baseline() -> No
     assert refused() == [True, True]
     story.ended(3, "baseline", 3)
     assert refused() == [False, False]
+
+
+def test_a_run_that_is_out_of_hours_before_the_new_baseline_has_what_it_reached_on_the_former_kind() -> None:
+    story = Story()
+    story.rebase()
+    story.emit(e.RunRebased("r1", "L4", "GPU-2", "c"))
+    story.emit(e.DeadlinePassed("r1", gpus=True))
+    assert next_action(story.run) == End("improved", GpuHoursUsed(0.0))
+    without = Story()
+    without.emit(e.RolledBack("r1", 0, {}, "ada"))
+    without.rebase()
+    without.emit(e.DeadlinePassed("r1", gpus=True))
+    assert next_action(without.run) == End("no_gain", GpuHoursUsed(0.0))
+
+
+@pytest.mark.parametrize("confirming", ["floor", "end", "decision"])
+def test_what_was_measured_against_the_baseline_is_no_candidate_to_accept(confirming: Confirming) -> None:
+    story = Story()
+    it = replace(story.run.iterations[1], status=Done("measured", ByVerdict(WON), 0.0), score=1.0, verdict=WON)
+    contest = RunIteration(story.run, replace(it, number=3, again=1, confirming=confirming))
+    refused = AcceptIteration(iteration="r1.3").why_not(story.state, contest)
+    assert refused is not None and refused.remedy == "kpd rollback r1.1"

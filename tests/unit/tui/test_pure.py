@@ -314,6 +314,6 @@ def test_the_banner_names_what_matters_most() -> None:
 
 
 def test_the_header_shows_how_far_the_iteration_is() -> None:
-    assert "5/10" in plain(bars.header(view_of(logs.running()), 80))
+    assert "6/10" in plain(bars.header(view_of(logs.running()), 80))
     assert "idle" in plain(bars.header(view_of(logs.ended()), 80))
     assert plain(bars.header(View(state=State()), 80)).strip().endswith("connecting")
