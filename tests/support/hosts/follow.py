@@ -1,5 +1,6 @@
 """A follower of a job's output that is interrupted."""
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from kpd.hosts.errors import HostError
 from tests.support.hosts.local import until
 from tests.support.hosts.remote_daemon import far_end
+from tests.support.patience import PATIENCE_S
 
 STEP = 16 << 20
 
@@ -20,7 +22,7 @@ async def interrupted(tmp_path: Path, steps: int) -> None:
         f" head -c {STEP} /dev/urandom | tee -a copy; n=$((n + 1)); done; exit 7"
     )
     async with far_end(tmp_path / "host") as first:
-        job = first.begin("a", script)
+        job = first.begin("a", script, limit_s=PATIENCE_S)
         folder = first.root / "jobs/a"
         await until(folder.exists)
         for step in range(steps // 2):
@@ -31,6 +33,8 @@ async def interrupted(tmp_path: Path, steps: int) -> None:
             await job.ended()
         async with far_end(tmp_path / "host") as second:
             rest = second.follow("a", stdout=len(job.out))
+            await asyncio.sleep(0)  # the request is sent first
+            await second.ask("ping")  # and has been read: else the job may have ended before it is followed
             for step in range(steps // 2, steps):
                 (folder / f"go{step}").touch()
                 await until(lambda step=step: len(job.out) + len(rest.out) >= STEP * (step + 1))
