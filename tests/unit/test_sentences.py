@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.places import ROOT
 
 FREE_TEXT = {
@@ -132,9 +130,9 @@ def product() -> Iterator[str]:
             yield path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", [path for path in product() if not path.startswith(READERS) and path not in ALLOWED])
-def test_nothing_decides_by_a_sentence(path: str) -> None:
-    found = [f"{path}:{line}: {what}" for line, what in asked(ROOT / path)]
+def test_nothing_decides_by_a_sentence() -> None:
+    paths = [path for path in product() if not path.startswith(READERS) and path not in ALLOWED]
+    found = [f"{path}:{line}: {what}" for path in paths for line, what in asked(ROOT / path)]
     assert not found, f"give the data that this reads off words: {found}"
 
 

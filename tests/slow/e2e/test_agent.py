@@ -1,9 +1,12 @@
 """A new agent fits without a change of the engine: one that is wrong twice, is told why, and mends it."""
 
+import pytest
+
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 WITH_A_NEW_AGENT = """
 import asyncio, sys
@@ -12,9 +15,6 @@ from kpd.agents import catalogue
 from kpd.agents.agent import AgentKind, BadReply, Proposal
 from kpd.daemon.process import serve
 from kpd.tools.files import BadTool
-import pytest
-
-from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
 
 class Learner:
@@ -76,6 +76,7 @@ void scale(const float *x, volatile float *y, long n) {
 """
 
 
+@pytest.mark.usefixtures("told_times")
 def test_anybody_can_be_the_agent_by_mailbox(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="mailbox", iterations=1)
@@ -101,6 +102,7 @@ def test_anybody_can_be_the_agent_by_mailbox(daemon: RealDaemon, workspace: Work
     assert daemon.query("show", iteration="r1.1")["iteration"]["memo"] == "once is enough"
 
 
+@pytest.mark.usefixtures("told_times")
 def test_prepared_candidates_are_proposed_in_their_order(daemon: RealDaemon, workspace: Workspace) -> None:
     for name, repeat, memo in (("01_half", 4, "MEMO: half"), ("02_once", 1, "MEMO: [call_in_loop] once")):
         folder = workspace.root / "candidates" / name

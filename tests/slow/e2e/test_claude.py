@@ -11,8 +11,9 @@ from tests.support.claude.anthropic_script import Broken, Reply, Status
 from tests.support.claude.model_service import KEY, beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.replies import in_turn, reply
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 
 def test_a_run_from_findings_to_an_accepted_kernel(daemon: RealDaemon, workspace: Workspace) -> None:
@@ -60,6 +61,7 @@ def test_what_does_not_build_goes_back_and_every_answer_is_kept(daemon: RealDaem
     assert not (folder / "prompt.md").exists()
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_reply_that_cannot_be_used_comes_back_once(daemon: RealDaemon, workspace: Workspace) -> None:
     elided = reply(1).replace("            y[i] = 2.0f * x[i];", "            // ... rest unchanged")
     script = in_turn(Reply(elided), Reply(reply(1)), Reply("I would rather not."), Reply("No, really."))
@@ -73,6 +75,7 @@ def test_a_reply_that_cannot_be_used_comes_back_once(daemon: RealDaemon, workspa
     assert (second["outcome"], "unusable reply" in second["reason"]) == ("failed", True)
 
 
+@pytest.mark.usefixtures("told_times")
 def test_trouble_of_the_service_is_waited_for(daemon: RealDaemon, workspace: Workspace) -> None:
     script = in_turn(
         Status(529, "overloaded_error"), Broken("cut", reply(1), after=8), Reply(reply(1), stop="end_turn")
@@ -89,6 +92,7 @@ def test_trouble_of_the_service_is_waited_for(daemon: RealDaemon, workspace: Wor
     assert [bill["usd"] > 0 for bill in bills] == [False, True, True], "what was refused costs nothing"
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_call_that_could_cost_too_much_is_not_made(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Reply(reply(1))), "max_usd_per_run = 0.00001\n") as server:
         daemon.start()
@@ -101,6 +105,7 @@ def test_a_call_that_could_cost_too_much_is_not_made(daemon: RealDaemon, workspa
         assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] == "improved"
 
 
+@pytest.mark.usefixtures("told_times")
 def test_the_day_has_a_limit_too_which_pauses(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Reply(reply(1))), "max_usd_per_day = 0.00001\n") as server:
         daemon.start()
@@ -109,6 +114,7 @@ def test_the_day_has_a_limit_too_which_pauses(daemon: RealDaemon, workspace: Wor
         assert not server.asked
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_sweep_explores_what_claude_was_unsure_of(daemon: RealDaemon, workspace: Workspace) -> None:
     unsure = reply(4, "MEMO: fewer, how few a search may say", more="\n```toml\n[tune]\nREPEAT = [4, 2, 1]\n```\n")
     with beside(workspace, in_turn(Reply(unsure), Reply(reply(3, "MEMO: three")))):
@@ -131,6 +137,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_hostile_replies_change_nothing_but_their_own_iteration(daemon: RealDaemon, workspace: Workspace) -> None:
     before = sorted([*(path.name for path in workspace.root.parent.iterdir()), "output.txt"])
     said: list[str] = []
@@ -150,6 +157,7 @@ def test_hostile_replies_change_nothing_but_their_own_iteration(daemon: RealDaem
     assert not Path("/tmp/owned").exists()
 
 
+@pytest.mark.usefixtures("told_times")
 def test_neither_the_key_nor_a_prompt_is_in_what_a_run_leaves(
     daemon: RealDaemon, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,13 +3,18 @@
 import threading
 import time
 
+import pytest
+
 from kpd.workspace.paths import Workspace
 from tests.support.claude.anthropic_server import Asked, Behaviour, Broken, Reply, Status
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.replies import in_turn, reply
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
+
+pytestmark = pytest.mark.usefixtures("told_times")
 
 
 def test_a_call_that_a_killed_daemon_was_making_is_on_the_bill(daemon: RealDaemon, workspace: Workspace) -> None:

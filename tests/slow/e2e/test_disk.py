@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kpd.workspace.paths import Workspace
+from tests.support.daemon.forked import Running
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 
 __all__ = ["daemon", "workspace"]
@@ -51,9 +52,11 @@ class Small(RealDaemon):
         self.seed = seed
         self.signals = signals
 
-    def command_line(self, *code: str) -> list[str]:
+    def launch(self, code: tuple[str, ...], env: dict[str, str], output: Path) -> Running:
         own = ["unshare", "--map-root-user", "--mount", sys.executable, "-c", IN_A_SMALL_FILESYSTEM]
-        return [*own, str(self.workspace.root), str(self.seed), str(self.signals)]
+        with output.open("ab") as file:
+            words = [*own, str(self.workspace.root), str(self.seed), str(self.signals)]
+            return subprocess.Popen(words, stdout=file, stderr=file, env=env)
 
     def signal(self, what: str, answer: str) -> None:
         (self.signals / what).touch()

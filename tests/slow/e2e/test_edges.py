@@ -11,8 +11,9 @@ from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.kernels import kernel, save
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 
 def edited(workspace: Workspace, old: str, new: str) -> None:
@@ -21,6 +22,7 @@ def edited(workspace: Workspace, old: str, new: str) -> None:
     save(kernel(workspace), text.replace(old, new))
 
 
+@pytest.mark.usefixtures("told_times")
 def test_an_edit_during_the_baseline_is_measured(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
@@ -32,6 +34,7 @@ def test_an_edit_during_the_baseline_is_measured(daemon: RealDaemon, workspace: 
     daemon.until_event("iteration_ended", iteration=2, outcome="accepted")
 
 
+@pytest.mark.usefixtures("told_times")
 def test_an_edit_that_waits_is_not_overwritten(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
@@ -53,6 +56,7 @@ def test_an_edit_that_waits_is_not_overwritten(daemon: RealDaemon, workspace: Wo
     assert "REPEAT 1" in kernel(workspace).read_text()
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_note_waits_for_the_agent_and_pins_its_parameter(daemon: RealDaemon, workspace: Workspace) -> None:
     toml = workspace.tasks / "scale" / "task.toml"
     toml.write_text(toml.read_text().replace("[8, 1]", "[8, 7, 6, 5, 4, 3, 2, 1]"))
@@ -90,6 +94,7 @@ def test_a_helper_that_dies_is_started_again(daemon: RealDaemon) -> None:
     assert not daemon.events("run_paused")
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_stop_releases_the_queue_that_was_held_for_the_run(daemon: RealDaemon) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -103,6 +108,7 @@ def test_a_stop_releases_the_queue_that_was_held_for_the_run(daemon: RealDaemon)
     assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] in ("improved", "no_gain")
 
 
+@pytest.mark.usefixtures("told_times")
 def test_runs_thrown_away_under_an_unfinished_run(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -128,6 +134,7 @@ def test_a_judge_that_was_tampered_with_ends_the_run(daemon: RealDaemon, workspa
     assert "was changed" in daemon.until_event("run_ended")["body"]["reason"]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_rolling_back_a_run_while_another_works_on_its_task(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -142,6 +149,7 @@ def test_rolling_back_a_run_while_another_works_on_its_task(daemon: RealDaemon, 
     assert not daemon.events("operator_edited")
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_note_of_the_run_for_people(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale")
@@ -153,6 +161,7 @@ def test_a_note_of_the_run_for_people(daemon: RealDaemon, workspace: Workspace) 
     assert (folder / "run.json").exists()
 
 
+@pytest.mark.usefixtures("told_times")
 @pytest.mark.parametrize("what", ["a pipe", "a device", "much too large"])
 def test_an_editable_file_that_is_none_is_said(daemon: RealDaemon, workspace: Workspace, what: str) -> None:
     daemon.start()
@@ -186,6 +195,7 @@ def test_a_host_whose_folder_was_removed_is_made_ready_anew(daemon: RealDaemon, 
     assert daemon.until_event("run_ended")["body"]["outcome"] == "improved"
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_log_that_is_taken_away_holds_the_queue_until_it_is_back(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     away = workspace.root / "away"

@@ -9,8 +9,9 @@ from kpd.model.facts.steps import STEP_OF
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 from tests.support.e2e.dying import DIE_AT, nothing_twice
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 APPROVAL = {"kind": "for_approval", "run": "r1", "iteration": 1}
 
@@ -45,6 +46,7 @@ def test_a_run_is_killed_at_every_moment(daemon: RealDaemon, workspace: Workspac
     assert memory.count("REPEAT 8 → 1") == 1
 
 
+@pytest.mark.usefixtures("told_times")
 @pytest.mark.parametrize("kind", ["step_started", "review_asked", "approved", "reviewed"])
 def test_killed_while_a_person_is_asked(daemon: RealDaemon, workspace: Workspace, kind: str) -> None:
     daemon.start(DIE_AT, kind, "review")
@@ -64,6 +66,7 @@ def test_killed_while_a_person_is_asked(daemon: RealDaemon, workspace: Workspace
     assert len(daemon.events("review_asked")) == len(daemon.events("reviewed")) == 1
 
 
+@pytest.mark.usefixtures("told_times")
 def test_what_is_past_its_review_is_not_asked_for_after_a_restart(daemon: RealDaemon) -> None:
     """Also the log of an older daemon, which has no fact of a review."""
     daemon.start(DIE_AT, "step_started", "build")
@@ -77,6 +80,7 @@ def test_what_is_past_its_review_is_not_asked_for_after_a_restart(daemon: RealDa
     assert not daemon.events("review_asked", "reviewed")
 
 
+@pytest.mark.usefixtures("told_times")
 def test_killed_while_a_job_runs_then_stopped_by_the_operator(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start(DIE_AT, "step_started", "time")
     daemon.command("run", task="scale", iterations=1)

@@ -9,10 +9,12 @@ from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
 from tests.support.e2e.kernels import kernel, save
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_an_operators_edit_is_the_next_iteration(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")
@@ -59,6 +61,7 @@ def test_what_does_not_compile_fails_with_the_line(daemon: RealDaemon, workspace
     assert "nonsense" in ended["reason"]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_rollback_restores_the_files_and_refuses_over_an_edit(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     baseline = kernel(workspace).read_text()
@@ -99,6 +102,7 @@ def test_pause_steer_resume_stop(daemon: RealDaemon, workspace: Workspace) -> No
     assert not [p for p in leftovers(workspace) if "bench" in " ".join(p.cmdline())]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_an_override_is_marked_as_such(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent="operator")

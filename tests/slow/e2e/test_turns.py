@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import pytest
+
 from kpd.workspace.paths import Workspace
 from tests.support.claude.anthropic_script import Asked, Behaviour, Broken, Reply
 from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.replies import KERNEL, in_turn, reply
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 TUNE = "\n```toml\n[tune]\nREPEAT = [4, 2, 1]\n```\n"
 NO = Reply("I would rather not.")
@@ -36,6 +39,7 @@ def begun(daemon: RealDaemon) -> list[str]:
     return [event["body"]["agent"] for event in daemon.events("iteration_started")]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_what_the_operator_says_is_left_by_the_sweep_for_claude(daemon: RealDaemon, workspace: Workspace) -> None:
     note = "no more loops, please: REPEAT=2"
 
@@ -56,6 +60,7 @@ def test_what_the_operator_says_is_left_by_the_sweep_for_claude(daemon: RealDaem
     assert note in server.asked[1].turns[0]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_what_a_skipped_iteration_was_told_is_told_again(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Broken("stall"), Reply(reply(1)))) as server:
         daemon.start()
@@ -68,6 +73,7 @@ def test_what_a_skipped_iteration_was_told_is_told_again(daemon: RealDaemon, wor
     assert [event["body"]["iteration"] for event in daemon.events("steering_consumed")] == [1, 2]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_prepared_candidates_take_no_steering(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
     daemon.command("run", task="scale", agent=candidates(workspace, "prepared", 1))
@@ -76,6 +82,7 @@ def test_prepared_candidates_take_no_steering(daemon: RealDaemon, workspace: Wor
     assert not daemon.events("steering_consumed")
 
 
+@pytest.mark.usefixtures("told_times")
 def test_an_agent_with_nothing_left_leaves_the_turns_to_the_others(daemon: RealDaemon, workspace: Workspace) -> None:
     agents = ",".join(candidates(workspace, folder, number) for folder, number in (("one", 1), ("three", 3)))
     daemon.start()
@@ -86,6 +93,7 @@ def test_an_agent_with_nothing_left_leaves_the_turns_to_the_others(daemon: RealD
     assert (ended["outcome"], ended["reason"].count("have been proposed")) == ("no_gain", 2)
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_repair_keeps_what_it_does_not_say_again(daemon: RealDaemon, workspace: Workspace) -> None:
     first = reply("nonsense", "MEMO: [call_in_loop] once is enough", more=TUNE)
     second = Reply(f"MEMO: with a semicolon\n\n```c kernel.c\n{KERNEL.format(repeat='worse')}```\n")
@@ -111,6 +119,7 @@ def test_parameters_that_a_repair_removes_are_forgotten(daemon: RealDaemon, work
     assert (iteration(daemon, 1)["tune"], iteration(daemon, 1)["outcome"]) == ({}, "accepted")
 
 
+@pytest.mark.usefixtures("told_times")
 def test_the_operators_own_memo_outlasts_a_repair(daemon: RealDaemon, workspace: Workspace) -> None:
     def script(asked: Asked) -> Behaviour:
         if len(server.asked) == 1:
@@ -125,6 +134,7 @@ def test_the_operators_own_memo_outlasts_a_repair(daemon: RealDaemon, workspace:
     assert iteration(daemon, 1)["memo"] == "my own words"
 
 
+@pytest.mark.usefixtures("told_times")
 def test_every_answer_has_a_file_of_its_own(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(Reply(reply("nonsense")), NO, Reply(reply("worse")), Reply(reply(1)))):
         daemon.start()
@@ -136,6 +146,7 @@ def test_every_answer_has_a_file_of_its_own(daemon: RealDaemon, workspace: Works
     assert len(daemon.events("faulted")) == 2, "an unusable answer is no attempt at the fault"
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_daemon_killed_while_it_asks_again_goes_on_there(daemon: RealDaemon, workspace: Workspace) -> None:
     with beside(workspace, in_turn(NO, Broken("stall", reply(8), after=9), Reply(reply(1)))) as server:
         daemon.start()

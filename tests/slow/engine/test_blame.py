@@ -3,8 +3,7 @@
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psutil
@@ -57,17 +56,17 @@ def killing(workspace: Workspace, jobs: str, once: bool = False) -> Iterator[lis
     over = threading.Event()
 
     def look() -> None:
-        while not over.wait(0.005):
-            for link in Path("/proc").glob("[0-9]*/cwd"):
-                try:
-                    job = str(link.readlink()).removeprefix(f"{workspace.host_root}/jobs/")
-                    if re.fullmatch(jobs, job) and not (once and job in killed):
-                        process = psutil.Process(int(link.parent.name))
+        while not over.wait(0.01):
+            for folder in (workspace.host_root / "jobs").glob("*/pgid"):
+                job = folder.parent.name
+                if not re.fullmatch(jobs, job) or (folder.parent / "rc").exists() or (once and job in killed):
+                    continue
+                with suppress(psutil.Error, OSError):
+                    script = psutil.Process(int(folder.read_text().split()[0]))
+                    for process in (script, *script.children(recursive=True)):
                         if process.name() == "bench" and process.children():
                             killed.append(job)
                             process.kill()
-                except (psutil.Error, OSError):
-                    continue
 
     thread = threading.Thread(target=look)
     thread.start()

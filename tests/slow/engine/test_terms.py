@@ -5,8 +5,9 @@ import pytest
 from kpd.cli.main import main
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 
 # ── all the way ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -87,6 +88,7 @@ def test_a_change_holds_from_the_next_iteration_on(
     assert daemon.until_event("run_ended")["body"]["reason"].startswith("stop score 1e+09 reached"), "it waits no more"
 
 
+@pytest.mark.usefixtures("told_times")
 def test_hours_that_are_used_end_a_run_that_waits_and_more_of_them_continue_it(
     daemon: RealDaemon, workspace: Workspace
 ) -> None:

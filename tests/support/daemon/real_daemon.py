@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
 from tests.places import DATA
+from tests.support.daemon.forked import Running, started
 from tests.support.patience import PATIENCE_S
 
 TASKS = DATA / "tasks"
@@ -28,7 +28,7 @@ class RealDaemon:
         self.workspace = workspace
         self.home = workspace.root.parent / "home"  # with the operator's .ssh, if a test makes one
         self.env = {"ANTHROPIC_API_KEY": "secret-that-must-not-leak"}
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Running | None = None
         self._read: list[dict[str, Any]] = []  # the events that this process has answered, which only become more
 
     def start(self, *code: str) -> None:
@@ -37,15 +37,12 @@ class RealDaemon:
         if self.home.exists():
             env["HOME"] = str(self.home)
         self._read = []
-        log = self.workspace.root.parent / "output.txt"
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(self.command_line(*code), stdout=output, stderr=output, env=env)
+        self.process = self.launch(code, env, self.workspace.root.parent / "output.txt")
         self.until(self._answers, "the daemon to answer")
 
-    def command_line(self, *code: str) -> list[str]:
+    def launch(self, code: tuple[str, ...], env: dict[str, str], output: Path) -> Running:
         root = str(self.workspace.root)
-        program = ["-c", *code, root] if code else ["-m", "kpd.cli.main", "-w", root, "daemon"]
-        return [sys.executable, *program]
+        return started(["-c", *code, root] if code else ["-m", "kpd.cli.main", "-w", root, "daemon"], env, output)
 
     def _answers(self) -> bool:
         assert self.process is not None
@@ -74,11 +71,11 @@ class RealDaemon:
         return [event for event in self._read if not kinds or event["kind"] in kinds]
 
     def until(self, ready: Callable[[], Any], what: str) -> Any:
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
+        begun = time.monotonic()
+        while (waited := time.monotonic() - begun) < PATIENCE_S:
             if found := ready():
                 return found
-            time.sleep(0.02)
+            time.sleep(min(0.02 + waited / 20, 0.2))  # a look costs both sides: what has taken long may take longer
         raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}\n{self._last_events()}\n{self.output[-4000:]}")
 
     def _last_events(self) -> str:
