@@ -165,7 +165,7 @@ class HostPool:
         await host.trust(trouble.offered)
         await host.tried(before)
 
-    def want(self, names: Collection[str], held: bool = False) -> None:
+    def want(self, names: Collection[str], held: bool) -> None:
         """Ask for the hosts of these names that are there on demand; give others back that were idle for a while."""
         self._on_demand.want(names, self.hosts, held)
 

@@ -30,14 +30,16 @@ class OnDemand:
         self._asks = asks
         self._give_back = give_back
         self._wanted: frozenset[str] = frozenset()
+        self._held = False
         self._idle: dict[str, asyncio.TimerHandle] = {}
 
     def want(self, names: Collection[str], hosts: Mapping[str, Host], held: bool) -> None:
         """Ask for the hosts of these names that are there on demand; give others back once they were idle for long.
 
         Where one builds elsewhere, that host is wanted, too, once the first is there. What a former daemon has left and
-        no run wants goes back at once, but not while the queue is `held`: nobody knows then.
+        no run wants goes back at once, but not while the queue or a run is `held`: a person may want it back.
         """
+        self._held = held
         wanted = [hosts[name] for name in names if name in hosts]
         builders = {host.builder.name for host in wanted if host.builder is not None}
         names = {*names, *(host.builder.name for host in wanted if host.builder is not None and host.up)}
@@ -61,7 +63,7 @@ class OnDemand:
 
     def began_in_vain(self, name: str, host: Host) -> bool:
         """Give a host back at once that begins when no run wants it any more; return whether this is such a one."""
-        if not is_on_demand(host.transport.kind) or self.wants(name):
+        if not is_on_demand(host.transport.kind) or self.wants(name) or self._held:
             return False
         self.forget(name)
         self._give_back(name, host)

@@ -133,7 +133,7 @@ class Scheduler:
             wanted |= asked
         for loop in tuple(self.loops.values()):
             wanted |= self._mind_lanes(loop, wanted)
-        self._pool.want(wanted)
+        self._pool.want(wanted, held=any(run.paused for run in self._journal.state.begun))
         self._wanting = bool(self._journal.state.queue)
         if self._wanting:
             self._look_again()

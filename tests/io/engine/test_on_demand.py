@@ -50,6 +50,8 @@ async def test_what_begins_when_no_run_wants_it_goes_back_at_once(hosts: dict[st
     demand = OnDemand(lambda name, host: back.append(name), lambda name: None)
     demand.want({"c"}, hosts, held=False)
     assert not demand.began_in_vain("c", hosts["c"])
+    demand.want((), hosts, held=True)
+    assert not demand.began_in_vain("c", hosts["c"]), "a run that is paused may go on soon"
     demand.want((), hosts, held=False)
     assert demand.began_in_vain("c", hosts["c"]) and back == ["c"]
     await asyncio.sleep(Lent.idle_s + 0.1)
