@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kpd.operations import comparisons, deployments, iterations, machines, runs, sessions, terms, tools
+from kpd.operations import comparisons, deployments, iterations, machines, reviews, runs, sessions, terms, tools
 from kpd.operations.operation import Key, Operation
 
-SUBJECTS = (runs, terms, iterations, machines, sessions, tools, comparisons, deployments)
+SUBJECTS = (runs, terms, reviews, iterations, machines, sessions, tools, comparisons, deployments)
 OPERATIONS: dict[str, type[Operation[Any]]] = {
     kind.name: kind
     for subject in SUBJECTS

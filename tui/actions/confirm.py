@@ -9,8 +9,9 @@ from kpd.model.deployments import DeploymentCard
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.operations.deployments import waiting as waiting_deployments
-from kpd.operations.iterations import is_outdated, waiting
+from kpd.operations.iterations import is_outdated
 from kpd.operations.operation import Key, OnIteration, Operation, RunIteration, fields, spoken, words_of
+from kpd.operations.reviews import waiting
 from kpd.operations.runs import prunable
 from kpd.operations.sessions import asking
 from kpd.text.endings import of_iteration

@@ -5,16 +5,10 @@ from typing import Any, Literal
 
 from kpd.model.playback import SPEEDS
 from kpd.operations.deployments import AnswerDeployment
-from kpd.operations.iterations import (
-    AcceptIteration,
-    ApproveCandidate,
-    DeclineCandidate,
-    EditKernel,
-    SetReview,
-    WriteMemo,
-)
+from kpd.operations.iterations import AcceptIteration, EditKernel, WriteMemo
 from kpd.operations.machines import CheckHosts, PlayRecording, RetryLink, TrustHost
 from kpd.operations.operation import Key, OnIteration, OnRun, Operation, words_of
+from kpd.operations.reviews import ApproveCandidate, DeclineCandidate, SetReview
 from kpd.operations.runs import MoveRun, QueueRun, ResumeRun, SkipIteration
 from kpd.operations.sessions import AnswerAgent
 from kpd.operations.terms import SetRule

@@ -7,15 +7,9 @@ from kpd.engine.waiting import set_waiting
 from kpd.measure.screen import protected_touched
 from kpd.model import events as e
 from kpd.model.run import Run
-from kpd.operations.iterations import (
-    ApproveCandidate,
-    DeclineCandidate,
-    EditKernel,
-    MeasureAgain,
-    SetReview,
-    WriteMemo,
-)
+from kpd.operations.iterations import EditKernel, MeasureAgain, WriteMemo
 from kpd.operations.operation import Refused, RunIteration
+from kpd.operations.reviews import ApproveCandidate, DeclineCandidate, SetReview
 from kpd.text.endings import of_iteration
 from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.editable import LONGEST_PATH, clash, is_plain

@@ -10,7 +10,7 @@ from kpd.model.notices import Said
 from kpd.model.waits import PausedBy
 from kpd.operations.catalogue import OPERATIONS
 from kpd.operations.checking import checked
-from kpd.operations.iterations import SetReview
+from kpd.operations.reviews import SetReview
 from kpd.operations.runs import ResumeRun
 from kpd.operations.terms import ChangeAgent, SetRule
 from kpd.subscription import DaemonError

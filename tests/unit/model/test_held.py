@@ -18,8 +18,9 @@ from kpd.model.iteration import Override
 from kpd.model.kinds import Told
 from kpd.model.run import Run
 from kpd.model.verdicts import Gain, Verdict
-from kpd.operations.iterations import AcceptIteration, ApproveCandidate, DeclineCandidate, is_outdated
+from kpd.operations.iterations import AcceptIteration, is_outdated
 from kpd.operations.operation import RunIteration
+from kpd.operations.reviews import ApproveCandidate, DeclineCandidate
 from kpd.text import json_views, signs
 from kpd.text.flags import flag, flags
 from kpd.text.headlines import base, headline as told

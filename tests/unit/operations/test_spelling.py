@@ -10,17 +10,16 @@ from kpd.cli.main import VERBS, prepare
 from kpd.cli.operate import declared, given
 from kpd.operations.iterations import (
     AcceptIteration,
-    DeclineCandidate,
     EditKernel,
     MeasureAgain,
     ProfileInFull,
     RollBack,
-    SetReview,
     UndoDecision,
     WriteMemo,
 )
 from kpd.operations.machines import CheckHosts, RetryLink, TrustHost
 from kpd.operations.operation import Operation
+from kpd.operations.reviews import DeclineCandidate, SetReview
 from kpd.operations.runs import MoveRun, NoteRun, PauseRun, PruneRun, QueueRun, SteerRun, StopRun
 from kpd.operations.spelling import command_of
 from kpd.operations.terms import ChangeAgent, ChangeBudget, SetRule
