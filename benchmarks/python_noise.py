@@ -39,6 +39,7 @@ from kpd.measure.python.host.marks import Marks  # noqa: E402
 from kpd.measure.python.host.process import Worker  # noqa: E402
 from kpd.measure.python.host.session import RunnerCommand, WorkerCase  # noqa: E402
 from kpd.measure.python.host.spare import fork  # noqa: E402
+from kpd.measure.python.host.watched import scheduled_ns  # noqa: E402
 
 LIMIT_MS = 20_000.0
 IN_WORKER = 16  # calls of a batch that the worker times itself
@@ -134,9 +135,9 @@ def taken(work: WorkerCase, calls: CallSets, rounds: int, way: Way) -> list[list
             calls.restore()
             if way.refreshes:
                 calls.change(work.rng)
-            before = worker.scheduled_ns()
+            before = scheduled_ns(worker.pid)
             answer, spent = calls.run(side, len(calls.drawn), max(1, round(rounds * way.longer)), LIMIT_MS)
-            waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
+            waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
             spent -= worker.request(len(calls.drawn)).ns
             found.append([side, spent, answer.get("enqueue_ns"), answer.get("events_ns"), waited, ran])
     return found

@@ -10,7 +10,7 @@ HELPERS = ("children", "processes", "sandbox")
 HOST = (
     "ahead", "arrays", "batching", "bytecode", "calling", "calls", "checking", "compare", "cores", "draw", "gpu",
     "harness", "identity", "judging", "kept", "main", "marks", "messages", "process", "profiled", "roofline",
-    "session", "sizes", "spare", "timing", "truths", "turns", "worker",
+    "session", "sizes", "spare", "timing", "truths", "turns", "watched", "worker",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

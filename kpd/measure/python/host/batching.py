@@ -10,6 +10,7 @@ from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.judging import refuse_wrong
 from kpd.measure.python.host.process import RequestCost, Worker
 from kpd.measure.python.host.session import WorkerCase
+from kpd.measure.python.host.watched import scheduled_ns
 
 
 class Batching(NamedTuple):
@@ -169,9 +170,9 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     worker, count = work.workers[side], len(calls.drawn)
     calls.restore()
     calls.change(work.rng)
-    before = worker.scheduled_ns()
+    before = scheduled_ns(worker.pid)
     answer, spent = calls.run(side, count, rounds, work.limit_ms)
-    waited, ran = (now - then for now, then in zip(worker.scheduled_ns(), before, strict=True))
+    waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
     delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
     if looks := work.rng.random() < compared:
         with work.session.marks.of("results"):

@@ -1,6 +1,6 @@
-"""Keeps some CPUs for the process that measures on a GPU: what gets ready or is compared meanwhile has the others.
+"""Keeps half of the CPUs for the process that measures on a GPU: what gets ready or is compared meanwhile has the rest.
 
-A call that launches a short kernel takes as long as its thread needs for it; a busy sibling of its core doubles that.
+A call that launches a short kernel takes as long as its thread needs for it: other work on its core slows that down.
 """
 
 from __future__ import annotations

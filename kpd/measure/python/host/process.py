@@ -15,16 +15,15 @@ import signal
 import tempfile
 import time
 from collections import deque
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from kpd.measure.python.host import watched
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.messages import HEADER, answered, packed
 from kpd.measure.python.host.spare import Spare
 
 LONGEST = 4 << 20  # bytes of an answer
 OFTEN = ("run", "refresh")  # on a GPU the runner does not sleep meanwhile: to be woken up takes long
-CPU_TIME = 2  # of a process, as the clock of its number: see clock_getcpuclockid(3)
 START_MS = 120_000  # for a worker to import torch on a busy machine
 STDERR = 40  # lines that are kept
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
@@ -105,7 +104,7 @@ class Worker:
                 message = self._message(START_MS)
             self.stop()
             self.room = self._parsed(message).get("room", 0)
-            self.threads = self.count()
+            self.threads = watched.threads(self.pid)
             few = self._idle(FEW)
             many = few if self.gpu else self._idle(MANY)
             self.idle = few, RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
@@ -163,13 +162,13 @@ class Worker:
         ended = time.perf_counter_ns()
         self.stop()
         found = self._parsed(message)
-        if not self.gpu and what["what"] == "run" and self.count() > self.threads:
-            raise Failed("left", "", self.count() - self.threads)
+        if not self.gpu and what["what"] == "run" and watched.threads(self.pid) > self.threads:
+            raise Failed("left", "", watched.threads(self.pid) - self.threads)
         return found, ended - begun
 
     def _refuse_unasked(self) -> None:
         """Raise Failed where it has done something since it was stopped, or has been killed."""
-        if not self._ready(0) and (self.gpu or self.cpu_ns() <= self.used_ns + MOVED_NS):
+        if not self._ready(0) and (self.gpu or watched.cpu_ns(self.pid) <= self.used_ns + MOVED_NS):
             return
         for _ in range(20):  # a killed process closes its line some time before it has ended
             self._wait(os.WNOHANG)
@@ -258,7 +257,7 @@ class Worker:
             self._wait(os.WUNTRACED)
             if self.ended is not None:
                 self._gone(0)
-        self.used_ns = self.cpu_ns()
+        self.used_ns = watched.cpu_ns(self.pid)
 
     def _wait(self, how: int) -> None:
         pid, status = os.waitpid(self.pid, how)
@@ -267,39 +266,15 @@ class Worker:
         elif pid:
             self.ended = status
 
-    def count(self) -> int:
-        """Count its threads."""
-        with contextlib.suppress(OSError):
-            return len(os.listdir(f"/proc/{self.pid}/task"))  # noqa: PTH208
-        return 0
-
     def read(self, address: int, size: int) -> bytes:
         """Read the memory of the stopped worker. Raises Failed where there is none, or it has been closed to us."""
         try:
-            with Path(f"/proc/{self.pid}/mem").open("rb", 0) as memory:
-                memory.seek(address)
-                found = memory.read(size)
+            found = watched.memory(self.pid, address, size)
         except (OSError, ValueError, OverflowError, MemoryError) as err:
             raise Failed("forged", f"its result cannot be read: {err}") from err
         if len(found) < size:
             raise Failed("forged", "its result is not where it says")
         return found
-
-    def scheduled_ns(self) -> tuple[int, int]:
-        """Return for how long in all it and we waited for a CPU that others had, and for how long its threads had one.
-
-        Both are 0 where nobody tells.
-        """
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            waited = [int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) for pid in (self.pid, "thread-self")]
-            return sum(waited), self.cpu_ns()
-        return 0, 0
-
-    def cpu_ns(self) -> int:
-        """Return for how long its threads have had a CPU; 0 where nobody tells."""
-        with contextlib.suppress(OSError):
-            return time.clock_gettime_ns(~self.pid << 3 | CPU_TIME)
-        return 0
 
     def end(self) -> None:
         """Kill it."""

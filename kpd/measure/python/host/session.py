@@ -29,6 +29,7 @@ from kpd.measure.python.host.process import Failed, Worker
 from kpd.measure.python.host.spare import Spare
 from kpd.measure.python.host.truths import Oracle, Referee
 from kpd.measure.python.host.turns import MEASURED, ContestTurn
+from kpd.measure.python.host.watched import threads
 
 SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; what is not used takes no memory
 AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
@@ -134,7 +135,7 @@ class RunnerCommand:
                     entry=self.harness.entry,
                     compiled=self.compiled.get(folder, ""),
                 )
-            worker.threads = worker.count()
+            worker.threads = threads(worker.pid)
         except Failed as err:
             problem = problem_of(err, side)
             if err.kind == "raised":
