@@ -41,6 +41,7 @@ async def engine(tmp_path: Path, store: EventStore) -> AsyncIterator[Engine]:
         arrived(engine, number, number < 2)
         name = engine.journal.state.hosts[named(number)].name
         engine.pool.hosts[name] = host_of(name, keys, engine.workspace)
+        engine.pool._configs[name] = keys
     engine.journal.emit(e.RunQueued("r1", "scale", "claude", "c", Budget(), devices=0))
     engine.journal.emit(e.RunStarted("r1", "H100", "c", "GPU-0"))
     engine.journal.emit(e.DevicesTaken("r1", ("GPU-1",), ("c.2",)))
