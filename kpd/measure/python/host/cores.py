@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kpd.measure.python.host.watched import threads
+
 FEWEST = 8  # with fewer CPUs none are kept
 TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
@@ -56,7 +58,6 @@ def move(pid: int, to: frozenset[int]) -> None:
     """Move all threads of a process to these CPUs; to none: leave them where they are."""
     if not to:
         return
-    with contextlib.suppress(OSError):  # it may have ended, or lost some threads
-        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(int(thread), to)
+    for thread in threads(pid):
+        with contextlib.suppress(OSError):  # it may have ended
+            os.sched_setaffinity(thread, to)

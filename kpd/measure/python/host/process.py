@@ -104,7 +104,7 @@ class Worker:
                 message = self._message(START_MS)
             self.stop()
             self.room = self._parsed(message).get("room", 0)
-            self.threads = watched.threads(self.pid)
+            self.threads = len(watched.threads(self.pid))
             few = self._idle(FEW)
             many = few if self.gpu else self._idle(MANY)
             self.idle = few, RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
@@ -162,8 +162,8 @@ class Worker:
         ended = time.perf_counter_ns()
         self.stop()
         found = self._parsed(message)
-        if not self.gpu and what["what"] == "run" and watched.threads(self.pid) > self.threads:
-            raise Failed("left", "", watched.threads(self.pid) - self.threads)
+        if not self.gpu and what["what"] == "run" and len(watched.threads(self.pid)) > self.threads:
+            raise Failed("left", "", len(watched.threads(self.pid)) - self.threads)
         return found, ended - begun
 
     def _refuse_unasked(self) -> None:

@@ -135,7 +135,7 @@ class RunnerCommand:
                     entry=self.harness.entry,
                     compiled=self.compiled.get(folder, ""),
                 )
-            worker.threads = threads(worker.pid)
+            worker.threads = len(threads(worker.pid))
         except Failed as err:
             problem = problem_of(err, side)
             if err.kind == "raised":
@@ -191,7 +191,7 @@ class RunnerCommand:
             return
         with self.marks.of("turn"):
             self.order.wait()
-        kept = cores() if self.gpu else NONE
+        kept = cores() if self.gpu else NONE  # on a CPU the job has those that it was given
         for pid in (os.getpid(), *(worker.pid for worker in self.workers)):
             move(pid, kept.measuring)
         yield

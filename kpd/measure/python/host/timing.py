@@ -118,7 +118,7 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     while len(taken["a"]) < 2 * wanted:
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(taken["a"]) // 2 % 2 else "abba":
-            if rested:  # while a result was compared: what comes next is slower, and is more often of one side
+            if rested:  # what follows a comparison is slower, and would be one side's more often than the other's
                 batch(work, calls, side, 1, 0.0)
             one = batch(work, calls, side, rounds, compared[side])
             while one.waited > LOST_SHARE * one.ns and again < AGAIN * wanted:
