@@ -18,8 +18,10 @@ async def sees(read: RunOnNode, write: RunOnNode, folder: PurePath) -> bool:
     """Return whether one machine reads in `folder` what the other has just written there. Raises HostError."""
     word, path = uuid4().hex, shlex.quote(f"{folder}/.shared-{uuid4().hex}")
     await write(f"printf %s {word} >{path}", LOOK_S)
-    found = await read(f"cat {path}", LOOK_S)
-    await write(f"rm -f {path}", LOOK_S)
+    try:
+        found = await read(f"cat {path}", LOOK_S)
+    finally:
+        await write(f"rm -f {path}", LOOK_S)
     return bool(found.stdout == word.encode())
 
 
