@@ -61,6 +61,7 @@ class Daemon:
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
         self._refused = False  # config.toml, as it was last read
+        self._version: tuple[int, ...] = ()  # of config.toml as it was last read; the first command looks again
         self._held_told: Hold | None = None
         self._background: set[asyncio.Task[None]] = set()
         journal.subscribe(self._alert)
@@ -148,6 +149,8 @@ class Daemon:
     async def _command(self, verb: str, args: dict[str, object], by: str) -> object:
         if verb == "shutdown":
             return {"finishes": self.end(checked(ShutDown, args).now), "pid": os.getpid()}
+        if _version(self.workspace.config) != self._version:  # who saves and resumes means what was saved
+            self._reload()
         return await commands.carry_out(self.engine, verb, args, by)
 
     def on_change(self, paths: frozenset[Path]) -> None:
@@ -164,6 +167,7 @@ class Daemon:
 
     def _reload(self) -> bool:
         """Read config.toml again, and return whether there was anything new, which is then told."""
+        self._version = _version(self.workspace.config)
         try:
             config = load_config(self.workspace)
             if config == self.engine.config and not self._refused:
@@ -227,6 +231,15 @@ async def serve(workspace: Workspace, listeners: Sequence[Listener] = ()) -> int
         finally:
             journal.close()
     return 0
+
+
+def _version(file: Path) -> tuple[int, ...]:
+    """Return what changes when a file is saved; nothing, if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def how_it_ended(journal: EventJournal) -> Ended:
