@@ -30,7 +30,7 @@ KEPT_BESIDE = 0.5
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
 MOST_AUDITS = 3
-"""How often the audits are taken while their samples do not decide, as on a busy machine."""
+"""How often the audits are taken while the gain seems not to be there; only so many refuse it."""
 ROUNDING = 1e-12
 """What logarithms of percent may be wrong by: a gain that is just there is not refused for it."""
 
@@ -81,15 +81,16 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     return None
 
 
-def undecided(found: AuditSummary, claimed: Gain) -> bool:
-    """Return whether the gain would be refused if the audits' estimates were sure, but is not, as they are not.
+def seems_missing(found: AuditSummary, claimed: Gain) -> bool:
+    """Return whether the gain would be refused if the audits' estimates were sure: then more audits are taken.
 
-    On a busy machine an audit has few calls, and no interval from few calls is narrow: more of them tell.
+    On a busy machine an audit has few calls, and no interval from few calls is narrow. All its fresh inputs are of one
+    process besides: what other work does to that, or where it lies in memory, is in every one of its calls.
     """
     kept = None if found.kept is None else _sure(found.kept)
     driver = None if found.driver is None else _sure(found.driver)
     sure = structs.replace(found, fresh=_sure(found.fresh), alone=_sure(found.alone), kept=kept, driver=driver)
-    return refuse_gain(found, claimed) is None and refuse_gain(sure, claimed) is not None
+    return refuse_gain(sure, claimed) is not None
 
 
 def _sure(found: AuditedGain) -> AuditedGain:
