@@ -31,13 +31,15 @@ class OnDemand:
         self._give_back = give_back
         self._wanted: frozenset[str] = frozenset()
         self._held = False
+        self._used: dict[str, int] = {}  # by host: the machine that a run had, as the host numbers them
         self._idle: dict[str, asyncio.TimerHandle] = {}
 
     def want(self, names: Collection[str], hosts: Mapping[str, Host], held: bool) -> None:
         """Ask for the hosts of these names that are there on demand; give others back once they were idle for long.
 
         Where one builds elsewhere, that host is wanted, too, once the first is there. What a former daemon has left and
-        no run wants goes back at once, but not while the queue or a run is `held`: a person may want it back.
+        no run wants goes back at once, and so does what no run has had since it began (the last one ended just then);
+        but not while the queue or a run is `held`: a person may want it back.
         """
         self._held = held
         wanted = [hosts[name] for name in names if name in hosts]
@@ -50,9 +52,13 @@ class OnDemand:
             if name in names:
                 self.forget(name)
                 self.left.discard(name)
+                if host.up:
+                    self._used[name] = host.machine
                 if not host.kept:
                     self._asks(name)
                     host.start()
+            elif host.up and self._used.get(name) != host.machine and not held:
+                self.began_in_vain(name, host)
             elif name not in self._idle and (host.kept or (name in self.left - builders and not held)):
                 idle_s = cast(Allocator, host.transport).idle_s if host.kept else 0.0
                 self._idle[name] = asyncio.get_running_loop().call_later(idle_s, self._is_idle, name, host)

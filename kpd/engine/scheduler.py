@@ -115,7 +115,7 @@ class Scheduler:
             return
         queue_next(self._workspace, self.config, self._journal)
         state = self._journal.state
-        under_way = [loop for loop in self.loops.values() if not loop.run.paused]
+        under_way = [loop for loop in self.loops.values() if not (loop.run.paused or loop.run.over)]
         wanted = {lane.place.host for loop in under_way for lane in loop.lanes.values()}
         waiting: list[tuple[Run, Wait, set[str]]] = []
         for run in (*state.begun, *state.queue):  # runs that a former daemon left come first

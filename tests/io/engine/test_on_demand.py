@@ -56,3 +56,19 @@ async def test_what_begins_when_no_run_wants_it_goes_back_at_once(hosts: dict[st
     assert demand.began_in_vain("c", hosts["c"]) and back == ["c"]
     await asyncio.sleep(Lent.idle_s + 0.1)
     assert back == ["c"], "and not once more"
+
+
+async def test_what_begins_as_the_last_run_ends_goes_back_too(hosts: dict[str, Host]) -> None:
+    """Its link is up before the next look at what runs want: until then it counts as wanted."""
+    back: list[str] = []
+    demand = OnDemand(lambda name, host: back.append(name), lambda name: None)
+    demand.want({"c", "c.2"}, hosts, held=False)
+    await until(lambda: hosts["c"].up and hosts["c.2"].up)
+    assert not demand.began_in_vain("c.2", hosts["c.2"])
+    demand.want({"c"}, hosts, held=True)
+    assert back == [], "a person may want it back"
+    demand.want({"c"}, hosts, held=False)
+    assert back == ["c.2"]
+    demand.want((), hosts, held=True)
+    await asyncio.sleep(Lent.idle_s / 2)
+    assert back == ["c.2"], "that which a run had stands idle for a while"
