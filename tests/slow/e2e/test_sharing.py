@@ -202,5 +202,8 @@ def test_two_that_share_a_device_go_on_after_a_restart(daemon: RealDaemon, works
         daemon.command("resume")
     else:
         assert not daemon.query("status")["held"], "no step was cut: the one that waited had not begun to measure"
-    assert daemon.until_event("run_ended", run="r2")["body"]["outcome"] == "improved"
-    its_verdict_holds(daemon)
+    for run in ("r1", "r2"):  # what a verdict says is the machine's: a busy one refuses a gain now and then
+        assert daemon.until_event("run_ended", run=run)["body"]["outcome"] in ("improved", "no_gain")
+        assert daemon.query("show", iteration=f"{run}.1")["iteration"]["verdict"]["gain"]["pct"] > 50
+    nothing_twice(daemon)
+    one_at_a_time(daemon)

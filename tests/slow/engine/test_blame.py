@@ -17,6 +17,8 @@ __all__ = ["daemon", "workspace"]
 SLOW_TO_LOAD = """#include <unistd.h>
 __attribute__((constructor)) static void load(void) { usleep(50000); }
 """
+LOADS_UNTIL_IT_IS_KILLED = SLOW_TO_LOAD.replace("50000", "5000000")
+"""However seldom a busy machine lets `killing` look."""
 KILLS_ITS_PARENT = """#include <signal.h>
 #include <unistd.h>
 __attribute__((constructor)) static void load(void) { kill(getppid(), SIGKILL); }
@@ -87,7 +89,7 @@ def ended(daemon: RealDaemon, number: int) -> dict[str, Any]:
 def test_a_candidate_that_breaks_its_measurement_twice_is_rejected(daemon: RealDaemon, workspace: Workspace) -> None:
     begun(daemon)
     with killing(workspace, r"r1\.1\.1-check"):
-        propose(workspace, SLOW_TO_LOAD, 4)
+        propose(workspace, LOADS_UNTIL_IT_IS_KILLED, 4)
         daemon.until_event("measurement_broken", iteration=1)
         daemon.kill()
         daemon.start()
@@ -99,7 +101,8 @@ def test_a_candidate_that_breaks_its_measurement_twice_is_rejected(daemon: RealD
     assert str(found["reason"]).startswith("breaks its measurement: the step `check` failed again and again with this ")
     assert len(daemon.events("measurement_broken")) == 1, "the first is not counted again after a restart"
     propose(workspace, "", 1)
-    assert ended(daemon, 2)["outcome"] == "accepted", "the run goes on"
+    found = ended(daemon, 2)
+    assert found["cause"]["kind"] in ("verdict", "gain_not_held"), "the run goes on: the next one was measured"
 
 
 def test_trouble_that_does_not_come_back_costs_a_candidate_nothing(daemon: RealDaemon, workspace: Workspace) -> None:
