@@ -1,14 +1,17 @@
 """How steady is the runner for Python, and how long does an iteration take? Through the real bench.
 
     python benchmarks/python_runner.py [--task rmsnorm_py] [--python PATH] [--nulls 5] [--point BLOCK=8] [--seconds 100]
-        [--planted LOOPS …] [--loser LOOPS] [--out FILE]
+        [--planted LOOPS …] [--gains 1] [--loser LOOPS] [--out FILE]
 
-Contests of the task's kernel against itself (A/A) and of points of its sweep against it. With --planted the incumbent's
-call spends so many turns of an empty loop that the candidate's does not: some 20 ns each, so 30 are 2 % of 30 µs; with
---loser it is the candidate's call that does. Prints one JSON object; progress goes to stderr.
+Contests of points of the task's sweep against its kernel, and of that against itself (A/A): nulls are the same kernel
+with another comment, with data or a function that nobody uses before or after it, or spelled in another way, in turn.
+With --planted the incumbent's call spends so many turns of an empty loop that the candidate's does not, in as many
+contests as --gains says: some 20 ns each, so 30 are 2 % of 30 µs; with --loser it is the candidate's call that does.
+Prints one JSON object; progress goes to stderr.
 """
 
 import argparse
+import ast
 import asyncio
 import json
 import re
@@ -37,6 +40,8 @@ from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 
 MIN_GAIN_PCT = 1.0
+NULLS = ("comment", "data before", "function before", "function after", "other spelling")
+SIZES = (1, 64, 1000, 5000, 70_000)
 
 
 def told(samples: tuple[ProcessSample, ...]) -> dict[str, Any]:
@@ -83,6 +88,22 @@ def {entry}(*arguments):
     return kernel + wrapper.encode()
 
 
+def null(kernel: bytes, number: int) -> tuple[str, bytes]:
+    """Return a kind of null candidate, and the kernel in that guise."""
+    kind, size, text = NULLS[number % len(NULLS)], SIZES[number // len(NULLS) % len(SIZES)], kernel.decode()
+    unused = f"def unused_{number}(values):\n" + "    values = values + 1\n" * size + "    return values\n"
+    match kind:
+        case "data before":
+            text = f"unused_{number} = [bytes({size}) for _ in range(16)]\n{text}"
+        case "function before":
+            text = f"{unused}\n\n{text}"
+        case "function after":
+            text = f"{text}\n\n{unused}"
+        case "other spelling":
+            text = ast.unparse(ast.parse(text))
+    return kind, f"{text}\n# null {number}\n".encode()
+
+
 async def one(bench: Bench, incumbent: BuiltObject, files: dict[str, bytes], name: str) -> dict[str, Any]:
     """Take a candidate from its files to its verdict, as an iteration does."""
     begun = time.monotonic()
@@ -117,6 +138,7 @@ async def main() -> None:
     parser.add_argument("--nulls", type=int, default=5)
     parser.add_argument("--point", action="append", default=[], help="NAME=VALUE,NAME=VALUE of the task's sweep")
     parser.add_argument("--planted", type=int, action="append", default=[], metavar="LOOPS")
+    parser.add_argument("--gains", type=int, default=1, help="contests with each planted gain")
     parser.add_argument("--loser", type=int, default=0, metavar="LOOPS")
     parser.add_argument("--seconds", type=float, default=100.0)
     parser.add_argument("--out", type=Path, help="write the object to this file after each row")
@@ -143,11 +165,12 @@ async def main() -> None:
                 tries.append((name, kernel, write_point(files, pairs)["kernel.py"]))
             if args.loser:
                 tries.append((f"loser{args.loser}", kernel, slowed(kernel, entry, args.loser)))
-            for number, loops in enumerate(args.planted):
+            for number, loops in enumerate(args.planted * args.gains):
                 note = f"\n# planted {number}\n".encode()
                 tries.append((f"planted{number}", slowed(kernel, entry, loops), slowed(kernel, entry, 0) + note))
             for number in range(args.nulls):
-                tries.append((f"null{number}", kernel, kernel + f"\n# null {number}\n".encode()))
+                told_as, other = null(kernel, number)
+                tries.append((f"null{number}-{told_as.replace(' ', '-')}", kernel, other))
             rows: list[dict[str, Any]] = []
             for name, mine, theirs in tries:
                 if time.monotonic() - begun > args.seconds:
@@ -158,7 +181,11 @@ async def main() -> None:
                     against = await bench.build(await bench.stage(own), own, lambda text: None)
                     await bench.check(against.job, f"check-{against.job}", lambda text: None)  # keeps what is compiled
                 rows.append(await one(bench, against, {**files, "kernel.py": theirs}, name))
-                found = {"device": device.name, "task": args.task, "prepare_s": round(ready, 2), "rows": rows}
+                found = {"device": device.name, "task": args.task, "prepare_s": round(ready, 2), "accepted": {
+                    kind: [sum(row["accepted"] for row in those), len(those)]
+                    for kind in ("null", "planted")
+                    if (those := [row for row in rows if row["candidate"].startswith(kind)])
+                }, "rows": rows}  # fmt: skip
                 if args.out:
                     args.out.write_text(json.dumps(found, indent=1))
         finally:

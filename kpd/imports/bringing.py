@@ -73,7 +73,8 @@ def bring(path: Path, into: Path, name: str, answers: Answers, form: str = "") -
 
 def _copy(source: ForeignFolder, draft: TaskDraft, to: Path) -> None:
     """Write the files of the task, all of them below `to`. Raises ImportRefused, OSError."""
-    for path in (*draft.copied, *draft.made):
+    named = (path.removesuffix("/") for path in draft.get("task", "editable") or ())
+    for path in (*draft.copied, *draft.made, *named):
         if not is_plain(path):
             raise ImportRefused(f"a file of the task would be {path!a}", "give it a plain path within the folder")
     if (pair := clash(draft.copied, (*draft.copied, *draft.made))) is not None:

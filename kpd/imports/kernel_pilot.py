@@ -1,7 +1,7 @@
 """Imports folders of kernel-pilot and KDA-Pilot, by both of their contracts.
 
 One has prompt.md, interface.md, src/ and benchmark.py, which appends to benchmark.csv. The other has config.toml,
-solution/ and bench/, whose benchmark.py writes bench/results.jsonl.
+solution/ and bench/, whose benchmark.py writes bench/results.jsonl, or appends to benchmark.csv as well.
 """
 
 import re
@@ -26,14 +26,19 @@ import math
 if ended.returncode != 0:
     sys.exit(ended.returncode if ended.returncode > 0 else 1)
 with open("benchmark.csv", newline="") as ledger:
-    rows = list(csv.DictReader(ledger))
+    lines = [line for line in csv.reader(ledger) if line]
+headed = bool(lines) and all(any(key in lines[0] for key in keys) for keys in (NAMES, TIMES))
+header = lines[0] if headed else HEADER
 cases = {}
-for row in rows:
-    name = next((row[key] for key in ("shape", "case", "name", "workload") if row.get(key)), "")
-    text = next((row[key] for key in ("candidate_us", "median_us", "mean_us", "us") if row.get(key)), "")
-    if name and text and row.get("mode", "").lower() not in ("geomean", "summary"):
-        said = {key: row[key] for key in ("status", "ok", "correct", "passed", "error") if row.get(key)}
-        cases[name] = {"name": name, "us": float(text), **said}
+for line in lines:
+    row = dict(zip(header, line))
+    name = next((row[key] for key in NAMES if row.get(key)), "")
+    text = next((row[key] for key in TIMES if row.get(key)), "")
+    if line != header and name and text and row.get("mode", "").lower() not in ("geomean", "summary"):
+        case = cases.setdefault(name, {"name": name, "us": float(text)})
+        for key in ("status", "ok", "correct", "passed", "error"):
+            if row.get(key) and row[key] != case.get(key):
+                case[key] = f"{case[key]}, {row[key]}" if key in case else row[key]
 if not cases:
     sys.exit("benchmark.csv has no row with a shape and a time")
 best = math.exp(sum(math.log(case["us"]) for case in cases.values()) / len(cases))
@@ -57,6 +62,19 @@ cases = [{"name": row["id"], "us": row["candidate"]["median_us"], "status": row[
 best = math.exp(sum(math.log(case["us"]) for case in cases) / len(cases)) if cases else 0
 print(json.dumps({"status": "FAILED" if bad else "PASSED", "errors": bad, "best_us": best, "cases": cases}))
 """
+
+
+_NAMES = ("shape", "shape_id", "case", "case_name", "name", "workload")
+_TIMES = ("candidate_us", "cand_median_us", "candidate_median_us", "median_us", "mean_us", "us")
+_OF_CSV = (
+    "a run's rows of benchmark.csv are its result: a case a shape, the candidate's median its time; of several rows of"
+    " a shape the first counts"
+)
+
+_OF_JSON = (
+    "the score is the geometric mean of the candidate's times over the workloads of production, not the printed ratio,"
+    " which has the noise of two sides"
+)
 
 
 class _Task(msgspec.Struct):
@@ -112,11 +130,11 @@ def _prompted(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     text = folder.text("benchmark.py")
     _keep(found, "benchmark.csv", "profile/", "solutions.jsonl")
     if "benchmark.csv" in text and "json.dumps" not in text:
-        found.made[glue.BENCH] = glue.bench("python3 benchmark.py", _CSV)
+        found.made[glue.BENCH] = _of_csv(folder, "benchmark.py")
         found.put("bench", "command", f"python3 {glue.BENCH}")
         found.put("bench", "score", "best_us")
         found.put("bench", "direction", "lower")
-        found.assumed.append("a run's rows of benchmark.csv are its result: a case a shape, candidate_us its time")
+        found.assumed.append(_OF_CSV)
     else:
         flag = " --json" if '"--json"' in text or "'--json'" in text else ""
         found.put("bench", "command", f"python3 benchmark.py{flag}")
@@ -142,21 +160,31 @@ def _standalone(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     workloads = _workloads(folder)
     limit = config.benchmark.timeout_seconds * max(1, len(workloads))
     found.put("bench", "limit_s", min(limit, MOST_LIMIT_S))
-    found.made[glue.BENCH] = glue.bench("python3 bench/benchmark.py", _JSONL, {"WORKLOADS": workloads})
+    program = "bench/benchmark.py"
+    in_csv = "results.jsonl" not in folder.text(program) and "benchmark.csv" in folder.text(program)
+    json_lines = glue.bench(f"python3 {program}", _JSONL, {"WORKLOADS": workloads})
+    found.made[glue.BENCH] = _of_csv(folder, program) if in_csv else json_lines
     found.put("bench", "command", f"python3 {glue.BENCH}")
     found.put("bench", "score", "best_us")
     found.put("bench", "direction", "lower")
-    _keep(found, "bench/results.jsonl", "profile/")
-    found.assumed.append(
-        "the score is the geometric mean of the candidate's times over the workloads of production, not the printed"
-        " ratio, which has the noise of two sides"
-    )
+    _keep(found, *(("benchmark.csv", "solutions.jsonl") if in_csv else ("bench/results.jsonl",)), "profile/")
+    found.assumed.append(_OF_CSV if in_csv else _OF_JSON)
     if folder.has("bench/correctness.py"):
         found.made[glue.CHECK] = glue.check("python3 bench/correctness.py")
         found.put("check", "command", f"python3 {glue.CHECK}")
         found.put("check", "limit_s", min(limit, MOST_LIMIT_S))
     found.weak.append("the candidate is compared with the baseline folder's output, not with one of higher precision")
     return found
+
+
+def _of_csv(folder: ForeignFolder, program: str) -> bytes:
+    """Return a program that runs a benchmark, and reads the rows that it appends to a ledger of its own.
+
+    The folder's ledger tells the columns: some benchmarks write no header.
+    """
+    first = folder.text("benchmark.csv").partition("\n")[0].strip() if folder.has("benchmark.csv") else ""
+    constants = {"NAMES": _NAMES, "TIMES": _TIMES, "HEADER": first.split(",")}
+    return glue.bench(f"rm -f benchmark.csv && python3 {program}", _CSV, constants)
 
 
 def _absent(answers: Answers) -> Answers:

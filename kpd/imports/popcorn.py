@@ -1,6 +1,7 @@
 """Imports problems of reference-kernels, which popcorn runs: task.yml, reference.py, eval.py."""
 
 import re
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import msgspec
@@ -18,8 +19,8 @@ from kpd.workspace.strict import Seconds
 SUBMISSION = "@SUBMISSION@"
 MOST_YAML = 64 << 10
 """The most bytes of task.yml: its aliases let a short text stand for a long one."""
-_SHARED = re.compile(r"\.\./[A-Za-z0-9_][A-Za-z0-9_-]*\.(py|h|cuh)")
-"""What a problem may take of the folder above: a program or a header, which several problems share."""
+_SHARED = re.compile(r"\.\./(\.\./[A-Za-z0-9_][A-Za-z0-9_-]*/)?[A-Za-z0-9_][A-Za-z0-9_-]*\.(py|h|cuh)")
+"""What a problem may take of the folder above, or of one beside that: a program or a header, which problems share."""
 Scalar = str | int | float | bool | None
 Case = dict[str, Scalar | list[Scalar]]
 _BASELINE = '''"""Agents edit this file: keep custom_kernel and its argument, eval.py calls it."""
@@ -43,7 +44,7 @@ mode = sys.argv[1]
 read, write = os.pipe()
 seed = str(secrets.randbelow(1 << 31))
 child = subprocess.Popen(
-    [sys.executable, MAIN, mode, {"test": "tests.txt", "benchmark": "benchmarks.txt"}[mode]],
+    [sys.executable, MAIN, *{"test": ("test", "tests.txt"), "benchmark": (BENCHMARK, "benchmarks.txt")}[mode]],
     env={**os.environ, "POPCORN_FD": str(write), "POPCORN_SEED": seed}, pass_fds=[write], stdout=sys.stderr,
 )
 os.close(write)
@@ -51,7 +52,7 @@ with os.fdopen(read, errors="replace") as pipe:
     lines = pipe.read().splitlines()
 status = child.wait()
 said = dict(line.split(": ", 1) for line in lines if ": " in line)
-errors = [f"{key}: {value}" for key, value in said.items() if key.endswith((".error", ".message"))][:5]
+errors = [f"{key}: {value}" for key, value in said.items() if key.rpartition(".")[2] in ("error", "message")][:5]
 right = status == 0 and said.get("check") == "pass"
 errors += [] if right or errors else [f"{MAIN} exited with {status}, check: {said.get('check', 'nothing')}"]
 result = {"ok": right, "errors": [] if right else errors}
@@ -94,6 +95,7 @@ class _Problem(msgspec.Struct):
     test_timeout: Seconds = 180
     benchmark_timeout: Seconds = 180
     multi_gpu: bool = False
+    gpus: list[str] = []
 
 
 def recognise(folder: ForeignFolder) -> tuple[str, ...]:
@@ -104,7 +106,7 @@ def recognise(folder: ForeignFolder) -> tuple[str, ...]:
 
 def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     given = _problem(folder)
-    if given.multi_gpu:
+    if given.multi_gpu or any(case.get("world_size", 1) != 1 for case in (*given.tests, *given.benchmarks)):
         raise ImportRefused(
             "task.yml asks for several GPUs, which kpd does not measure together", "choose another problem"
         )
@@ -115,11 +117,14 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     if main not in made:
         raise ImportRefused(f"task.yml has no source for {main!r}, which runs the tests", "add it to `files`")
     own = folder.has(submission)
+    absent = not own and not re.search(rb"^(def )?ref_kernel\b", made.get("reference.py", b""), re.MULTILINE)
     one = ForeignFolder(folder.root, {submission: 0, "README.md": 0} if folder.has("README.md") else {submission: 0})
-    found = begun(one, answers, (submission,), "triton")
+    found = begun(one, replace(answers, baseline="absent") if absent else answers, (submission,), "triton")
     found.copied = ("task.yml",)
-    found.made = {**made, glue.BENCH: _RUNNER.replace("MAIN", repr(main)).encode()}
-    found.made[submission] = folder.data(submission) if own else _BASELINE.encode()
+    mode = _mode(made[main])
+    found.made = {**made, glue.BENCH: _RUNNER.replace("MAIN", repr(main)).replace("BENCHMARK", repr(mode)).encode()}
+    if not absent:
+        found.made[submission] = folder.data(submission) if own else _BASELINE.encode()
     found.made["tests.txt"] = _cases(given.tests, "tests")
     found.made["benchmarks.txt"] = _cases(given.benchmarks, "benchmarks")
     found.put("task", "summary", " ".join(given.description.split())[:120])
@@ -131,10 +136,14 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     found.put("bench", "direction", "lower")
     found.put("bench", "limit_s", given.benchmark_timeout)
     found.checked = True
-    if not own:
+    if absent:
+        found.assumed.append(f"there is no {submission}, and no ref_kernel: the first right one is the baseline")
+    elif not own:
         found.assumed.append(f"there is no {submission}: the baseline calls ref_kernel of reference.py")
+    if given.gpus:
+        found.assumed.append(f"task.yml names {', '.join(given.gpus)}: kpd measures on the device that there is")
     if shared := sorted(source for source in files.values() if source.startswith("../")):
-        found.assumed.append(f"task.yml takes of the folder above: {', '.join(shared)}")
+        found.assumed.append(f"task.yml takes of the folders above: {', '.join(shared)}")
     found.assumed.append("tests and benchmarks are those of task.yml; each run has a fresh POPCORN_SEED")
     found.weak.append("eval.py imports the submission into a process of its own, and believes its clock")
     return found
@@ -152,17 +161,24 @@ def _problem(folder: ForeignFolder) -> _Problem:
     return fitted(found, _Problem, "task.yml")
 
 
+def _mode(program: bytes) -> str:
+    """Return the mode in which a program times: older ones have `private` for it."""
+    return "private" if b'"private"' in program and b'"benchmark"' not in program else "benchmark"
+
+
 def _source(folder: ForeignFolder, source: str) -> bytes:
-    """Read a file that task.yml names: one of the folder's own, or a program of the one above. Raises ImportRefused."""
+    """Read a file that task.yml names: the folder's own, or a program above it. Raises ImportRefused."""
     own = PurePosixPath(source).as_posix()
     if folder.has(own):
         return folder.data(own)
     if not _SHARED.fullmatch(source):
         raise ImportRefused(
-            f"task.yml names the source {source!r}", "name files of its folder, or a .py or .h of the one above"
+            f"task.yml names the source {source!r}",
+            "name files of its folder, or a .py or .h of the one above or beside that",
         )
-    target = (folder.root / source).resolve()
-    if target.parent != folder.root.resolve().parent or target.suffix not in (".py", ".h", ".cuh"):
+    target, above = (folder.root / source).resolve(), folder.root.resolve().parent
+    expected = above.parent / PurePosixPath(source).parent.name if source.startswith("../../") else above
+    if target.parent != expected or target.suffix not in (".py", ".h", ".cuh"):
         raise ImportRefused(f"the source {source!r} is a link that leads out", "put the file itself there")
     return folder.data(source)
 

@@ -4,7 +4,6 @@ import ast
 import re
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
@@ -36,7 +35,8 @@ from spec import {spec}
 
 
 def kernel({arguments}):
-    return {spec}({arguments})
+    with {first}.device:  # what the spec makes belongs where its arguments are
+        return {spec}({arguments})
 '''
 _HARNESS = '''"""The judge of this task, protected: written by kpd for a puzzle, whose spec is in spec.py."""
 
@@ -84,7 +84,7 @@ def _files(folder: ForeignFolder) -> tuple[str, ...]:
 
 
 def _may_be(text: str) -> bool:
-    signs = (r"^@triton\.jit", r"^def \w+\(.*\[(torch\.)?Tensor, *[\"']", r"\bnelem\s*=")
+    signs = (r"^@triton\.jit", rf"\b({'|'.join(DTYPES)})\[\s*([\w.]*Tensor, *[\"']|[0-9])", r"\bnelem\s*=")
     return all(re.search(sign, text, re.MULTILINE) for sign in signs)
 
 
@@ -114,7 +114,9 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
         )  # fmt: skip
     else:
         shown = "\n".join(f"    {line}".rstrip() for line in source.splitlines()).replace("\\", "\\\\")
-        kernel = _UNSOLVED.format(shown=shown.replace('"""', "'''"), spec=puzzle.spec.name, arguments=arguments)
+        kernel = _UNSOLVED.format(
+            shown=shown.replace('"""', "'''"), spec=puzzle.spec.name, arguments=arguments, first=next(iter(inputs)),
+        )  # fmt: skip
         found.assumed.append("kernel.py begins as the spec in torch: a kernel that stores nothing is no baseline")
     found.made = {
         SPEC: _needed(tree, text, _bare(puzzle.spec)).encode(), "kernel.py": kernel.encode(),
@@ -166,17 +168,17 @@ def _chosen(puzzles: dict[str, _Puzzle], wanted: str, path: str) -> _Puzzle:
 
 
 def _shaped(annotation: ast.expr | None, path: str, name: str) -> tuple[tuple[int, ...], str]:
-    """Return the shape and the type that `Float32[Tensor, "4 32"]` says. Raises ImportRefused."""
-    inner = annotation.slice if isinstance(annotation, ast.Subscript) else None
-    words = inner.elts[-1] if isinstance(inner, ast.Tuple) and inner.elts else None
-    dims: Any = words.value if isinstance(words, ast.Constant) else None
-    dtype = (
-        DTYPES.get(ast.unparse(annotation.value).rpartition(".")[2]) if isinstance(annotation, ast.Subscript) else ""
-    )
-    if dtype and isinstance(dims, str) and dims.split() and all(re.fullmatch("[0-9]{1,9}", d) for d in dims.split()):
-        return tuple(map(int, dims.split())), dtype
+    """Return the shape and the type that `Float32[Tensor, "4 32"]` or `Float32[4, 32]` says. Raises ImportRefused."""
+    if isinstance(annotation, ast.Subscript):
+        dtype = DTYPES.get(ast.unparse(annotation.value).rpartition(".")[2])
+        inner = annotation.slice
+        parts = [ast.unparse(part) for part in (inner.elts if isinstance(inner, ast.Tuple) else [inner])]
+        dims = parts[1].strip("'").split() if len(parts) == 2 and parts[0].endswith("Tensor") else parts
+        if dtype and dims and all(re.fullmatch("[0-9]{1,9}", dim) for dim in dims):
+            return tuple(map(int, dims)), dtype
     kinds = ", ".join(DTYPES)
-    raise ImportRefused(f"{path} does not say the shape of {name}", f'as in Float32[Tensor, "4 32"]; types: {kinds}')
+    remedy = f'as in Float32[Tensor, "4 32"] or Float32[4, 32]; types: {kinds}'
+    raise ImportRefused(f"{path} does not say the shape of {name}", remedy)
 
 
 def _bare(function: ast.FunctionDef) -> ast.FunctionDef:

@@ -36,7 +36,9 @@ class Crashed(Kind, frozen=True):
 
 
 class NoReturn(Kind, frozen=True):
-    """A call that did not return in time."""
+    """A call that did not return in time; `said` tells how long that is, where it is known."""
+
+    said: str = ""
 
 
 class LeftProcess(Kind, frozen=True):

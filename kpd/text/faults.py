@@ -107,7 +107,7 @@ def _misdeed(what: f.Defect, whose: str) -> str:
         case f.Crashed():
             return f"{whose}crashed with {_signal(what.signal)}{f' ({what.said})' if what.said else ''}"
         case f.NoReturn():
-            return f"{whose}did not return in time"
+            return f"{whose}did not return in time{f' ({what.said})' if what.said else ''}"
         case f.LeftProcess():
             return f"{whose}ended the process instead of returning"
         case f.NotLoaded():

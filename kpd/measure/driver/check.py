@@ -205,7 +205,7 @@ def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
         case "crash":
             return Crashed(problem.signal, jobs.tail(stderr, 1))
         case "timeout":
-            return NoReturn()
+            return NoReturn(problem.message)
         case "exit":
             return LeftProcess()
         case "forged":

@@ -21,6 +21,9 @@ SOURCES = (
 """The driver in C, without the part that calls kernels: each language has its own."""
 
 
+FIRST_CALL_S, FIRST_CALL_SHARE = 60.0, 0.2
+
+
 class BadHarness(ValueError):
     """The harness describes its cases in an unusable way: the task's fault, not a candidate's."""
 
@@ -43,7 +46,8 @@ class Harness:
     `hashes` are the sha256 of the files in the program's folder, by name.
 
     `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
-    `forks`: it has the command `times`, which forks the processes of a contest.
+    `forks`: it has the command `times`, which forks the processes of a contest. `compiles`: a kernel's first call may
+    compile, and so take longer than others.
     """
 
     program: str
@@ -55,6 +59,7 @@ class Harness:
     file: str = "harness.c"
     hashes: Mapping[str, str] = field(default_factory=dict)
     forks: bool = False
+    compiles: bool = False
 
     def command(self, spec: CheckSpec, reference: str = "", baseline: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].
@@ -73,7 +78,14 @@ class Harness:
             settings["bounds"] = reference
         elif not spec.is_native:
             settings |= {"rtol": str(spec.rtol or 0.0), "atol": str(spec.atol or 0.0)}
+        if self.compiles:
+            settings["first_ms"] = f"{1000 * first_call_s(spec.limit_s):g}"
         return (self.program, *(f"{name}={value}" for name, value in settings.items()))
+
+
+def first_call_s(limit_s: float) -> float:
+    """Return how long a call that may compile may take: a share of what the whole check may, but not too little."""
+    return min(limit_s, max(FIRST_CALL_S, limit_s * FIRST_CALL_SHARE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def test_files_of_the_folder_above_are_told(tmp_path: Path) -> None:
     found = bring(problem(tmp_path / "a"), tmp_path / "b", "one", Answers())
     assert (found.folder / "eval.py").read_text() == "shared\n"
     assert (found.folder / "tests.txt").read_text() == "size: 3; shape: (1, 2)\n"
-    assert "task.yml takes of the folder above: ../eval.py" in found.draft.assumed
+    assert "task.yml takes of the folders above: ../eval.py" in found.draft.assumed
 
 
 @pytest.mark.parametrize("name", ["{root}/out.py", "../../out.py", "../out.py", "./out.py", ".out.py", "a/../b.py"])

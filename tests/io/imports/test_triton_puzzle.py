@@ -1,6 +1,8 @@
 """A puzzle's spec and kernel are taken out of its file, without the libraries that draw it."""
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,12 @@ from kpd.imports.errors import ImportRefused, Unclear
 from kpd.workspace.task import load_task
 from tests.support.imports.folders import written
 from tests.support.imports.runner import PUZZLE
+
+
+class Placed(float):
+    """A number with a device, as tensors have one."""
+
+    device = nullcontext()
 
 
 def made(tmp_path: Path, text: str, problem: str, device: str = "") -> Brought:
@@ -32,11 +40,11 @@ def test_a_puzzle_that_is_solved_is_launched(tmp_path: Path) -> None:
 
 def test_a_puzzle_that_is_not_solved_begins_as_its_spec(tmp_path: Path) -> None:
     task = load_task(made(tmp_path, PUZZLE, "add_spec").folder)
-    scope: dict[str, float] = {}
+    scope: dict[str, Any] = {"Placed": Placed}
     spec = (task.folder / "spec.py").read_text().removeprefix("import torch\n")
     kernel = (task.folder / "kernel.py").read_text()
     assert "# Finish me!" in kernel
-    exec(spec + kernel.replace("from spec import add_spec", "") + "found = kernel(1.0)", scope)
+    exec(spec + kernel.replace("from spec import add_spec", "") + "found = kernel(Placed(1.0))", scope)
     assert scope["found"] == 11.0
 
 
@@ -45,6 +53,21 @@ def test_without_a_gpu_the_spec_is_the_baseline(tmp_path: Path) -> None:
     kernel = (task.folder / "kernel.py").read_text()
     assert task.language == "python"
     assert "from spec import outer_spec" in kernel and "    def outer_kernel" in kernel
+
+
+BRACKETS = PUZZLE.replace('Float32[Tensor, "200"]', "Float32[200,]").replace('Float32[Tensor, "32"]', "Float32[32]")
+BRACKETS = BRACKETS.replace('Float32[Tensor, "16 32"]', "Float32[16, 32]").replace('[Tensor, "16"]', "[16,]")
+LONG_LINES = PUZZLE.replace("_spec(x", "_spec(\n    x").replace('"]) ->', '"]\n) ->')
+
+
+@pytest.mark.parametrize("text", [BRACKETS, LONG_LINES])
+def test_shapes_may_stand_in_brackets_and_on_several_lines(tmp_path: Path, text: str) -> None:
+    assert text != PUZZLE and ("Tensor, " not in text or "_spec(x" not in text)
+    source = written(tmp_path / "a", {"p.py": text}) / "p.py"
+    found = bring(source, tmp_path / "b", "one", Answers(problem="outer_kernel"))
+    assert found.kind.name == "triton-puzzle"
+    assert "torch.empty((16, 32), dtype=torch.float32" in (found.folder / "kernel.py").read_text()
+    assert "{'x': ((32,), 'float32'), 'y': ((16,), 'float32')}" in (found.folder / "harness.py").read_text()
 
 
 def test_one_of_several_puzzles_is_asked_for(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from kpd.measure.python.host.process import TOLD, Failed, Worker
 SIDES = {"a": "incumbent", "b": "candidate"}
 CHANGES = 2  # elements of each input that change before a batch
 REFRESH_MS = 10_000.0
-COMPILE_MS = 240_000.0
 POINTER = 8  # bytes; the first thing in NumPy's array behind what every object has is the pointer to its elements
 DESCRIBE_MS = 10_000.0
 
@@ -156,8 +155,8 @@ class CallSets:
     def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
         """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
         known, worker = side in self.called, self.workers[side]
-        if worker.gpu and not known:  # it may compile
-            limit_ms = max(limit_ms, COMPILE_MS)
+        if not known:  # it may compile
+            limit_ms = max(limit_ms, worker.first_ms)
         self.called.add(side)
         with blamed(side), contextlib.nullcontext() if known else worker.marks.of("first"):
             return worker.timed(limit_ms, what="run", side=side, base=self.base, count=count, rounds=rounds)

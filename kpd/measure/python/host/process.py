@@ -57,7 +57,7 @@ class Worker:
     """A worker, its shared memory, and the clock of this process.
 
     It is confined, and writes below the folders `writes` alone; None: it is not confined. `place` draws where its
-    memory begins.
+    memory begins. `first_ms` is how long a case's first call may take, where that is more than others may.
     """
 
     def __init__(
@@ -69,8 +69,10 @@ class Worker:
         gpu: bool,
         paths: list[str],
         place: int = 0,
+        first_ms: float = 0.0,
     ) -> None:
         self.gpu = gpu
+        self.first_ms = first_ms
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         descriptor = shared_file(self.size)
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
@@ -182,7 +184,7 @@ class Worker:
         try:
             self.line.sendall(raw)
         except TimeoutError as err:
-            raise Failed("timeout", f"it reads nothing within {limit_ms:g} ms") from err
+            raise Failed("timeout", f"it reads nothing within {limit_ms / 1000:g} s") from err
         except OSError:
             self._gone(limit_ms)
 
@@ -238,7 +240,7 @@ class Worker:
                 break
             time.sleep(0.005)
         if self.ended is None:
-            raise Failed("timeout", f"no answer within {limit_ms:g} ms")
+            raise Failed("timeout", f"no answer within {limit_ms / 1000:g} s")
         if os.WIFSIGNALED(self.ended):
             raise Failed("crash", self.told(), os.WTERMSIG(self.ended))
         raise Failed("exit", self.told())

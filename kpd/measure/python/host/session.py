@@ -121,7 +121,8 @@ class RunnerCommand:
         folders = [(side, self.unpacked(path)) for side, path in kernels.items()]
         paths = [path for path in sys.path if path != self.harness.place]  # a kernel cannot import the judge
         writes = [str(Path.cwd() / self.compiled[folder]) for _, folder in folders if folder in self.compiled]
-        worker = Worker(self.spares.pop(), SHARED, libraries, writes, self.gpu, paths, self.place)
+        first_ms = float(self.settings.get("first_ms", "0"))
+        worker = Worker(self.spares.pop(), SHARED, libraries, writes, self.gpu, paths, self.place, first_ms)
         self.workers.append(worker)
         worker.start()
         side = folders[0][0]

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns, without_request
+from kpd.measure.python.host.calling import CallSets, KernelProblem
+from kpd.measure.python.host.harness import PythonHarness
 from kpd.measure.python.host.process import MANY, Failed, NotStarted, RequestCost, Worker
 from kpd.measure.python.host.spare import fork
 from kpd.measure.python.host.worker import CACHES, Kernels
@@ -26,6 +28,11 @@ def reach():
 def packed(body): return struct.pack("!I", len(body)) + body
 def kernel():
     channel, id = reach()
+"""
+HARNESS = """
+CASES, OUTPUTS = {"one": {"n": 1}}, ("y",)
+def inputs(dims, draw): return {}
+def truth(): return 0.0
 """
 Start = Callable[[str], Worker]
 
@@ -106,6 +113,22 @@ def test_a_process_that_runs_while_it_should_not_is_found_out(start: Start) -> N
 
 def test_a_request_that_no_socket_holds_is_read_before_it_is_sent_to_the_end(start: Start) -> None:
     assert start("").ask(LIMIT_MS, what="prepare", base=0, sets=[[{"value": "x" * 3_000_000}]], size=0) == {}
+
+
+def test_the_first_call_of_a_case_may_take_longer_and_how_long_is_told_in_seconds(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "harness.py").write_text(HARNESS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "harness", raising=False)
+    worker = start("    time.sleep(0.5)\n")
+    calls = CallSets(PythonHarness(), {"b": worker}, "one", "normal", {})
+    monkeypatch.delitem(sys.modules, "harness")
+    worker.first_ms = LIMIT_MS
+    calls.run("b", 1, 1, 100)
+    with pytest.raises(KernelProblem, match=r"no answer within 0\.1 s") as caught:
+        calls.run("b", 1, 1, 100)
+    assert caught.value.report["kind"] == "timeout"
 
 
 def test_a_process_that_was_ended_between_two_requests_has_crashed(start: Start) -> None:
