@@ -289,8 +289,12 @@ def blamed(side: str) -> Iterator[None]:
 
 def problem_of(err: Failed, side: str) -> KernelProblem:
     if err.kind == "left":
-        return KernelProblem("raised", side, f"it leaves {err.number} threads running")
+        return KernelProblem("raised", side, leaves(err.number))
     return KernelProblem(err.kind, side, str(err), err.number)
+
+
+def leaves(threads: int) -> str:
+    return f"it leaves {threads} thread{'s' * (threads != 1)} running"
 
 
 def _moved(layout: Any, by: int) -> Any:

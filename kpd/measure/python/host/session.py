@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, blamed, problem_of
+from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, blamed, leaves, problem_of
 from kpd.measure.python.host.compare import CompareRule
 from kpd.measure.python.host.cores import NONE, cores, move
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
@@ -171,7 +171,7 @@ class RunnerCommand:
             if said["changed"]:
                 raise KernelProblem("raised", "b", f"it replaces {', '.join(map(str, said['changed'][:MOST_NAMED]))}")
             if said["threads"]:
-                raise KernelProblem("raised", "b", f"it leaves {int(said['threads'])} threads running")
+                raise KernelProblem("raised", "b", leaves(int(said["threads"])))
 
     def unpacked(self, path: str) -> str:
         """Unpack a kernel's files into a folder of the job, whose name does not tell a side."""

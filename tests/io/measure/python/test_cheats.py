@@ -51,7 +51,7 @@ REFUSED = {
     "returns too few": ("def kernel(a, b):\n    return RIGHT(a, b)[:-1]", "4098 elements .* should have 4099"),
     "leaves a thread": (
         "def kernel(a, b):\n    threading.Thread(target=time.sleep, args=(9,)).start()\n    return RIGHT(a, b)",
-        r"leaves \d threads running",
+        r"leaves \d threads? running",
     ),
     "imports the judge": ("import harness\nkernel = harness.truth", "No module named 'harness'"),
     "starts a process": ("os.fork()\nkernel = RIGHT", "Operation not permitted"),

@@ -21,7 +21,8 @@ BAD = {
     "leaves": (f"import os\n{CALL}os._exit(0)\n", "ended the process instead of returning"),
     "leaves politely": (f"import sys\n{CALL}sys.exit(3)\n", "ended the process instead of returning"),
     "crashes": (f"import ctypes\n{CALL}ctypes.string_at(0)\n", "crashed with SIGSEGV"),
-    "hangs": (f"{CALL}while True: pass\n", "did not return in time"),
+    "hangs": (f"{CALL}while True: pass\n", r"did not return in time \(no answer within 2.5 s\)"),
+    "hangs at import": ("while True: pass\n", "the check did not finish within 10 s"),
     "stops itself": (f"import os\n{CALL}os.kill(os.getpid(), 19)\n", "did not return in time"),
     "never ends to call itself": (f"{CALL}return kernel(a, b)\n", "RecursionError"),
     "overflows its stack": (
@@ -41,7 +42,7 @@ BAD = {
     "leaves a thread": (
         f"import threading, time\n{CALL}threading.Thread(target=time.sleep, args=(99,), daemon=True).start()\n"
         "    return 2 * a + b\n",
-        "leaves 1 threads running",
+        "leaves 1 thread running",
     ),
     "returns nothing": (f"{CALL}pass\n", "out is of type NoneType, which is no array"),
     "returns a type of a long name": (f"{CALL}return type('x' * 3_000_000, (), {{}})()\n", "out is of type xxx"),
