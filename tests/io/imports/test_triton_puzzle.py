@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -68,6 +69,18 @@ def test_shapes_may_stand_in_brackets_and_on_several_lines(tmp_path: Path, text:
     assert found.kind.name == "triton-puzzle"
     assert "torch.empty((16, 32), dtype=torch.float32" in (found.folder / "kernel.py").read_text()
     assert "{'x': ((32,), 'float32'), 'y': ((16,), 'float32')}" in (found.folder / "harness.py").read_text()
+
+
+def test_the_truth_is_in_double_precision_also_where_the_spec_makes_tensors(tmp_path: Path) -> None:
+    folder = made(tmp_path, PUZZLE, "add_spec").folder
+    types = ["float32"]
+    torch = SimpleNamespace(set_default_dtype=types.append, float32="float32", float64="float64")
+    scope: dict[str, Any] = {"torch": torch, "add_spec": lambda x: (x, types[-1])}
+    text = (folder / "harness.py").read_text()
+    exec(text.replace("import torch\n", "").replace("from spec import add_spec", ""), scope)
+    given = SimpleNamespace(is_floating_point=lambda: True, double=lambda: 1.0)
+    assert scope["truth"](x=given) == (1.0, "float64")
+    assert types[-1] == "float32"
 
 
 def test_one_of_several_puzzles_is_asked_for(tmp_path: Path) -> None:
