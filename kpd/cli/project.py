@@ -1,6 +1,7 @@
 """kpd project: production programs that kpd may change, observe and deploy to."""
 
 import asyncio
+import contextlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from kpd.cli.parser import add_json, add_workspace_below, nearest
 from kpd.cli.run import waiting_arguments
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.hosts.errors import HostError
+from kpd.hosts.job import device_claim
 from kpd.hosts.transports import host_of
 from kpd.model.preparation import BEFORE
 from kpd.operations.runs import QueueRun
@@ -190,6 +192,7 @@ def at_place(ws: Workspace, project: ProjectConfig, work: Callable[[ProjectPlace
     needed = [id for journal in journals for id in journal.needed()]  # of each project: two may have one root
 
     async def done() -> T:
+        device_claim.set(_Told())
         host = host_of(project.host, config, ws)
         try:
             host.start()
@@ -205,6 +208,17 @@ def at_place(ws: Workspace, project: ProjectConfig, work: Callable[[ProjectPlace
             await host.close()
 
     return asyncio.run(done())
+
+
+class _Told:
+    """Tells a person what a run of a program waits for before it has the device. It has no turn to wait for."""
+
+    def turn(self, host: str, device: str) -> contextlib.AbstractAsyncContextManager[None]:
+        return contextlib.nullcontext()
+
+    def waits(self, reason: str) -> None:
+        if reason:
+            narrate(f"waits: {visible(reason)}")
 
 
 def _list(ws: Workspace, args: Namespace) -> int:

@@ -1,6 +1,7 @@
 """kpd project history, rollback: what was deployed, and the way back."""
 
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 
@@ -36,26 +37,27 @@ def history(ws: Workspace, args: Namespace) -> int:
             code = INFRA
             narrate(f"what became of an open deployment is not known: {visible(err.message)}")
     remembered(ws, args.name)
-    found = journal.all()
+    found, phases = journal.all(), list(_phases(ws, args.name))
     if args.json:
-        out_json([asdict(one) for one in found])
+        before = [{"run": run, **asdict(one), "text": preparing.headline(one)} for run, one in phases]
+        out_json({"deployments": [asdict(one) for one in found], "phases": before})
         return code
     rows = [deployments.row(one, _when(one.at), busy) for one in found]
     out(*table(("N", "WHEN", "STATE", "OF", "ALONE", "PROGRAM"), rows, columns(), right="N"))
-    told = [f"{one.number}: {said}" for one in found if (said := deployments.after(one))]
-    out(*(visible(line) for line in told))
-    if phases := _phases(ws, args.name):
-        out("", *table(("RUN", "PHASE", "WHEN", "TOOK", "COST", "CAME TO"), phases, columns()))
+    out(*(visible(f"{one.number}: {said}") for one in found if (said := deployments.after(one))))
+    if phases:
+        told = [(run, *map(visible, preparing.row(one, _when(one.at)))) for run, one in phases]
+        out("", *table(("RUN", "PHASE", "WHEN", "TOOK", "COST", "CAME TO"), told, columns()))
     if not rows:
         narrate(f"nothing was deployed; kpd project deploy {args.name} RUN does")
     return code
 
 
-def _phases(ws: Workspace, name: str) -> list[tuple[str, ...]]:
-    """Return the phases before the first iterations of the project's runs as rows, the oldest first."""
-    of_project = (run for run in query(ws, "status")["runs"].values() if run["deploy"] == name)
-    told = [(run["id"], codec.decode(codec.encode(run["phases"]), tuple[Phase, ...])) for run in of_project]
-    return [(id, *map(visible, preparing.row(one, _when(one.at)))) for id, phases in told for one in phases]
+def _phases(ws: Workspace, name: str) -> Iterator[tuple[str, Phase]]:
+    """Yield the phases before the first iterations of the project's runs with the run's id, the oldest first."""
+    for run in query(ws, "status")["runs"].values():
+        if run["deploy"] == name:
+            yield from ((run["id"], one) for one in codec.decode(codec.encode(run["phases"]), tuple[Phase, ...]))
 
 
 def _when(at: float) -> str:

@@ -11,8 +11,9 @@ import msgspec
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.hosts.job import JobResult, JobSpec
+from kpd.hosts.job import JobResult, JobSpec, LeaseRequest
 from kpd.model.projects import ChangeRecord, FoundProject, PlaceStatus, ProgramRun
+from kpd.production.device import lease_for
 from kpd.production.program import PLACES, PlaceError, PlaceProgram, shell_path
 from kpd.workspace.projects import ProjectConfig
 from kpd.workspace.run_files import digest
@@ -48,6 +49,13 @@ class ProjectPlace:
         self.needed = needed
         self.project = project
         self.program = PlaceProgram(host, python, project.root, places)
+        self._lease: LeaseRequest | None = None
+
+    async def lease(self) -> LeaseRequest:
+        """Return the lease under which the project's program is run: nothing of kpd's measures there meanwhile."""
+        if self._lease is None:
+            self._lease = lease_for(self.project, (await self.host.probe())["gpus"])
+        return self._lease
 
     async def status(self) -> PlaceStatus:
         """Look at the last change and at the files as they are now; change nothing."""
@@ -179,7 +187,7 @@ class OpenChange:
         """Run a command of the project once for each letter of `order`, each in a process of its own.
 
         Before each run the kept binaries of its side are put anew: `sides` are their hashes by path. The first run that
-        fails is the last one. Nothing of the link is between the runs.
+        fails is the last one. Nothing of the link is between the runs, and nothing of kpd's measures on the device.
         """
         project = self.place.project
         words = await self.place.program.words(
@@ -188,9 +196,12 @@ class OpenChange:
         )  # fmt: skip
         self._jobs += 1
         limit_s = len(order) * (project.limit_run_s + SPARE_S)
-        spec = JobSpec(f"place-{self.record.id}-{self._jobs}", words, limit_s, env=project.env)
+        id, lease = f"place-{self.record.id}-{self._jobs}", await self.place.lease()
+        spec = JobSpec(id, words, limit_s, env=project.env, lease=lease)
         result = await self.place.host.job(spec)
         await self.place.host.forget(spec.id)
+        if result.taint:
+            raise HostError("busy", f"{self.place.host.name}: {result.taint}")
         runs = self.place.program.answer(result.rc, result.stdout, result.stderr)["runs"]
         return msgspec.convert(runs, list[ProgramRun])
 

@@ -71,9 +71,8 @@ async def _run(place: ProjectPlace) -> float:
     project = place.project
     folder = shell_path(f"{project.root}/{project.cwd}".rstrip("/"))
     id = f"watch-{uuid4().hex}"
-    ran = await place.host.job(
-        JobSpec(id, f"cd {folder} || exit 85\n( {project.run}\n)\n", project.limit_run_s, env=project.env)
-    )
+    script = f"cd {folder} || exit 85\n( {project.run}\n)\n"
+    ran = await place.host.job(JobSpec(id, script, project.limit_run_s, env=project.env, lease=await place.lease()))
     await place.host.forget(id)
     if ran.reason == "timeout":
         raise ProgramFailed(f"it did not end within {project.limit_run}")

@@ -3,10 +3,9 @@
 from kpd.hosts.errors import HostError
 from kpd.model.deployments import LaunchSum, NoGainReason
 from kpd.production.deploy.trial import ProgramTrial
+from kpd.production.device import is_cuda
 from kpd.production.observe.errors import ObserveError
 from kpd.production.observe.step import ObservedProgram, observe
-
-CUDA = (".cu", ".cuh")
 
 
 async def launch_sums(trial: ProgramTrial) -> tuple[LaunchSum, LaunchSum] | None:
@@ -16,10 +15,11 @@ async def launch_sums(trial: ProgramTrial) -> tuple[LaunchSum, LaunchSum] | None
     """
     place = trial.change.place
     project = place.project
-    if not any(path.endswith(CUDA) for path in project.files):
+    if not is_cuda(project):
         return None
     cwd = f"{project.root}/{project.cwd}".rstrip("/")
-    program = ObservedProgram(project.run, cwd, project.kernel, project.limit_run_s, project.env)
+    lease = await place.lease()
+    program = ObservedProgram(project.run, cwd, project.kernel, project.limit_run_s, project.env, lease=lease)
     sums = []
     for side in (trial.old, trial.new):
         try:

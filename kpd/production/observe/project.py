@@ -26,7 +26,9 @@ async def observe_project(
     if not again and is_current(path, current):
         return None
     cwd = f"{project.root}/{project.cwd}".rstrip("/")
-    program = ObservedProgram(project.run, cwd, wanted, project.limit_run_s, project.env, endless)
+    program = ObservedProgram(
+        project.run, cwd, wanted, project.limit_run_s, project.env, endless, lease=await place.lease()
+    )
     seen = await observe(place.host, program, source, current)
     if not project.sudo_ncu or seen.coverage.timed:
         return seen

@@ -68,7 +68,7 @@ async def timed(host: Host, ncu: str, program: ObservedProgram, root: str, seen:
     Raises HostError where the link is lost.
     """
     script = _script(ncu, program, root, seen.name.symbol)
-    job = JobSpec(f"observe-timed-{uuid4().hex}", script, program.limit_s + GRACE_S)
+    job = JobSpec(f"observe-timed-{uuid4().hex}", script, program.limit_s + GRACE_S, lease=program.lease)
     ran = await host.job(job)
     try:
         ended = program.endless and ran.rc == TIMED_OUT

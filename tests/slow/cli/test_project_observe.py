@@ -1,6 +1,9 @@
 """kpd project observe, of a program that leaves the record which another one left on a GPU."""
 
+import fcntl
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from kpd.cli.main import main
 from kpd.onboarding.observed import read_table
 from kpd.workspace.paths import Workspace
 from tests.support.cli.places import ws
+from tests.support.patience import PATIENCE_S
 from tests.support.production.programs import needs_cupti
 from tests.support.production.provers import made
 from tests.support.production.records import OBSERVED
@@ -72,3 +76,23 @@ def test_a_program_that_fails_is_told_with_its_words(
     assert kpd(ws, "observe", "prover") == 1
     assert "the program ended with 3: no device" in capsys.readouterr().err
     assert not (ws.root / "refs").exists()
+
+
+def test_it_waits_for_who_measures_on_the_device_and_says_so(ws: Workspace, root: Path, tmp_path: Path) -> None:
+    leases, looks = tmp_path / "leases", tmp_path / "looks"
+    leases.mkdir()
+    with ws.config.open("a") as config:
+        config.write(f'\n[hosts.local]\nleases = "{leases}"\n')
+    lock = leases / "cpu.lock"
+    add(ws, root, "saxpy", f"flock -n {lock} echo free >{looks} || echo leased >{looks}; {RUN}")
+    with lock.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        observing = subprocess.Popen(
+            [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), "project", "observe", "prover"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert observing.stderr is not None
+        assert observing.stderr.readline().startswith("waits: local: ")
+        assert not looks.exists()
+    assert observing.wait(PATIENCE_S) == 0
+    assert looks.read_text() == "leased\n"

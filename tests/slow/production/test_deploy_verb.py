@@ -60,7 +60,7 @@ def test_a_run_s_winner_is_deployed_told_and_taken_back(
     assert (code, "kpd changes p: deployment 2: iteration 13 of r1; watch it when" in said) == (3, True)
     last.write_text(committed)
     code, told, _ = kpd("history", "p", "--json")
-    assert [(one["number"], one["state"], one["cause"]) for one in json.loads(told)] == [
+    assert [(one["number"], one["state"], one["cause"]) for one in json.loads(told)["deployments"]] == [
         (1, "refused", "forbidden"), (2, "deployed", None),
     ]  # fmt: skip
     (root / PATH).write_text("somebody's\n")

@@ -113,6 +113,12 @@ def test_killed_in_each_phase_the_daemon_goes_on_and_makes_nothing_twice(
         assert sorted(path.name for path in mailbox.iterdir()) == ["prompt.md", "reply.md"], "it was asked once"
         _, told, _ = kpd("project", "history", "p")
         assert "what was observed is current" in told and "made p" in told, told
+        _, told, _ = kpd("project", "history", "p", "--json")
+        listed = [(one["run"], one["name"], one["text"].partition(" (")[0]) for one in json.loads(told)["phases"][4:]]
+        assert listed == [
+            ("r3", "check", "check: the project is as it should be"),
+            ("r3", "observe", "observe: what was observed is current"), ("r3", "task", "task: made p"),
+        ]  # fmt: skip
         _, _, told = kpd("log", "r3")
         assert "observe: what was observed is current (" in told and "task: made p (" in told, told
     finally:

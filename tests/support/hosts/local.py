@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import psutil
 import pytest
 
-from kpd.hosts.host import Host, JobSpec
+from kpd.hosts.host import LEASES, Host, JobSpec
 from kpd.hosts.link import Transport
 from kpd.hosts.local import Local
 from tests.support.patience import PATIENCE_S
@@ -70,9 +70,11 @@ def processes_of(root: PurePosixPath) -> list[psutil.Process]:
 
 
 @contextlib.asynccontextmanager
-async def host_at(root: Path, transport: Transport | None = None, writes: tuple[str, ...] = ()) -> AsyncIterator[Host]:
+async def host_at(
+    root: Path, transport: Transport | None = None, writes: tuple[str, ...] = (), leases: str = LEASES
+) -> AsyncIterator[Host]:
     """A connected host; at the end nothing of it may still run."""
-    host = Host("local", PurePosixPath(root), transport or Local(), writes=writes)
+    host = Host("local", PurePosixPath(root), transport or Local(), writes=writes, leases=leases)
     await host.connect()
     try:
         yield host

@@ -47,7 +47,9 @@ def built(source: bytes) -> tuple[bytes, bytes]:
 async def place_at(
     project: ProjectConfig, folder: Path, transport: Transport | None = None
 ) -> AsyncIterator[ProjectPlace]:
-    async with host_at(folder / "host", transport) as host:
+    leases = folder / "leases"  # of its own: nothing here waits for what else measures on this machine
+    leases.mkdir(exist_ok=True)
+    async with host_at(folder / "host", transport, leases=str(leases)) as host:
         yield place_on(host, project, folder)
 
 

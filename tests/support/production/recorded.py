@@ -27,8 +27,10 @@ def with_program(
         with EventStore(ws.store) as store:
             store.append(Accepted("r1", number, {"kernel.cu": digest(text.encode())}), 1.0)
     made(root)
+    leases = tmp / "leases"  # of its own: nothing here waits for what else measures on this machine
+    leases.mkdir()
     ws.config.write_text(
-        f'[hosts.local]\n\n{table}[project.p]\nhost = "{host}"\napprove = {json.dumps(approve)}\n'
+        f'[hosts.local]\nleases = "{leases}"\n\n{table}[project.p]\nhost = "{host}"\napprove = {json.dumps(approve)}\n'
         f'root = "{root}"\nfiles = ["{PATH}"]\nbinary = ["target/program"]\nbuild_dir = "target"\n'
         f'build = {json.dumps(BUILD)}\nrun = "target/program"\nkernel = "work"\noutputs = ["target/out"]\n'
         f'fixer = "{fixer}"\n'
