@@ -1,17 +1,18 @@
 """Who answers a prompt that stands alone, beside runs: a model, or whoever answers in a folder."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from kpd.agents.mailbox import EVERY_S, PROMPT, REPLY, put_aside, seen
-from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart
+from kpd.claude.question import Hooks, ModelAnswer, ModelQuestion, PromptPart, Stop
 from kpd.claude.service import Service
 from kpd.model.spending import Purpose
 from kpd.workspace.config import ClaudeConfig
 from kpd.workspace.paths import OutsideFolder, inside
-from kpd.workspace.run_files import NotRegularFile, read_plain, write_atomic
+from kpd.workspace.run_files import NotRegularFile, digest, read_plain, write_atomic
 
 
 class PromptAnswers(Protocol):
@@ -22,6 +23,41 @@ class PromptAnswers(Protocol):
 
     async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
         """Return the answer to one self-contained prompt. Raises Unavailable, OverBudget, OSError."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer's text and end, and the hash of the prompt that it answers."""
+
+    prompt: str
+    text: str
+    stop: Stop
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """Keeps each answer as it comes, so that a process which goes on for a killed one is given the same again.
+
+    `former` are the answers that the killed one had, in their order; each is given once.
+    """
+
+    answers: PromptAnswers
+    former: list[KeptAnswer]
+    keep: Callable[[KeptAnswer], None]
+
+    @property
+    def name(self) -> str:
+        return self.answers.name
+
+    async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
+        prompt = digest(whole(system, text).encode(errors="surrogatepass"))
+        for at, one in enumerate(self.former):
+            if one.prompt == prompt:
+                del self.former[: at + 1]
+                return ModelAnswer(one.text, one.stop)
+        answer = await self.answers.ask(system, text)
+        self.keep(KeptAnswer(prompt, answer.text, answer.stop))
+        return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,12 @@ def history(ws: Workspace, args: Namespace) -> int:
         before = [{"run": run, **asdict(one), "text": preparing.headline(one)} for run, one in phases]
         out_json({"deployments": [asdict(one) for one in found], "phases": before})
         return code
-    rows = [deployments.row(one, _when(one.at), busy) for one in found]
-    out(*table(("N", "WHEN", "STATE", "OF", "ALONE", "PROGRAM"), rows, columns(), right="N"))
+    if rows := [deployments.row(one, _when(one.at), busy) for one in found]:
+        out(*table(("N", "WHEN", "STATE", "OF", "ALONE", "PROGRAM"), rows, columns(), right="N"))
     out(*(visible(f"{one.number}: {said}") for one in found if (said := deployments.after(one))))
     if phases:
         told = [(run, *map(visible, preparing.row(one, _when(one.at)))) for run, one in phases]
-        out("", *table(("RUN", "PHASE", "WHEN", "TOOK", "COST", "CAME TO"), told, columns()))
+        out(*([""] if rows else []), *table(("RUN", "PHASE", "WHEN", "TOOK", "COST", "CAME TO"), told, columns()))
     if not rows:
         narrate(f"nothing was deployed; kpd project deploy {args.name} RUN does")
     return code

@@ -6,9 +6,11 @@ import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 
+from kpd.agents.answers import KeptAnswer, KeptAnswers, PromptAnswers
 from kpd.agents.catalogue import agent_keys
 from kpd.claude.errors import Unavailable
 from kpd.claude.purse import spent_for
@@ -122,7 +124,12 @@ def _task(ws: Workspace, project: ProjectConfig, run: Run, order: TaskOrder, row
             name=name, asks=run.task, mailbox=order.mailbox, writer=order.writer, truth=order.truth, tries=order.tries,
             builds=order.builds, arch=order.arch,
         )  # fmt: skip
-        await task_new.make_at(ws, place, asks, facts, purse_of(ws, of, spent))
+
+        def kept(answers: PromptAnswers) -> PromptAnswers:
+            former = rows.answers(run.id, run.queued, KeptAnswer)
+            return KeptAnswers(answers, former, lambda one: rows.answered(run.id, **asdict(one)))
+
+        await task_new.make_at(ws, place, asks, facts, purse_of(ws, of, spent), kept)
         return PhaseResult(task=name)
 
     return at_place(ws, project, work)

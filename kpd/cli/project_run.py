@@ -39,11 +39,12 @@ def run(ws: Workspace, args: Namespace) -> int:
     )  # fmt: skip
     wanted = {**vars(args), "deploy": args.name, "host": args.host or project.host, "order": asdict(order)}
     answer = queued(ws, Namespace(**wanted), args.task or args.name)
-    if answer.get("goes_on"):
+    anew = not answer.get("goes_on")
+    if not anew:
         narrate(f"{answer['run']} of {args.name}, or the deployment of its winner, goes on")
     elif args.mailbox:
         narrate(f"a harness is asked for in {task_new.mailbox_of(ws, args.task or args.name)}")
-    return followed(ws, args, str(answer["run"]))
+    return followed(ws, args, str(answer["run"]), anew)
 
 
 def _wrong(ws: Workspace, args: Namespace, project: ProjectConfig) -> Iterator[CliError]:

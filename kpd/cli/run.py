@@ -96,8 +96,11 @@ def execute(args: Namespace) -> int:
     return followed(ws, args, enqueue(ws, args, task))
 
 
-def followed(ws: Workspace, args: Namespace, run: str) -> int:
-    """Print the id of a queued run, and wait for its end with --wait; return the exit code. Raises CliError."""
+def followed(ws: Workspace, args: Namespace, run: str, anew: bool = True) -> int:
+    """Print the id of a run, queued `anew` or before, and wait for its end with --wait; return the exit code.
+
+    Raises CliError.
+    """
     out(run)
     reason = held(ws)
     if reason and args.wait:  # a person has to resume it, and --wait may run without one
@@ -105,7 +108,7 @@ def followed(ws: Workspace, args: Namespace, run: str) -> int:
     if reason:
         narrate(f"{reason}; kpd resume releases it")
     if not args.wait:
-        narrate(f"queued; kpd attach or kpd log -f {run} watches it")
+        narrate(f"{'queued; ' if anew else ''}kpd attach or kpd log -f {run} watches it")
         return OK
     import asyncio
 

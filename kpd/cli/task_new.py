@@ -3,7 +3,7 @@
 import re
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -144,11 +144,15 @@ def _of_project(ws: Workspace, args: Namespace) -> int:
 
 
 async def make_at(
-    ws: Workspace, place: "ProjectPlace", args: Namespace, facts: "KernelFacts", purse: "Purse | None" = None
-) -> Path:
-    """Make the task `args.name` of a project's kernel, compiled and run on its host. Raises CliError, HostError."""
+    ws: Workspace, place: "ProjectPlace", args: Namespace, facts: "KernelFacts", purse: "Purse | None" = None,
+    kept: "Callable[[PromptAnswers], PromptAnswers] | None" = None,
+) -> Path:  # fmt: skip
+    """Make the task `args.name` of a project's kernel, compiled and run on its host. Raises CliError, HostError.
+
+    `kept` is what keeps the answers of whoever writes the harness.
+    """
     here, alone = await _at_host(ws, place, args.arch or place.project.arch, facts)
-    return await _make(ws, args, facts, here, alone, purse)
+    return await _make(ws, args, facts, here, alone, purse, kept)
 
 
 async def _at_host(
@@ -195,7 +199,7 @@ async def _here(ws: Workspace, args: Namespace, facts: "KernelFacts") -> Path:
 
 async def _make(
     ws: Workspace, args: Namespace, facts: "KernelFacts", here: "Compiler | None", alone: "Alone | None",
-    purse: "Purse | None" = None,
+    purse: "Purse | None" = None, kept: "Callable[[PromptAnswers], PromptAnswers] | None" = None,
 ) -> Path:  # fmt: skip
     from kpd.claude.errors import OverBudget, Unavailable
     from kpd.cli.diagnosis import problems
@@ -205,7 +209,8 @@ async def _make(
     purse = purse or purse_of(ws, f"task {args.name}")
     tries: Mapping[Stage, int] = {"geometry": args.tries, "compile": args.builds}
     try:
-        async with _answers(ws, args, purse) as answers:
+        async with _answers(ws, args, purse) as writer:
+            answers = kept(writer) if kept is not None else writer
             maker = HarnessMaker(answers, problems, here, lambda text: narrate(visible(text)), args.truth, alone, tries)
             folder = await maker.make(ws.tasks, args.name, facts)
     except GivenUp as err:

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ from kpd.workspace.deployments import LOOK_S
 from kpd.workspace.paths import Workspace
 from kpd.workspace.rows import add_row, rows_of
 from kpd.workspace.run_files import read_plain
+
+T = TypeVar("T")
 
 
 class ProjectBusy(Exception):
@@ -90,6 +92,20 @@ class ProjectRuns:
                     return (found.result, found.seconds) if found.at >= since else None
         return None
 
+    def answered(self, run: str, **answer: str) -> None:
+        """Note an answer of whoever writes the harness: a process that goes on for a killed one is given it."""
+        self._note(run=run, answer=answer)
+
+    def answers(self, run: str, since: float, kind: type[T]) -> list[T]:
+        """Return the answers in a run that was queued at `since`, in their order, as values of this kind."""
+        found = []
+        for row in self._rows:
+            with contextlib.suppress(msgspec.ValidationError):
+                one = msgspec.convert(row, _Answer)
+                if one.run == run and one.at >= since:
+                    found.append(msgspec.convert(one.answer, kind))
+        return found
+
     def tasks_of(self, key: str) -> list[str]:
         """Return the names of the tasks that were made of what has this hash, the newest first.
 
@@ -125,6 +141,12 @@ class ProjectRuns:
 
     def _note(self, **found: Any) -> None:
         add_row(self._path, {"at": time.time(), **found})
+
+
+class _Answer(msgspec.Struct):
+    at: float
+    run: str
+    answer: dict[str, str]
 
 
 class _End(msgspec.Struct):

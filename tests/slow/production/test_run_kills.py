@@ -18,7 +18,7 @@ from kpd.workspace.paths import Workspace
 from tests.places import OPEN
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
 from tests.support.measure.cuda_driver import NVCC
-from tests.support.onboarding.kernels import GOOD, fenced, sources
+from tests.support.onboarding.kernels import FLAT, GOOD, fenced, sources
 
 
 def test_killed_in_each_phase_the_daemon_goes_on_and_makes_nothing_twice(
@@ -100,6 +100,11 @@ def test_killed_in_each_phase_the_daemon_goes_on_and_makes_nothing_twice(
             0, True, True,
         )  # fmt: skip
         killed(process=True)
+        first = (mailbox / "prompt.md").read_text()
+        (mailbox / "reply.md").write_text(fenced(FLAT))
+        daemon.until(lambda: (mailbox / "prompt.md").read_text() != first, "the answer to be refused")
+        second = (mailbox / "prompt.md").read_text()
+        killed(process=True)
         (mailbox / "reply.md").write_text(fenced(GOOD))
         daemon.until_event("phase_ended", run="r3", phase="task")
         daemon.until(lambda: daemon.query("status")["runs"]["r3"]["waits"], "a GPU to be wanted")
@@ -108,9 +113,10 @@ def test_killed_in_each_phase_the_daemon_goes_on_and_makes_nothing_twice(
             ("r2", "check"), ("r2", "observe"), ("r2", "task"), ("r3", "check"), ("r3", "observe"), ("r3", "task"),
         ], "each once"  # fmt: skip
         assert {name: phase.times for name, phase in phases("r2").items()} == {"check": 1, "observe": 2, "task": 1}
-        assert {name: phase.times for name, phase in phases("r3").items()} == {"check": 1, "observe": 1, "task": 2}
+        assert {name: phase.times for name, phase in phases("r3").items()} == {"check": 1, "observe": 1, "task": 3}
         assert [path.name for path in ws.tasks.iterdir() if not path.name.startswith(".")] == ["p"]
-        assert sorted(path.name for path in mailbox.iterdir()) == ["prompt.md", "reply.md"], "it was asked once"
+        assert sorted(path.name for path in mailbox.iterdir()) == ["prompt.md", "reply.md", "reply_1.md"]
+        assert (mailbox / "prompt.md").read_text() == second, "what was answered before is not asked again"
         _, told, _ = kpd("project", "history", "p")
         assert "what was observed is current" in told and "made p" in told, told
         _, told, _ = kpd("project", "history", "p", "--json")

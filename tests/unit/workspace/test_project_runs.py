@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.agents.answers import KeptAnswer
 from kpd.model.preparation import PhaseResult
 from kpd.workspace.project_runs import ProjectBusy, ProjectRuns
 
@@ -31,6 +32,19 @@ def test_the_last_end_of_a_phase_counts_and_none_of_a_former_log(tmp_path: Path)
     assert rows.ended("r1", "check", 0.0) == (PhaseResult(lacks=("ncu: none",)), 2.5)
     with pytest.raises(BlockingIOError), rows.locked():
         raise BlockingIOError("of the work, not of the lock")
+
+
+def test_answers_are_those_of_one_run_in_their_order(tmp_path: Path) -> None:
+    rows = ProjectRuns(tmp_path / "p.runs.jsonl")
+    assert rows.answers("r1", 0.0, dict) == []
+    for run, said in (("r1", "one"), ("r2", "other"), ("r1", "two")):
+        rows.answered(run, prompt="p", text=said, stop="end")
+    with (tmp_path / "p.runs.jsonl").open("a") as file:
+        file.write(
+            '{"at": 2e9, "run": "r1", "answer": "somebody\'s"}\n{"at": 2e9, "run": "r1", "answer": {"prompt": "p"}}\n'
+        )
+    assert [one.text for one in rows.answers("r1", 0.0, KeptAnswer)] == ["one", "two"]
+    assert rows.answers("r1", 3e9, KeptAnswer) == [], "they are of a run of a former log with that id"
 
 
 def test_a_task_is_found_by_what_it_was_to_be_made_of(tmp_path: Path) -> None:
