@@ -14,6 +14,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise CliError(message, f"see {self.prog} --help")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Name the closest verb to one that there is none of, and none that no help lists."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            shown = [str(one.dest) for one in action._choices_actions]
+            raise CliError(f"{self.prog} has no verb {value!r}", nearest(value, shown))
+        super()._check_value(action, value)
+
 
 def add_workspace(parser: argparse.ArgumentParser, default: str | None) -> None:
     parser.add_argument(

@@ -60,6 +60,8 @@ CAUSES: dict[DeployCause, str] = {
     "corrupt": "a copy that the host keeps is not what it was: nothing was written of it",
     "cut": "the process that deployed was ended",
 }
+AGAIN: tuple[DeployCause, ...] = ("conflict", "taken", "ended", "host", "stale_binary", "program_fails", "unsteady")
+"""Causes that say nothing of the candidate, which can be deployed again once they are gone."""
 REASONS: dict[NoGainReason, str] = {
     "launches": "it launches the kernel another number of times",
     "cache": "the kernel is not faster there, beside other data in the caches",
@@ -114,6 +116,12 @@ def after(one: Deployment) -> str:
     return f"taken back by {one.taken_back}" if one.taken_back is not None else why(one)
 
 
+def again(project: str, one: Deployment) -> str:
+    """Return the command that tries once more, where the candidate was not at fault; else an empty text."""
+    retried = one.of is None and one.state != "open" and one.cause in AGAIN
+    return f"kpd project deploy {project} {one.run} --iteration {one.iteration}" if retried else ""
+
+
 def headline(card: DeploymentCard) -> str:
     """Say in one line where a deployment stands: its phase, or how it ended and why."""
     one, named = card.deployment, name(card)
@@ -128,6 +136,8 @@ def headline(card: DeploymentCard) -> str:
     said = after(one) or figure
     if one.rechecked is False:
         said += "; THE RESTORED PROGRAM FAILS"
+    elif command := again(card.project, one):
+        said += f"; {command} tries again"
     return f"{_state(one)} {named}" + (f": {said}" if said else "")
 
 
@@ -177,6 +187,8 @@ def lines(name: str, one: Deployment) -> list[str]:
         told.append(f"mended files asked for: {asked}{cost}")
     if one.rechecked is not None:
         told.append("the restored program gives its old result" if one.rechecked else "THE RESTORED PROGRAM FAILS")
+    if command := again(name, one):
+        told.append(f"again: {command}")
     if one.taken_back is not None:
         told.append(f"taken back by #{one.taken_back}")
     elif one.state == "deployed" and one.of is None:

@@ -79,7 +79,7 @@ def test_every_verb_has_a_module_and_explains_itself(name: str, capsys: pytest.C
         (["run", "x", "--iterations", "0"], "must be a whole number above 0, not '0'"),
         (["steer", "--note", "1", "--withdraw", "2"], "not allowed with argument"),
         (["task"], "new|import|check|list"),
-        (["task", "nwe", "x"], "invalid choice: 'nwe'"),
+        (["task", "nwe", "x"], "kpd task has no verb 'nwe'; did you mean new?"),
         (["status"], "no workspace at"),
         (["-w", "absent", "status"], "absent is not a folder; kpd init absent"),
         (["status", "-w", "absent"], "absent is not a folder"),

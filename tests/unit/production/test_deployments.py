@@ -8,13 +8,13 @@ import pytest
 
 from kpd.measure.judge import judge
 from kpd.model.budget import Budget
-from kpd.model.deployments import Deployment, lesson
+from kpd.model.deployments import Deployment, DeploymentCard, lesson
 from kpd.model.iteration import Iteration
 from kpd.model.projects import ProgramRun
 from kpd.model.run import Run
 from kpd.production.deploy.remember import remember
 from kpd.production.deploy.trial import quad
-from kpd.text.deployments import lines, why
+from kpd.text.deployments import headline, lines, why
 from kpd.text.foreign import escaped
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.workspace.paths import Workspace
@@ -82,6 +82,17 @@ def test_what_says_something_of_the_candidate_is_remembered_once(
     text = path.read_text() if path.exists() else ""
     assert (lesson(one), opened.now.remembered, text.count("### r1.3 · ")) == (word, True, int(word is not None))
     assert word is None or f"\n- {word}: {escaped(said)}" in text
+
+
+def test_what_says_nothing_of_the_candidate_can_be_tried_again() -> None:
+    edited = Deployment(2, "r1", 3, 1.0, "rolled_back", cause="conflict", about="k.cu")
+    command = "kpd project deploy p r1 --iteration 3"
+    assert lines("p", edited)[-1] == f"again: {command}"
+    told = "ROLLED BACK p #2, r1.3: somebody else has changed the program meanwhile: k.cu"
+    assert headline(DeploymentCard("p", edited)) == f"{told}; {command} tries again"
+    for other in (replace(edited, cause="wrong_result"), replace(edited, of=1), replace(edited, cause="no_gain")):
+        assert not any("kpd project deploy" in line for line in lines("p", other))
+        assert "tries again" not in headline(DeploymentCard("p", other))
 
 
 def test_who_declined_is_named_and_nobody_else() -> None:
