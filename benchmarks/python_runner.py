@@ -91,7 +91,7 @@ def {entry}(*arguments):
 def null(kernel: bytes, number: int) -> tuple[str, bytes]:
     """Return a kind of null candidate, and the kernel in that guise."""
     kind, size, text = NULLS[number % len(NULLS)], SIZES[number // len(NULLS) % len(SIZES)], kernel.decode()
-    unused = f"def unused_{number}(values):\n" + "    values = values + 1\n" * size + "    return values\n"
+    unused = f"def unused_{number}(values):\n" + "    values = values + 1\n" * min(size, 5000) + "    return values\n"
     match kind:
         case "data before":
             text = f"unused_{number} = [bytes({size}) for _ in range(16)]\n{text}"
