@@ -74,9 +74,9 @@ def _heading(view: View, cards: Sequence[HostCard], width: int) -> Content:
     found = joined([heading(counted(len(cards), "host")), *states], "  ")
     known = [(card, device) for card in cards for device in hosts.devices(card)]
     taken = sum(bool(hosts.holders(view.state, card, device)) for card, device in known)
-    longest = f"  {taken} of {counted(len(known), 'device')} taken"
-    fits = found.cell_length + len(longest) <= width
-    return Content.assemble(found, (longest if fits else f"  {taken} of {len(known):,} taken", ".muted"))
+    told = (f"  {taken} of {counted(len(known), 'device')} taken", f"  {taken} of {len(known):,} taken")
+    fits = next((text for text in told if found.cell_length + len(text) <= width), "")
+    return Content.assemble(found, (fits, ".muted"))
 
 
 def _headline(view: View, card: HostCard, width: int, sign: str) -> Content:
@@ -120,6 +120,8 @@ def _folded(view: View, card: HostCard, width: int) -> list[Content]:
             tail.append(devices.held(view, runs, (card.name, device.id)))
     bad = ", ".join(clean(check.name) for check in card.checks if check.state == "bad")
     tail += [line((f"{marks.FAILED.glyph} {bad}", marks.FAILED.style))] if bad else []
+    own = hosts.overheads(view.state, card)
+    tail += [line((f"kpd's {own.pct:.0f} %", ".muted"))] if own.steps else []
     after = joined(tail, "  ").truncate(max(0, room - LEAST_REMEDY), ellipsis=True)
     return [Content.assemble(space, (clip(_equipment(card), room - after.cell_length - 2), ".muted"), "  ", after)]
 

@@ -30,6 +30,10 @@ log = logging.getLogger(__name__)
 asyncssh.set_log_level(logging.WARNING)  # at INFO it logs every channel and every key
 
 
+class ChannelRefused(HostError):
+    """The host has let us in, and starts no program: it has no room for one more, or lets nobody run one."""
+
+
 def read(
     name: str, address: Address, config_files: Sequence[Path] | None, compression: bool, more: Arguments
 ) -> tuple[Hop, Arguments]:
@@ -70,21 +74,33 @@ async def connect(hop: Hop, arguments: Arguments, via: Connection | None, accept
 
 
 async def begin(name: str, connection: Connection, line: str, patience_s: float) -> Session:
-    """Start a session that runs the command line `line`. Raises HostError (unreachable, config)."""
+    """Start a session that runs the command line `line`. Raises HostError (unreachable), or ChannelRefused."""
+    opening = asyncio.ensure_future(
+        connection.create_session(
+            cast(Any, Session), line, request_pty=False, x11_forwarding=False, send_env=None,
+            encoding=None, window=WINDOW,
+        )
+    )  # fmt: skip
     try:
         async with asyncio.timeout(patience_s):
-            _, session = await connection.create_session(
-                cast(Any, Session), line, request_pty=False, x11_forwarding=False, send_env=None,
-                encoding=None, window=WINDOW,
-            )  # fmt: skip
+            _, session = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_end_unwanted)
+        raise
     except (asyncssh.Error, OSError) as err:
+        opening.add_done_callback(_end_unwanted)
         await asyncio.sleep(0)  # asyncssh sees the end of a connection one loop turn after that of its channels
         if isinstance(err, asyncssh.ChannelOpenError) and not connection.is_closed():
-            words = f"after the login no program starts: {plain(err.reason)}"
-            raise HostError("config", f"{name}: {words}") from err
+            raise ChannelRefused("config", f"{name}: after the login no program starts: {plain(err.reason)}") from err
         words = "it does not answer" if isinstance(err, TimeoutError) else f"the connection ends: {plain(str(err))}"
         raise HostError("unreachable", f"{name}: after the login {words}") from err
     return cast(Session, session)
+
+
+def _end_unwanted(opening: "asyncio.Future[tuple[asyncssh.SSHClientChannel[bytes], Any]]") -> None:
+    """End the session that an opening has led to: nobody waits for it any more, and others use the connection."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result()[0].abort()
 
 
 async def let_go(connection: Connection) -> None:

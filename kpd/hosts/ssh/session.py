@@ -17,6 +17,7 @@ class Pipe(Protocol):
 
     def write(self, data: bytes) -> None: ...
     def write_eof(self) -> None: ...
+    def abort(self) -> None: ...
 
 
 class Session:
@@ -105,6 +106,11 @@ class Session:
         if self._pipe is not None and not self.ended.is_set():
             self._pipe.write_eof()
 
+    def end(self) -> None:
+        """End the session at once, whatever the far side does."""
+        if self._pipe is not None:
+            self._pipe.abort()
+
     def _check(self) -> None:
         if self._lost is not None:
             raise ConnectionResetError(str(self._lost))
@@ -113,7 +119,7 @@ class Session:
 
 
 class SshChannel:
-    """The helper behind a session. `let_go` ends the connections that carry it, this one and those to jump hosts."""
+    """The helper behind a session. `let_go` ends the session, and the connections that carry nothing else."""
 
     def __init__(self, session: Session, let_go: Callable[[], Awaitable[None]]) -> None:
         self.writer = session

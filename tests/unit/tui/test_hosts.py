@@ -202,6 +202,23 @@ def test_many_hosts_are_folded_to_two_lines_but_the_chosen_one() -> None:
     assert "✗ connect to gpu2.lab port 22: no route to host  → check the net" in plain(page.lines)
 
 
+def test_a_host_that_is_folded_shows_how_much_of_its_time_was_kpds_own_work() -> None:
+    log = many_hosts.lanes()
+    for number in range(2, 12):
+        log.emit(e.HostProbed(replace(card(f"gpu{number}"), devices=many_hosts.gpu_host().devices)))
+    shown = drawn(view_of(log, tab="hosts", host="gpu2"), 80, 20)
+    assert "3 of " in shown and "… r1.4  ◔ r1.5" in shown and "kpd's 1 %" in shown
+    assert shown.count("kpd's") == 1, "nothing was measured on the others"
+
+
+def test_how_many_devices_are_taken_is_left_out_where_there_is_no_room() -> None:
+    view = view_of(many_hosts.sixteen(), host="gpu5")
+    assert [pane.lines(view, width, 30)[0].plain for width in (46, 34)] == [
+        "16 hosts  ● 14 up  ○ 2 down  3 of 127 taken",
+        "16 hosts  ● 14 up  ○ 2 down",
+    ]
+
+
 def test_few_hosts_are_all_in_full_where_there_is_room() -> None:
     cards = [replace(many_hosts.gpu_host(name), checks=()) for name in ("gpu1", "gpu2")]
     view = view_of(many_hosts.begin().hosts(*cards), host="gpu2")

@@ -86,7 +86,7 @@ async def test_a_configuration_that_hangs_holds_up_nothing_else(
     box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often it is tried there is one reading of it, and the next one begins when that has ended."""
-    monkeypatch.setattr("kpd.hosts.ssh.transport.READ_S", 0.3)
+    monkeypatch.setattr("kpd.hosts.ssh.shared.READ_S", 0.3)
     config, wait, begun = tmp_path / "config", tmp_path / "wait", tmp_path / "begun"
     wait.touch()
     command = f"echo >> {begun}; while [ -e {wait} ]; do sleep 0.05; done"
