@@ -42,6 +42,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+# Thousands of tests are collected, and last as long as the suite: nobody need look for cycles in them again and again.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Thousands of tests last as long as the suite: nobody need look through them for cycles again and again."""
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(20_000)  # of the screens' tests a fifth of the time went into looking for cycles

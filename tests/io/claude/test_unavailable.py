@@ -6,9 +6,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 
-import anthropic
 import pytest
-from anthropic.resources.messages import AsyncMessages
 
 from kpd.claude.errors import Unavailable
 from kpd.claude.failures import LONGEST_WORDS, without_key
@@ -108,6 +106,9 @@ async def test_an_address_that_is_none_is_not_tried_for_ever(url: str) -> None:
 
 
 async def test_a_library_that_gives_up_is_no_error_of_kpd_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    import anthropic  # at the top each worker of the suite would spend a second on it
+    from anthropic.resources.messages import AsyncMessages
+
     async def gives_up(*args: object, **fields: object) -> None:
         raise anthropic.AnthropicError(f"no credentials like {KEY}")
 

@@ -7,13 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 from kpd.model import events as e
 from kpd.workspace.extras import install
-from kpd.workspace.paths import Workspace
 from tests.places import ROOT
 from tests.support.e2e.desk_place import Place
 
@@ -26,13 +25,15 @@ def place(tmp_path: Path) -> Iterator[Place]:
     found.store.close()
 
 
-def server(workspace: Workspace) -> StdioServerParameters:
-    command = ["-m", "kpd.cli.main", "-w", str(workspace.root), "mcp"]
-    return StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT))
+def client_of(*words: str, env: dict[str, str] | None = None) -> Any:
+    from mcp import Client, StdioServerParameters  # at the top each worker of the suite would spend a second on it
+
+    command = ["-m", "kpd.cli.main", *words, "mcp"]
+    return Client(StdioServerParameters(command=sys.executable, args=command, env=env, cwd=str(ROOT)))
 
 
 async def test_any_client_may_read_and_nothing_else(place: Place) -> None:
-    async with Client(server(place.workspace)) as client:
+    async with client_of("-w", str(place.workspace.root)) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert {"inspect", "findings", "history", "memory", "note"} <= set(tools)
         assert not {"try", "sweep", "profile"} & set(tools)
@@ -64,8 +65,7 @@ def test_without_the_extra_the_error_says_how_to_get_it(place: Place, tmp_path: 
 
 async def test_a_session_that_is_over_is_told_with_each_call(tmp_path: Path) -> None:
     gone = {"KPD_SESSION": str(tmp_path / "kpd.sock")}
-    over = StdioServerParameters(command=sys.executable, args=["-m", "kpd.cli.main", "mcp"], env=gone, cwd=str(ROOT))
-    async with Client(over) as client:
+    async with client_of(env=gone) as client:
         called = await client.call_tool("inspect", {})
         assert called.is_error and "this session of kpd is over" in called.content[0].text
 

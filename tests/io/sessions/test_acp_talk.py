@@ -8,12 +8,10 @@ from typing import Any, Literal
 
 import psutil
 import pytest
-from acp import schema
 
 from kpd.claude.errors import Unavailable
 from kpd.hosts.keeper import Order
-from kpd.sessions import acp_talk, turn, wire
-from kpd.sessions.acp_talk import AcpTalk, Permissions
+from kpd.sessions import turn, wire
 from kpd.sessions.conversation import Conversation, transcript
 from kpd.sessions.permissions import AgentWish, Answer
 from kpd.sessions.turn import TurnResult
@@ -22,7 +20,7 @@ from tests.support.patience import PATIENCE_S
 from tests.support.sessions.killing import name_of
 from tests.support.sessions.scripted import PROGRAM
 
-Start = Callable[..., Awaitable[AcpTalk]]
+Start = Callable[..., Awaitable[Any]]
 
 
 async def refuse(wish: AgentWish) -> Answer:
@@ -31,6 +29,8 @@ async def refuse(wish: AgentWish) -> Answer:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
+    from kpd.sessions.acp_talk import AcpTalk  # at the top each worker of the suite would spend a second on it
+
     async def started(*turns: list[list[Any]], own: str = "", **options: Any) -> AcpTalk:
         folder = tmp_path / "session"
         for each in ("tree", "state"):
@@ -83,6 +83,10 @@ async def test_what_can_be_allowed_only_for_ever_is_known_before_anybody_is_aske
         heard.append(wish)
         return Answer(True)
 
+    from acp import schema
+
+    from kpd.sessions.acp_talk import Permissions
+
     call = schema.ToolCallUpdate(tool_call_id="t", title="a page", kind="fetch")
     options = [schema.PermissionOption(option_id=kind, name=kind, kind=kind) for kind in kinds]
     answer = await Permissions(allow).request_permission("s", call, options)
@@ -119,8 +123,8 @@ async def test_each_bad_turn_has_its_end_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(wire, "MOST_MESSAGE", 1 << 20)
     monkeypatch.setattr(wire, "MOST_MESSAGES", 2000)
-    monkeypatch.setattr(acp_talk, "MOST_REQUESTS", 8)
-    monkeypatch.setattr(acp_talk, "CANCEL_S", 0.5)
+    monkeypatch.setattr("kpd.sessions.acp_talk.MOST_REQUESTS", 8)
+    monkeypatch.setattr("kpd.sessions.acp_talk.CANCEL_S", 0.5)
     monkeypatch.setattr(turn, "MOST_DISK", 4 << 20)
     monkeypatch.setattr(turn, "LOOK_S", 0.2)
     found = await turned(start, ["say", "x"], *steps, limit_s=2.0 if end == "time" else PATIENCE_S)
@@ -217,7 +221,7 @@ async def test_one_that_cannot_go_on_with_its_session_begins_another(
 async def test_an_agent_that_does_not_begin_has_a_remedy(
     start: Start, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], message: str, remedy: str
 ) -> None:
-    monkeypatch.setattr(acp_talk, "START_S", 2.0)
+    monkeypatch.setattr("kpd.sessions.acp_talk.START_S", 2.0)
     with pytest.raises(Unavailable, match=message) as found:
         await start([], **options)
     assert remedy in found.value.remedy

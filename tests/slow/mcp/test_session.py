@@ -2,9 +2,9 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 from kpd.client import DaemonError, ask
 from kpd.workspace.paths import Workspace
@@ -14,7 +14,9 @@ from tests.support.e2e.desk_agent import BUDGET, DAEMON, DYING, NAME, session_fo
 __all__ = ["daemon", "workspace"]
 
 
-def mcp(path: Path) -> Client:
+def mcp(path: Path) -> Any:
+    from mcp import Client, StdioServerParameters  # at the top each worker of the suite would spend a second on it
+
     command = ["-m", "kpd.cli.main", "mcp"]
     return Client(StdioServerParameters(command=sys.executable, args=command, env={"KPD_SESSION": str(path)}))
 
