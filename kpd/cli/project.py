@@ -58,6 +58,15 @@ def arguments(parser: ArgumentParser) -> None:
     observe.add_argument("name", metavar="PROJECT")
     observe.add_argument("--kernel", metavar="KERNEL", help="the kernel in full, where several have the project's name")
     observe.add_argument("--again", action="store_true", help="also if command, signature and source are the same")
+    asked = observe.add_mutually_exclusive_group()
+    asked.add_argument(
+        "--writer",
+        metavar="WHO",
+        help="only where no library can observe the program: model, or the name of a coding agent, proposes lines in "
+        "its source that log the launches of one run",
+    )
+    asked.add_argument("--mailbox", action="store_true", help="likewise, but ask in a folder")
+    observe.add_argument("--yes", action="store_true", help="approve these lines unseen")
     observe.add_argument("--endless", action="store_true", help="end the program after limit_run: no error then")
     add_json(observe)
     run = verbs.add_parser("run", help="check, observe, make the kernel's task, run it, and deploy its winner")

@@ -10,14 +10,12 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 
-from kpd.agents.answers import MailboxAnswers
 from kpd.agents.catalogue import fixer_keys
-from kpd.agents.mailbox import PROMPT, REPLY
 from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
 from kpd.cli.log import recorded, run_of
 from kpd.cli.project import at_place, known
-from kpd.cli.purse import agent_answers, keep_keys, model_answers, purse_of
+from kpd.cli.purse import answers_of, keep_keys, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import DaemonError, operator
 from kpd.model.deployments import Deployment, Phase, lesson
@@ -114,7 +112,7 @@ def remembered(ws: Workspace, name: str) -> None:
 
 def telling(approves: Callable[[str], Awaitable[bool]] = approved) -> Telling:
     """Return what tells a person of each phase on stderr."""
-    return Telling(approves, _phase, _show, lambda done: narrate(f"    quad {done}"))
+    return Telling(approves, _phase, show, lambda done: narrate(f"    quad {done}"))
 
 
 def told(args: Namespace, one: Deployment) -> int:
@@ -139,21 +137,14 @@ def code_of(one: Deployment) -> int:
 @contextlib.asynccontextmanager
 async def _fixer(ws: Workspace, name: str, who: str, journal: DeploymentJournal) -> AsyncIterator[Fixer | None]:
     """Hold who mends files of the next deployment for as long as the block runs; None without one. Raises CliError."""
-    number = journal.next_number
     if who == "none":
         yield None
-    elif who == "folder":
-        folder = journal.folder / f"{number:04d}.mailbox"
-        narrate(f"where a file has to be mended, {folder / PROMPT} asks, and {folder / REPLY} answers")
-        yield Fixer(MailboxAnswers(folder))
-    else:
-        purse, instead = purse_of(ws, f"deployment {number} of {name}"), "--fixer folder asks in a folder"
-        async with (
-            model_answers(ws, purse, "fix", instead)
-            if who == "model"
-            else agent_answers(ws, purse, "fix", who, journal.folder / f"{number:04d}.agent", instead)
-        ) as answers:
-            yield Fixer(answers, lambda: purse.spend)
+        return
+    number = journal.next_number
+    purse, instead = purse_of(ws, f"deployment {number} of {name}"), "--fixer folder asks in a folder"
+    stem, when = journal.folder / f"{number:04d}", "where a file has to be mended"
+    async with answers_of(ws, who, purse, "fix", stem, when, instead) as answers:
+        yield Fixer(answers, lambda: purse.spend)
 
 
 def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
@@ -171,7 +162,7 @@ def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
         raise CliError(f"{err.filename}: {err.strerror}", "the run's files are needed", INFRA) from err
 
 
-async def asked() -> bool:
+async def asked(question: str = "deploy this change?") -> bool:
     """Ask on the terminal; the end of the input, and Ctrl-C, are a no. The lease of a change is renewed meanwhile.
 
     What was typed before the question is no answer to it: whoever typed it has not seen this change.
@@ -194,7 +185,7 @@ async def asked() -> bool:
     try:
         with contextlib.suppress(termios.error):  # the terminal is gone: reading from it says so
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
-        narrate("deploy this change? [y/N]")
+        narrate(f"{question} [y/N]")
         loop.add_reader(sys.stdin, read)
         said = await answered
     finally:
@@ -210,5 +201,6 @@ def _phase(phase: Phase) -> None:
     narrate(f"{phase}: {deployments.PHASES[phase]}")
 
 
-def _show(stream: str, data: bytes) -> None:
+def show(stream: str, data: bytes) -> None:
+    """Show a person what a build says."""
     sys.stderr.write(visible(data.decode(errors="replace")))

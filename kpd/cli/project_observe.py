@@ -1,17 +1,27 @@
 """kpd project observe: runs a project's program once, and writes what it launches as a table for tasks."""
 
+import sys
 import time
 from argparse import Namespace
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
+from kpd.agents.catalogue import fixer_keys
+from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.project import at_place, known
+from kpd.cli.project_deploy import asked, show
+from kpd.cli.purse import answers_of, keep_keys, purse_of, told
+from kpd.cli.task_new import spent
 from kpd.cli.terminal_text import columns, narrate, out, out_json, table
+from kpd.production.logged.step import SourceLogging
 from kpd.production.observe.errors import ObserveError
 from kpd.production.observe.observation import Observation, as_json, configs, write
 from kpd.production.observe.project import observe_project
+from kpd.production.place import ProjectPlace
 from kpd.text.foreign import visible
 from kpd.text.numbers import counted
+from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 from kpd.workspace.projects import ProjectConfig
 
@@ -23,7 +33,7 @@ def observe(ws: Workspace, args: Namespace) -> int:
     project = known(ws, args.name)[args.name]
     path = table_of(ws, args.name)
     began = time.monotonic()
-    found = observed(ws, project, path, args.kernel, args.again, args.endless)
+    found = observed(ws, project, path, args.kernel, args.again, args.endless, _asks(ws, args, project))
     if found is None:
         narrate(f"{path} is current: command, signature and source are the same; --again observes anew")
         out(str(path))
@@ -41,21 +51,61 @@ def table_of(ws: Workspace, name: str) -> Path:
     return ws.root / "refs" / f"{name}.observed.json"
 
 
+Asks = Callable[[], AbstractAsyncContextManager[SourceLogging]]
+"""Holds who proposes lines that log launches, for as long as its block runs."""
+
+
 def observed(
     ws: Workspace, project: ProjectConfig, path: Path, kernel: str | None = None, again: bool = False,
-    endless: bool = False,
+    endless: bool = False, asks: Asks | None = None,
 ) -> Observation | None:  # fmt: skip
     """Observe the project and write its table; None where the one in `path` is current, and not `again`.
 
     Raises CliError, HostError, PlaceError.
     """
+
+    async def work(place: ProjectPlace) -> Observation | None:
+        if asks is None:
+            return await observe_project(place, path, kernel, again, endless)
+        async with told(), asks() as logging:
+            return await observe_project(place, path, kernel, again, endless, logging)
+
     try:
-        found = at_place(ws, project, lambda place: observe_project(place, path, kernel, again, endless))
+        found = at_place(ws, project, work)
     except ObserveError as err:
         raise CliError(visible(err.message), err.remedy, INFRA if err.kind in HOST_LACKS else FAILED) from err
     if found is not None:
         write(path, found)
     return found
+
+
+def _asks(ws: Workspace, args: Namespace, project: ProjectConfig) -> Asks | None:
+    """Return who is asked where no library can be loaded into the program; None where nobody is. Raises CliError."""
+    who = "folder" if args.mailbox else args.writer
+    if who is None:
+        return None
+    asks = project.approve and not args.yes
+    if asks and not sys.stdin.isatty():
+        message = f"{args.name} wants a change approved, also one for a single run"
+        raise CliError(message, "call it on a terminal, or with --yes", USAGE)
+    keep_keys(fixer_keys(who, load_config(ws)))
+
+    async def approves(diff: str) -> bool:
+        narrate(visible(diff))
+        return not asks or await asked("build and run the program with this change once?")
+
+    @asynccontextmanager
+    async def logging() -> AsyncIterator[SourceLogging]:
+        purse, stem = purse_of(ws, f"observation of {args.name}"), ws.root / "onboarding" / f"{args.name}.observe"
+        when, instead = "where no library can observe the program", "--mailbox asks in a folder"
+        try:
+            async with answers_of(ws, who, purse, "observe", stem, when, instead) as answers:
+                yield SourceLogging(answers, approves, lambda text: narrate(visible(text)), show)
+        finally:
+            if purse.spend.calls:
+                narrate(spent(purse.spend))
+
+    return logging
 
 
 def _lines(found: Observation, project: ProjectConfig) -> list[str]:

@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from kpd.agents.answers import ServiceAnswers
+from kpd.agents.answers import MailboxAnswers, PromptAnswers, ServiceAnswers
+from kpd.agents.mailbox import PROMPT, REPLY
+from kpd.claude.errors import OverBudget, Unavailable
 from kpd.claude.purse import Purse
 from kpd.claude.question import Hooks
 from kpd.claude.service import Service
 from kpd.cli.ask import query
-from kpd.cli.exit_codes import INFRA, CliError
+from kpd.cli.exit_codes import FAILED, INFRA, CliError
 from kpd.cli.terminal_text import narrate
 from kpd.daemon.hardening import close_memory
 from kpd.model.spending import NOTHING, Purpose, Spend
@@ -72,6 +74,37 @@ async def agent_answers(
         sys.stderr.write(visible(text))
 
     yield AgentAnswers(name, config, ws, folder, purse, purpose, tell)
+
+
+@asynccontextmanager
+async def answers_of(
+    ws: Workspace, who: str, purse: Purse, purpose: Purpose, stem: Path, when: str, instead: str
+) -> AsyncIterator[PromptAnswers]:  # fmt: skip
+    """Give who answers for as long as the block runs: "model", "folder", or a coding agent. Raises CliError.
+
+    `stem` begins the name of the folder in which one asks, or an agent works; `when` says for people when one asks.
+    """
+    if who == "folder":
+        folder = stem.with_name(f"{stem.name}.mailbox")
+        narrate(f"{when}, {folder / PROMPT} asks, and {folder / REPLY} answers")
+        yield MailboxAnswers(folder)
+    elif who == "model":
+        async with model_answers(ws, purse, purpose, instead) as model:
+            yield model
+    else:
+        async with agent_answers(ws, purse, purpose, who, stem.with_name(f"{stem.name}.agent"), instead) as agent:
+            yield agent
+
+
+@asynccontextmanager
+async def told() -> AsyncIterator[None]:
+    """Turn what keeps a model from answering into a CliError."""
+    try:
+        yield
+    except OverBudget as err:
+        raise CliError(err.message, f"raise max_usd_per_{err.over.scope} in [claude] of config.toml", FAILED) from err
+    except Unavailable as err:
+        raise CliError(err.message, err.remedy, INFRA) from err
 
 
 async def at_once() -> None:

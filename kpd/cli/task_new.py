@@ -201,27 +201,22 @@ async def _make(
     ws: Workspace, args: Namespace, facts: "KernelFacts", here: "Compiler | None", alone: "Alone | None",
     purse: "Purse | None" = None, kept: "Callable[[PromptAnswers], PromptAnswers] | None" = None,
 ) -> Path:  # fmt: skip
-    from kpd.claude.errors import OverBudget, Unavailable
     from kpd.cli.diagnosis import problems
-    from kpd.cli.purse import purse_of
+    from kpd.cli.purse import purse_of, told
     from kpd.onboarding.generate import GivenUp, HarnessMaker
 
     purse = purse or purse_of(ws, f"task {args.name}")
     tries: Mapping[Stage, int] = {"geometry": args.tries, "compile": args.builds}
     try:
-        async with _answers(ws, args, purse) as writer:
+        async with told(), _answers(ws, args, purse) as writer:
             answers = kept(writer) if kept is not None else writer
             maker = HarnessMaker(answers, problems, here, lambda text: narrate(visible(text)), args.truth, alone, tries)
             folder = await maker.make(ws.tasks, args.name, facts)
     except GivenUp as err:
         raise CliError(visible(err.message), err.remedy, FAILED) from err
-    except OverBudget as err:
-        raise CliError(err.message, f"raise max_usd_per_{err.over.scope} in [claude] of config.toml", FAILED) from err
-    except Unavailable as err:
-        raise CliError(err.message, err.remedy, INFRA) from err
     finally:
         if purse.spend.calls:
-            narrate(_spent(purse.spend))
+            narrate(spent(purse.spend))
     narrate(f"made {args.name}: look through its harness, then kpd task check {args.name} and kpd start {args.name}")
     return folder
 
@@ -250,7 +245,8 @@ async def _answers(ws: Workspace, args: Namespace, purse: "Purse") -> "AsyncIter
         yield answers
 
 
-def _spent(spend: Spend) -> str:
+def spent(spend: Spend) -> str:
+    """Format what models have cost."""
     usage = spend.usage
     read = usage.input + usage.cache_write + usage.cache_read
     calls = counted(spend.calls, "call")

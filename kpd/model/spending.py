@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 Purpose = Literal[
-    "propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness", "toolsmith", "fix"
+    "propose", "again", "continue", "compile_fix", "runtime_fix", "compact", "harness", "toolsmith", "fix", "observe"
 ]
 
 

@@ -12,6 +12,7 @@ import msgspec
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.job import JobResult, JobSpec, LeaseRequest
+from kpd.measure import jobs
 from kpd.model.projects import ChangeRecord, FoundProject, PlaceStatus, ProgramRun
 from kpd.production.device import lease_for
 from kpd.production.program import PLACES, PlaceError, PlaceProgram, shell_path
@@ -25,6 +26,8 @@ RENEWALS = 4
 """How often a lease is renewed in its time."""
 SPARE_S = 30.0
 """For a run's binaries to be put, beside its own limit."""
+LOG = "log"
+"""The file of a job's `out` that a program writes to."""
 NOT_BEGUN = 97
 """The exit status of a build's job that was refused before the build began; 98: after it."""
 NOT_NOTED = 98
@@ -189,21 +192,40 @@ class OpenChange:
         Before each run the kept binaries of its side are put anew: `sides` are their hashes by path. The first run that
         fails is the last one. Nothing of the link is between the runs, and nothing of kpd's measures on the device.
         """
-        project = self.place.project
+        return (await self._run(order, sides, command, outputs))[0]
+
+    async def logged(self, command: str, variable: str, most: int) -> tuple[ProgramRun, bytes]:
+        """Run a command of the project once; return what it wrote to the file that the variable names, if anything.
+
+        Raises HostError (too_large) where that has more than `most` bytes.
+        """
+        (run,), written = await self._run("A", {"A": {}}, command, log=(variable, most))
+        return run, written
+
+    async def _run(
+        self, order: str, sides: Mapping[str, Mapping[str, str]], command: str, outputs: Sequence[str] = (),
+        log: tuple[str, int] = ("", 0),
+    ) -> tuple[list[ProgramRun], bytes]:  # fmt: skip
+        project, host = self.place.project, self.place.host
         words = await self.place.program.words(
             "timed", id=self.record.id, order=order, sides=sides, command=command, cwd=project.cwd,
             limit_s=project.limit_run_s, outputs=outputs,
         )  # fmt: skip
+        variable, most = log
+        if variable:
+            words = f'mkdir -p out && : > out/{LOG} && {variable}="$PWD/out/{LOG}" {words}'
         self._jobs += 1
         limit_s = len(order) * (project.limit_run_s + SPARE_S)
         id, lease = f"place-{self.record.id}-{self._jobs}", await self.place.lease()
-        spec = JobSpec(id, words, limit_s, env=project.env, lease=lease)
-        result = await self.place.host.job(spec)
-        await self.place.host.forget(spec.id)
-        if result.taint:
-            raise HostError("busy", f"{self.place.host.name}: {result.taint}")
-        runs = self.place.program.answer(result.rc, result.stdout, result.stderr)["runs"]
-        return msgspec.convert(runs, list[ProgramRun])
+        result = await host.job(JobSpec(id, words, limit_s, env=project.env, lease=lease))
+        try:
+            if result.taint:
+                raise HostError("busy", f"{host.name}: {result.taint}")
+            runs = self.place.program.answer(result.rc, result.stdout, result.stderr)["runs"]
+            written = await host.read(jobs.out(host, id, LOG), most) if variable else b""
+        finally:
+            await host.forget(id)
+        return msgspec.convert(runs, list[ProgramRun]), written
 
     async def commit(self) -> None:
         """Keep the files as they are now."""
@@ -212,3 +234,8 @@ class OpenChange:
     async def _ask(self, op: str, **given: Any) -> None:
         answer = await self.place.program.ask(op, id=self.record.id, **given)
         self.record = msgspec.convert(answer, ChangeRecord)
+
+
+def left_changed(record: ChangeRecord) -> str | None:
+    """Return which files a restored change has left because somebody else has changed them; None where none is."""
+    return shlex.join(record.conflicts) if record.conflicts or record.state == "blocked" else None

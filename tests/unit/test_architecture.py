@@ -179,7 +179,7 @@ def test_onboarding_hangs_at_the_side() -> None:
     assert users == {
         "kpd.cli.task_new", "kpd.cli.task_like", "kpd.cli.project_run", "kpd.cli.project_phase",
         "kpd.production.extract",
-        "kpd.production.observe.names", "kpd.production.observe.observation",
+        "kpd.production.observe.names", "kpd.production.observe.observation", "kpd.production.logged.lines",
     }  # fmt: skip
     for module, path in modules("kpd/onboarding"):
         assert not {room(name) for name in imports(path)} & {"engine", "daemon", "demo"}, module

@@ -1,6 +1,5 @@
 """Brings a winner into its program phase by phase; whatever does not end in a gain of the program is taken back."""
 
-import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -11,22 +10,19 @@ from kpd.hosts.errors import HostError
 from kpd.measure.judge import BadSamples
 from kpd.measure.samples import samples_to_json
 from kpd.model.deployments import DeployCause, Deployment, DeployState, Phase
-from kpd.model.projects import ChangeRecord
 from kpd.production.check import changed
 from kpd.production.deploy.fixing import KINDS, Fixer
 from kpd.production.deploy.integrate import Integrated, NotIntegrated, integrate
 from kpd.production.deploy.launches import launch_sums, no_gain_reason
-from kpd.production.deploy.runs import RunFails, TakenBack, ran
+from kpd.production.deploy.runs import TOLD, RunFails, TakenBack, binaries, built, ran
 from kpd.production.deploy.trial import PROGRAM, ProgramTrial
 from kpd.production.deploy.winner import AcceptedKernel
-from kpd.production.place import LEASE_S, NOT_BEGUN, NOT_NOTED, OpenChange, ProjectPlace
+from kpd.production.place import LEASE_S, OpenChange, ProjectPlace, left_changed
 from kpd.production.program import PlaceError, PlaceErrorKind
 from kpd.workspace.deployments import OpenDeployment
 from kpd.workspace.run_files import digest
 from kpd.workspace.sections import SectionError
 
-TOLD = 600  # characters of a build's last words in the journal
-SAID = 8000  # of them for who mends it
 OF_PLACE: dict[PlaceErrorKind, DeployCause] = {
     "changed": "conflict",
     "ended": "ended",
@@ -150,7 +146,7 @@ class Deploying:
         if {entry.path: entry.sha for entry in change.record.entries}[integrated.path] != digest(integrated.before):
             raise TakenBack("conflict", integrated.path)
         with self._phase("baseline"):
-            await self._built(change, "program_fails")
+            await built(change, "program_fails", self.telling.output)
             if differ := changed(change.record):
                 raise TakenBack("stale_binary", differ[0])
             await change.keep_copies()
@@ -189,7 +185,7 @@ class Deploying:
         with self._phase("put"):
             await change.put(integrated.path, integrated.after)
         with self._phase("build"):
-            await self._built(change, "build")
+            await built(change, "build", self.telling.output)
             await change.keep_copies()
             new = binaries(change.record)
         if not changed(change.record):
@@ -221,20 +217,6 @@ class Deploying:
             raise TakenBack("not_approved")
         return mended
 
-    async def _built(self, change: OpenChange, failed: DeployCause) -> None:
-        """Build, and look at what the build has left. Raises TakenBack, PlaceError, HostError."""
-        result = await change.build(self.telling.output)
-        said = (result.stdout + result.stderr).decode(errors="replace").strip()
-        if result.rc in (NOT_BEGUN, NOT_NOTED):
-            raise PlaceError("ended", said[-TOLD:])
-        if result.rc != 0:
-            raise TakenBack(failed, f"{result.reason or f'it ends with {result.rc}'}: {said[-SAID:]}")
-        missing = [path for path, sha in binaries(change.record).items() if not sha]
-        if missing:
-            raise TakenBack(failed, f"it does not make {missing[0]}")
-        if change.record.touched:
-            raise TakenBack("touched", change.record.touched[0])
-
     async def _rechecked(self) -> bool | None:
         """Run the restored program once; return whether it gives its old result, None where nobody could look."""
         try:
@@ -252,13 +234,3 @@ class Deploying:
 def recheck_of(change: str) -> str:
     """Return the id of the change under which the program is run again that this change has left restored."""
     return f"{change}-recheck"
-
-
-def binaries(record: ChangeRecord) -> dict[str, str]:
-    """Return the hashes of the binaries that the last build of a change has left, by path."""
-    return {entry.path: entry.wrote[-1] for entry in record.entries if entry.kind == "binary"}
-
-
-def left_changed(record: ChangeRecord) -> str | None:
-    """Return which files a restored change has left because somebody else has changed them; None where none is."""
-    return shlex.join(record.conflicts) if record.conflicts or record.state == "blocked" else None

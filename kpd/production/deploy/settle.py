@@ -2,8 +2,8 @@
 
 from kpd.model.deployments import Deployment
 from kpd.model.projects import ChangeRecord
-from kpd.production.deploy.deploy import left_changed, recheck_of
-from kpd.production.place import ProjectPlace
+from kpd.production.deploy.deploy import recheck_of
+from kpd.production.place import ProjectPlace, left_changed
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 
 

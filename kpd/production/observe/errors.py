@@ -13,7 +13,12 @@ ObserveErrorKind = Literal[
     "no_kernel",  # the kernel was never launched
     "several",  # several kernels have that name
     "too_large",  # the records are larger than one message
+    "no_source",  # no file of the project defines the kernel once, so nothing can log its launches there
+    "not_logged",  # nobody gave lines with which the program logs its launches
+    "not_approved",  # a person has not approved them
 ]
+NO_INJECTION: tuple[ObserveErrorKind, ...] = ("no_cupti", "no_compiler", "no_library", "no_cuda")
+"""Where the library cannot be had, or leaves no record of a program that has run."""
 
 REMEDIES: dict[ObserveErrorKind, str] = {
     "no_cupti": "install the CUDA toolkit with CUPTI (12.0 or later), or give its folder as cuda_home",
@@ -26,6 +31,9 @@ REMEDIES: dict[ObserveErrorKind, str] = {
     "no_kernel": "name one of the kernels that were launched, or run a job that launches it",
     "several": "name one of them in full",
     "too_large": "record fewer launches of each kernel",
+    "no_source": "name the file that defines it in `files`, or the kernel in full",
+    "not_logged": "ask somebody else with --writer, or write the table by hand: docs/production.md",
+    "not_approved": "nothing was changed; a table from elsewhere is taken by kpd task new --observed",
 }
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kpd.onboarding.launch_configs import SPREAD, TOP, LaunchConfig, representative
 from kpd.onboarding.observed import MOST_LAUNCHES, ObservedError, parse_table
@@ -48,7 +48,8 @@ class Coverage:
 class Observation:
     """One kernel in one run of its program. `problems` say what could not be had; `kernels` are all of the program.
 
-    `parameters` and `launches` have the same launches in the same order.
+    `parameters` and `launches` have the same launches in the same order. `seen_by` says how it was observed: by the
+    library that is loaded into the program, or by lines that were in its source for one run.
     """
 
     name: KernelName
@@ -60,6 +61,7 @@ class Observation:
     devices: Mapping[int, str]
     problems: tuple[str, ...]
     key: str = ""
+    seen_by: Literal["injection", "source"] = "injection"
 
 
 def observation(
@@ -121,6 +123,7 @@ def as_json(seen: Observation) -> dict[str, Any]:
         "details": details,
         "capture": {
             "key": seen.key,
+            "seen_by": seen.seen_by,
             "symbol": seen.name.symbol,
             "template": seen.name.template,
             "parameters": [

@@ -10,6 +10,7 @@ from uuid import uuid4
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
+from kpd.production.observe.names import KernelName
 from kpd.production.observe.observation import Observation
 from kpd.production.observe.step import LAUNCHES, NO_FOLDER, ObservedProgram
 from kpd.production.program import shell_path
@@ -28,7 +29,7 @@ _NS = {"nsecond": 1.0, "ns": 1.0, "usecond": 1e3, "us": 1e3, "msecond": 1e6, "ms
 # No user can kill what root runs, so root limits its time: that of the program alone, as its files come after it.
 _SCRIPT = """
 mkdir -p out; : > out/began
-exec sudo -n @NCU@ --target-processes all --metrics @METRIC@ --kernel-name-base mangled --print-kernel-base mangled \\
+exec sudo -n @NCU@ --target-processes all --metrics @METRIC@ --kernel-name-base @BASE@ --print-kernel-base mangled \\
   --kernel-name @SYMBOL@ --launch-count @LAUNCHES@ --clock-control none --print-units base --csv --page raw \\
   --log-file "$PWD/out/ncu.csv" /bin/sh -c @INNER@ kpd "$(id -u):$(id -g)" "$PWD" "$PATH" "$HOME"
 """
@@ -67,7 +68,7 @@ async def timed(host: Host, ncu: str, program: ObservedProgram, root: str, seen:
 
     Raises HostError where the link is lost.
     """
-    script = _script(ncu, program, root, seen.name.symbol)
+    script = _script(ncu, program, root, seen.name)
     job = JobSpec(f"observe-timed-{uuid4().hex}", script, program.limit_s + GRACE_S, lease=program.lease)
     ran = await host.job(job)
     try:
@@ -85,7 +86,8 @@ async def timed(host: Host, ncu: str, program: ObservedProgram, root: str, seen:
     return joined(seen, durations(text))
 
 
-def _script(ncu: str, program: ObservedProgram, root: str, symbol: str) -> str:
+def _script(ncu: str, program: ObservedProgram, root: str, kernel: KernelName) -> str:
+    base, name = ("mangled", kernel.symbol) if kernel.symbol else ("function", kernel.qualified.rpartition("::")[2])
     exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in program.env.items())
     run = {
         "@EXPORTS@": exports, "@CWD@": shell_path(program.cwd), "@NO_FOLDER@": str(NO_FOLDER), "@RUN@": program.run,
@@ -95,8 +97,8 @@ def _script(ncu: str, program: ObservedProgram, root: str, symbol: str) -> str:
         "@ROOT@": shell_path(root),
     }  # fmt: skip
     outer = {
-        "@NCU@": shlex.quote(ncu), "@METRIC@": METRIC, "@SYMBOL@": shlex.quote(symbol), "@LAUNCHES@": str(LAUNCHES),
-        "@INNER@": shlex.quote(_filled(_INNER, inner)),
+        "@NCU@": shlex.quote(ncu), "@METRIC@": METRIC, "@BASE@": base, "@SYMBOL@": shlex.quote(name),
+        "@LAUNCHES@": str(LAUNCHES), "@INNER@": shlex.quote(_filled(_INNER, inner)),
     }  # fmt: skip
     return _filled(_SCRIPT, outer)
 

@@ -9,7 +9,7 @@ import pytest
 
 from kpd.production.check import preflight
 from kpd.production.observe.launches import KernelTotal, SeenLaunch
-from kpd.production.observe.names import read_name
+from kpd.production.observe.names import KernelName, read_name
 from kpd.production.observe.observation import Observation, observation
 from kpd.production.observe.step import ObservedProgram
 from kpd.production.observe.sudo_ncu import durations, joined, timed
@@ -26,6 +26,7 @@ exec "$@"
 """
 NCU = """#!/bin/sh
 [ "$1" = --version ] && { echo 'Version 2025.3.1.0 (build 36398880) (public-release)'; exit; }
+echo "$*" >> "$HOME/words"
 while [ "$1" != /bin/sh ]; do [ "$1" = --log-file ] && log=$2; shift; done
 cat "$HOME/page.csv" > "$log"
 exec "$@"
@@ -89,17 +90,22 @@ async def test_the_program_runs_once_more_and_who_may_not_is_told(
 
         done = await timed(place.host, "ncu", program, project.root, seen(2, 4))
         assert (done.coverage.timed, done.problems) == (2, ())
+        logged = replace(seen(2, 4), name=KernelName("", "imaging::twice", "", None))  # by lines in the source
+        assert (await timed(place.host, "ncu", program, project.root, logged)).coverage.timed == 2
+        first, second = (tmp_path / "words").read_text().split("--kernel-name-base ")[1:]
+        assert first.startswith("mangled ") and f" --kernel-name {SYMBOL} " in first
+        assert second.startswith("function ") and " --kernel-name twice " in second
         assert await problems(replace(program, run="echo no >&2; exit 3")) == ("sudo ncu gave no durations: no",)
         slow = replace(program, run="sleep 60", limit_s=0.4)
         assert "it ended with 124" in (await problems(slow))[0]
         assert await problems(replace(slow, endless=True)) == ()
         given = [line for line in (tmp_path / "given").read_text().splitlines() if line.endswith("/out/ncu.csv")]
-        assert len(given) == 4, "the user gets what root has written, also where the program was ended"
+        assert len(given) == 5, "the user gets what root has written, also where the program was ended"
         _, checks = await preflight(place)
         assert {one.name: one.state for one in checks}["sudo ncu"] == "ok"
         (tmp_path / "asks").touch()
         _, checks = await preflight(place)
         [bad] = [one for one in checks if one.name == "sudo ncu"]
         assert (bad.state, "a password is required" in bad.found, "NOPASSWD: " in bad.remedy) == ("bad", True, True)
-    assert (tmp_path / "prover" / "ran").read_text() == "it's @RUN@\n"
+    assert (tmp_path / "prover" / "ran").read_text() == "it's @RUN@\n" * 2
     assert content(tmp_path / "prover") == before
