@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ queue = "{queue}"
 time = "30m"
 max_allocations = 2
 python = "{python}"
-root = "{queue}-root"
-leases = "{queue}-leases"
+root = "{place}/lent"
+leases = "{place}/leases"
 """
 
 
@@ -60,15 +61,18 @@ class Queue:
 @pytest.fixture
 def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
     """One machine for all tickets, and the package where daemons find it."""
-    site, folder = tmp_path / "site", tmp_path / "queue"
+    site = tmp_path / "site"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps")
     package = str(ROOT / "examples" / "kpd-tickets")
-    folder.mkdir()
     subprocess.run((*pip, "--no-build-isolation", "--target", str(site), package), check=True)
     monkeypatch.setenv("PYTHONPATH", str(site))
-    with subprocess.Popen((sys.executable, "-m", "kpd_tickets.scheduler", str(folder), "1")) as scheduler:
-        yield Queue(folder)
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp", prefix="queue") as folder,  # short enough for a socket
+        subprocess.Popen((sys.executable, "-m", "kpd_tickets.scheduler", folder, "1")) as scheduler,
+    ):
+        yield Queue(Path(folder))
         scheduler.terminate()
+        scheduler.wait()
 
 
 def running(queue: Queue) -> list[str]:
@@ -80,7 +84,9 @@ def running(queue: Queue) -> list[str]:
 def test_a_run_works_through_a_scheduler_that_is_a_package_of_somebody_else(
     daemon: RealDaemon, workspace: Workspace, queue: Queue
 ) -> None:
-    (workspace.root / "config.toml").write_text(TABLE.format(queue=queue.folder, python=sys.executable))
+    (workspace.root / "config.toml").write_text(
+        TABLE.format(queue=queue.folder, place=workspace.root.parent, python=sys.executable)
+    )
     queue.occupy()
     daemon.start()
     daemon.command("run", task="scale", host="pool", devices="all", iterations=2, min_gain_pct=95.0)
