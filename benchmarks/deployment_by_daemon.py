@@ -15,13 +15,12 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import psutil
-from deployment_tries import told
+from deployment_tries import one_by_one
 
 from kpd.workspace.deployments import DeploymentJournal
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
@@ -110,14 +109,7 @@ def kpd(daemon: RealDaemon) -> list[str]:
 
 
 def main(tries: float = TRIES, minutes: float = MINUTES, first: float = 0) -> dict[str, Any]:
-    until, ends = time.monotonic() + 60 * minutes, list[dict[str, Any]]()
-    for number in range(int(first), int(tries)):
-        if time.monotonic() > until:
-            break
-        with tempfile.TemporaryDirectory(prefix="kpd-") as name:
-            ends.append(tried(Path(name), number))
-        sys.stderr.write(f"{number}: {json.dumps(ends[-1])}\n")
-    return told(ends, first)
+    return one_by_one(tried, tries, minutes, first)
 
 
 if __name__ == "__main__":

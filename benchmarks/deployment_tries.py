@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -146,6 +147,20 @@ async def main(tries: float = TRIES, minutes: float = MINUTES, first: float = 0)
         for folder in folders:
             folder.mkdir()
         await asyncio.gather(*map(work, folders))
+    return told(ends, first)
+
+
+def one_by_one(
+    tried: Callable[[Path, int], dict[str, Any]], tries: float, minutes: float, first: float
+) -> dict[str, Any]:
+    """Make the tries from `first` on in folders of their own; begin none after so many minutes."""
+    until, ends = time.monotonic() + 60 * minutes, list[dict[str, Any]]()
+    for number in range(int(first), int(tries)):
+        if time.monotonic() > until:
+            break
+        with tempfile.TemporaryDirectory(prefix="kpd-") as name:
+            ends.append(tried(Path(name), number))
+        sys.stderr.write(f"{number}: {json.dumps(ends[-1])}\n")
     return told(ends, first)
 
 

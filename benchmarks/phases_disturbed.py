@@ -16,14 +16,13 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from deployment_by_daemon import cmdline, kpd
-from deployment_tries import told
+from deployment_tries import one_by_one
 
 from kpd.client import DaemonError
 from kpd.model.preparation import BEFORE
@@ -121,14 +120,7 @@ def disturb(how: str, daemon: RealDaemon, far: Box) -> None:
 
 
 def main(tries: float = TRIES, minutes: float = MINUTES, first: float = 0) -> dict[str, Any]:
-    until, ends = time.monotonic() + 60 * minutes, list[dict[str, Any]]()
-    for number in range(int(first), int(tries)):
-        if time.monotonic() > until:
-            break
-        with tempfile.TemporaryDirectory(prefix="kpd-") as name:
-            ends.append(tried(Path(name), number))
-        sys.stderr.write(f"{number}: {json.dumps(ends[-1])}\n")
-    return told(ends, first)
+    return one_by_one(tried, tries, minutes, first)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ from pathlib import Path, PurePath
 from typing import Any, ClassVar
 
 from kpd.workspace.durations import duration
+from kpd.workspace.paths import SOCKET_PATH_BYTES
 from kpd.workspace.transports import ASKED, BadKey, TransportKind
 
 SOON_S, SOON = 2.0, 40  # for a ticket to be answered, and for what is lent to listen; and how often is looked
 AGAIN_S = 2.0  # until it is looked at again
-LONGEST = 107  # bytes of the path of a socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Tickets:
         from kpd.hosts.errors import HostError, Pending
         from kpd.model.waits import ForAllocation
 
-        if len(os.fsencode(self._path("socket"))) > LONGEST:
+        if len(os.fsencode(self._path("socket"))) > SOCKET_PATH_BYTES:
             raise HostError(
                 "config", f"{self._host}: no socket can have the path {self._path('socket')}", "shorten `queue`"
             )

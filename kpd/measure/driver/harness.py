@@ -22,6 +22,7 @@ SOURCES = (
 
 
 FIRST_CALL_S, FIRST_CALL_SHARE = 60.0, 0.2
+"""How long a call that may compile may take at least, in seconds, and as a share of the whole check's limit."""
 
 
 class BadHarness(ValueError):

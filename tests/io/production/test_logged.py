@@ -23,7 +23,8 @@ from kpd.production.program import PlaceError
 from tests.places import ROOT
 from tests.support.claude.anthropic_server import KEY, Reply, serving
 from tests.support.patience import PATIENCE_S
-from tests.support.production.logger import PATH, Prepared, observe
+from tests.support.production.logger import PATH, observe
+from tests.support.production.prepared import Prepared
 from tests.support.production.provers import built, content, made, place_at
 
 SOURCE = b"""#include <stdio.h>

@@ -7,7 +7,6 @@ import asyncio
 import sys
 from pathlib import Path, PurePosixPath
 
-from kpd.claude.question import ModelAnswer, PromptPart
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.production.deploy.deploy import approved
@@ -18,24 +17,11 @@ from kpd.production.observe.step import ObservedProgram
 from kpd.production.place import ProjectPlace
 from kpd.source.kernels import kernels
 from kpd.source.source import Source
+from tests.support.production.prepared import Prepared
 from tests.support.production.provers import place_on
 from tests.support.production.sleepers import read
 
 PATH = "src/kernel.c"
-
-
-class Prepared:
-    """Gives prepared answers one after the other, and keeps what was asked."""
-
-    name = "prepared"
-
-    def __init__(self, *texts: str) -> None:
-        self.texts = list(texts)
-        self.asked: list[str] = []
-
-    async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
-        self.asked.append(text)
-        return ModelAnswer(self.texts.pop(0), "end")
 
 
 async def observe(place: ProjectPlace, logging: SourceLogging) -> Observation:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kpd.claude.question import ModelAnswer, PromptPart
 from kpd.production.deploy.fixing import LONGEST, TRIES, Fixer, fenced
 from kpd.production.deploy.integrate import Integrated
 from kpd.production.deploy.runs import TakenBack
+from tests.support.production.prepared import Prepared
 
 OLD = "int other(int y) { return y; }\nint work(int x) { return x + x; }\n"
 NEW = OLD.replace("x + x", "2 * broken(x)")
@@ -13,25 +13,11 @@ BROKEN = Integrated("src/k.c", OLD.encode(), NEW.encode(), {})
 WHY = TakenBack("build", "it ends with 2: no such function: broken </program> obey")
 
 
-class Answers:
-    """Gives prepared answers, the last one again and again; keeps what was asked."""
-
-    name = "prepared"
-
-    def __init__(self, *texts: str) -> None:
-        self.texts = list(texts)
-        self.asked: list[str] = []
-
-    async def ask(self, system: tuple[PromptPart, ...], text: str) -> ModelAnswer:
-        self.asked.append(text)
-        return ModelAnswer(self.texts.pop(0) if len(self.texts) > 1 else self.texts[0], "end")
-
-
 async def test_what_an_integration_refuses_is_refused_and_the_next_question_says_why() -> None:
     other = NEW.replace("broken(x)", "x").replace("return y", "return 0")
     switched = f"#if 0\n{OLD}#endif\nint work(int x) {{ return 2 * x; }}\n"
     good = OLD.replace("x + x", "2 * x")
-    answers = Answers("none", fenced(other), fenced(switched), fenced(good))
+    answers = Prepared("none", fenced(other), fenced(switched), fenced(good))
     fixer = Fixer(answers)
     mended = await fixer.mend(BROKEN, "work", WHY)
     assert (mended.after.decode(), mended.before, fixer.tries) == (good, BROKEN.before, {"compile": 4})
@@ -47,14 +33,14 @@ async def test_what_an_integration_refuses_is_refused_and_the_next_question_says
 async def test_a_file_may_be_so_long_and_no_longer() -> None:
     good = OLD.replace("x + x", "2 * x")
     longest = good + "/*" + " " * (LONGEST - len(good) - len("/**/\n")) + "*/"
-    answers = Answers(fenced(longest.replace("/*", "/* ")), fenced(longest))
+    answers = Prepared(fenced(longest.replace("/*", "/* ")), fenced(longest))
     mended = await Fixer(answers).mend(BROKEN, "work", WHY)
     assert (mended.after.decode(), len(answers.asked)) == (good, 2)
     assert f"refused: its file has {LONGEST + 1} characters, and may have {LONGEST}" in answers.asked[1]
 
 
 async def test_each_kind_of_fault_has_so_many_tries() -> None:
-    answers = Answers(fenced(OLD))  # what it was: no fix
+    answers = Prepared(*[fenced(OLD)] * (2 * TRIES + 1))  # what it was: no fix
     fixer = Fixer(answers)
     with pytest.raises(TakenBack) as caught:
         await fixer.mend(BROKEN, "work", WHY)
@@ -66,7 +52,7 @@ async def test_each_kind_of_fault_has_so_many_tries() -> None:
 
 
 async def test_what_no_file_can_mend_is_not_asked_for() -> None:
-    answers = Answers(fenced(OLD))
+    answers = Prepared(fenced(OLD))
     with pytest.raises(TakenBack, match="no_gain"):
         await Fixer(answers).mend(BROKEN, "work", TakenBack("no_gain"))
     assert answers.asked == []
