@@ -3,11 +3,14 @@
 import sys
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from kpd.agents.answers import PromptAnswers
 from kpd.agents.catalogue import fixer_keys
+from kpd.claude.purse import Purse
 from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.project import at_place, known
 from kpd.cli.project_deploy import asked, show
@@ -17,7 +20,7 @@ from kpd.cli.terminal_text import columns, narrate, out, out_json, table
 from kpd.production.logged.step import SourceLogging
 from kpd.production.observe.errors import ObserveError
 from kpd.production.observe.observation import Observation, as_json, configs, write
-from kpd.production.observe.project import observe_project
+from kpd.production.observe.project import Unobserved, observe_project
 from kpd.production.place import ProjectPlace
 from kpd.text.foreign import visible
 from kpd.text.numbers import counted
@@ -55,6 +58,17 @@ Asks = Callable[[], AbstractAsyncContextManager[SourceLogging]]
 """Holds who proposes lines that log launches, for as long as its block runs."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Asks for lines in the source, and holds who is asked from then on: nobody is needed where a library observes."""
+
+    asks: Asks
+
+    async def observe(self, place: ProjectPlace, one: Unobserved) -> Observation:
+        async with told(), self.asks() as logging:
+            return await logging.observe(place, one)
+
+
 def observed(
     ws: Workspace, project: ProjectConfig, path: Path, kernel: str | None = None, again: bool = False,
     endless: bool = False, asks: Asks | None = None,
@@ -65,10 +79,7 @@ def observed(
     """
 
     async def work(place: ProjectPlace) -> Observation | None:
-        if asks is None:
-            return await observe_project(place, path, kernel, again, endless)
-        async with told(), asks() as logging:
-            return await observe_project(place, path, kernel, again, endless, logging)
+        return await observe_project(place, path, kernel, again, endless, None if asks is None else _Asked(asks))
 
     try:
         found = at_place(ws, project, work)
@@ -94,18 +105,31 @@ def _asks(ws: Workspace, args: Namespace, project: ProjectConfig) -> Asks | None
         narrate(visible(diff))
         return not asks or await asked("build and run the program with this change once?")
 
+    return asking(ws, args.name, who, purse_of(ws, f"observation of {args.name}"), approves)
+
+
+def asking(
+    ws: Workspace, name: str, who: str, purse: Purse, approves: Callable[[str], Awaitable[bool]],
+    kept: Callable[[PromptAnswers], PromptAnswers] = lambda answers: answers,
+) -> Asks:  # fmt: skip
+    """Return how "model", "folder" or a coding agent is asked for lines in a project's source; `kept` keeps answers."""
+
     @asynccontextmanager
     async def logging() -> AsyncIterator[SourceLogging]:
-        purse, stem = purse_of(ws, f"observation of {args.name}"), ws.root / "onboarding" / f"{args.name}.observe"
-        when, instead = "where no library can observe the program", "--mailbox asks in a folder"
+        stem, when = stem_of(ws, name), "as no library can observe the program"
         try:
-            async with answers_of(ws, who, purse, "observe", stem, when, instead) as answers:
-                yield SourceLogging(answers, approves, lambda text: narrate(visible(text)), show)
+            async with answers_of(ws, who, purse, "observe", stem, when, "--mailbox asks in a folder") as answers:
+                yield SourceLogging(kept(answers), approves, lambda text: narrate(visible(text)), show)
         finally:
             if purse.spend.calls:
                 narrate(spent(purse.spend))
 
     return logging
+
+
+def stem_of(ws: Workspace, name: str) -> Path:
+    """Return what begins the name of the folder in which lines for a project's source are asked for."""
+    return ws.root / "onboarding" / f"{name}.observe"
 
 
 def _lines(found: Observation, project: ProjectConfig) -> list[str]:

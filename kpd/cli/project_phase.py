@@ -13,21 +13,21 @@ from pathlib import Path
 from kpd.agents.answers import KeptAnswer, KeptAnswers, PromptAnswers
 from kpd.agents.catalogue import agent_keys
 from kpd.claude.errors import Unavailable
-from kpd.claude.purse import spent_for
+from kpd.claude.purse import Purse, spent_for
 from kpd.cli import task_new
 from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, OK, CliError
 from kpd.cli.log import run_of
 from kpd.cli.project import at_place, known
 from kpd.cli.project_check import checks_of
-from kpd.cli.project_observe import observed, table_of
+from kpd.cli.project_observe import asking, observed, table_of
 from kpd.cli.purse import keep_keys, purse_of
 from kpd.cli.terminal_text import narrate
 from kpd.hosts.errors import HostError
 from kpd.model.hosts import Check
 from kpd.model.preparation import BeforePhase, PhaseResult, TaskOrder, account_of
 from kpd.model.run import Run
-from kpd.model.spending import NOTHING
+from kpd.model.spending import NOTHING, Purpose
 from kpd.onboarding import prompt
 from kpd.onboarding.folder import copied, has_harness, has_kernel, made_of
 from kpd.production.extract import bring, facts_of
@@ -66,7 +66,7 @@ def _done(
     """Do a phase; return what it came to, also where that is an error."""
     does: dict[BeforePhase, Callable[[], PhaseResult]] = {
         "check": lambda: _check(ws, project),
-        "observe": lambda: _observe(ws, run.deploy, project),
+        "observe": lambda: _observe(ws, project, run, order, rows),
         "task": lambda: _task(ws, project, run, order, rows),
     }
     try:
@@ -97,8 +97,16 @@ def _check(ws: Workspace, project: ProjectConfig) -> PhaseResult:
     return PhaseResult(lacks=tuple(visible(f"{one.name}: {one.found}") for one in of_host))
 
 
-def _observe(ws: Workspace, name: str, project: ProjectConfig) -> PhaseResult:
-    return PhaseResult(anew=observed(ws, project, table_of(ws, name)) is not None)
+def _observe(ws: Workspace, project: ProjectConfig, run: Run, order: TaskOrder, rows: ProjectRuns) -> PhaseResult:
+    """Observe the project; where no library can, and no change needs approval, ask the run's writer for lines."""
+
+    async def approves(diff: str) -> bool:
+        narrate(visible(diff))
+        return True
+
+    who, purse = "folder" if order.mailbox else order.writer or "model", _purse(ws, run, "observe")
+    asks = None if project.approve else asking(ws, run.deploy, who, purse, approves, _keeping(run, rows))
+    return PhaseResult(anew=observed(ws, project, table_of(ws, run.deploy), asks=asks) is not None)
 
 
 def _task(ws: Workspace, project: ProjectConfig, run: Run, order: TaskOrder, rows: ProjectRuns) -> PhaseResult:
@@ -118,21 +126,31 @@ def _task(ws: Workspace, project: ProjectConfig, run: Run, order: TaskOrder, row
         if made:
             copied(ws.tasks / made[0], ws.tasks, name, facts)
             return PhaseResult(task=name, of=made[0])
-        of = account_of(run.id, run.deploy)
-        spent = spent_for(ws.root, of, run.queued).get("harness", NOTHING)  # by a process that was killed at this
         asks = Namespace(
             name=name, asks=run.task, mailbox=order.mailbox, writer=order.writer, truth=order.truth, tries=order.tries,
             builds=order.builds, arch=order.arch,
         )  # fmt: skip
 
-        def kept(answers: PromptAnswers) -> PromptAnswers:
-            former = rows.answers(run.id, run.queued, KeptAnswer)
-            return KeptAnswers(answers, former, lambda one: rows.answered(run.id, **asdict(one)))
-
-        await task_new.make_at(ws, place, asks, facts, purse_of(ws, of, spent), kept)
+        await task_new.make_at(ws, place, asks, facts, _purse(ws, run, "harness"), _keeping(run, rows))
         return PhaseResult(task=name)
 
     return at_place(ws, project, work)
+
+
+def _purse(ws: Workspace, run: Run, purpose: Purpose) -> Purse:
+    """Return the account of a phase, with what a process that was killed at it has spent. Raises Unavailable."""
+    of = account_of(run.id, run.deploy)
+    return purse_of(ws, of, spent_for(ws.root, of, run.queued).get(purpose, NOTHING))
+
+
+def _keeping(run: Run, rows: ProjectRuns) -> Callable[[PromptAnswers], PromptAnswers]:
+    """Return what keeps the answers of whoever is asked, and gives again those that a killed process had."""
+
+    def kept(answers: PromptAnswers) -> PromptAnswers:
+        former = rows.answers(run.id, run.queued, KeptAnswer)
+        return KeptAnswers(answers, former, lambda one: rows.answered(run.id, **asdict(one)))
+
+    return kept
 
 
 def _free_name(ws: Workspace, project: str) -> str:

@@ -10,6 +10,8 @@ from kpd.cli.ask import query
 from kpd.cli.daemon import ensure_daemon
 from kpd.cli.exit_codes import INFRA, USAGE, CliError
 from kpd.cli.project import known
+from kpd.cli.project_observe import stem_of
+from kpd.cli.purse import mailbox_at
 from kpd.cli.run import followed, queued
 from kpd.cli.terminal_text import narrate
 from kpd.model.preparation import TaskOrder
@@ -44,6 +46,9 @@ def run(ws: Workspace, args: Namespace) -> int:
         narrate(f"{answer['run']} of {args.name}, or the deployment of its winner, goes on")
     elif args.mailbox:
         narrate(f"a harness is asked for in {task_new.mailbox_of(ws, args.task or args.name)}")
+        if not project.approve:
+            where = mailbox_at(stem_of(ws, args.name))
+            narrate(f"lines that log launches, if no library can observe the program, in {where}")
     return followed(ws, args, str(answer["run"]), anew)
 
 

@@ -76,6 +76,10 @@ async def agent_answers(
     yield AgentAnswers(name, config, ws, folder, purse, purpose, tell)
 
 
+def mailbox_at(stem: Path) -> Path:
+    return stem.with_name(f"{stem.name}.mailbox")
+
+
 @asynccontextmanager
 async def answers_of(
     ws: Workspace, who: str, purse: Purse, purpose: Purpose, stem: Path, when: str, instead: str
@@ -85,7 +89,7 @@ async def answers_of(
     `stem` begins the name of the folder in which one asks, or an agent works; `when` says for people when one asks.
     """
     if who == "folder":
-        folder = stem.with_name(f"{stem.name}.mailbox")
+        folder = mailbox_at(stem)
         narrate(f"{when}, {folder / PROMPT} asks, and {folder / REPLY} answers")
         yield MailboxAnswers(folder)
     elif who == "model":

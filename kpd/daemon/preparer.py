@@ -17,7 +17,7 @@ from kpd.engine.ledger import spent_before
 from kpd.engine.operations.runs import budget_of
 from kpd.model import events as e
 from kpd.model.causes import PhaseFailed
-from kpd.model.preparation import BeforePhase, PhaseResult, TaskOrder
+from kpd.model.preparation import PURPOSES, BeforePhase, PhaseResult, TaskOrder
 from kpd.model.preparing import due
 from kpd.model.run import Run
 from kpd.model.session import KPD
@@ -83,7 +83,7 @@ class Preparer(OutsideWork):
             self._journal.emit(e.PhaseBegun(run.id, phase))
             words = ("project", "phase", run.deploy, run.id, phase)
             output = self._workspace.root / "refs" / f"{run.deploy}.{run.id}.{phase}.output"
-            env = with_keys(_keys(run.order, self._settings()) if phase == "task" else ())
+            env = with_keys(_keys(run.order, self._settings()) if phase in PURPOSES else ())
 
             def tell(text: str) -> None:
                 self._journal.live(KPD, run.id, BEFORE_FIRST, text)
@@ -101,7 +101,8 @@ class Preparer(OutsideWork):
     def _end(self, run: Run, phase: BeforePhase, result: PhaseResult, seconds: float) -> None:
         if result.task:
             survey_tasks(self._workspace, self._journal)  # it has just been made, and the watcher has not seen it yet
-        spend = spent_before(self._workspace.root, run) if phase == "task" else {}
+        of_run, purpose = spent_before(self._workspace.root, run), PURPOSES.get(phase)
+        spend = {purpose: of_run[purpose]} if purpose in of_run else {}
         self._journal.emit(e.PhaseEnded(run.id, phase, result, seconds, spend))
         if run_of(self._journal, run.id).over:
             return
@@ -127,7 +128,7 @@ class Preparer(OutsideWork):
 
 
 def _keys(order: TaskOrder, config: Config) -> tuple[str, ...]:
-    """Return the variables with the keys of who writes the harness."""
+    """Return the variables with the keys of the run's writer."""
     if order.mailbox:
         return ()
     return agent_keys(order.writer, config) if order.writer else (config.claude.api_key_env,)

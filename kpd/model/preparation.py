@@ -8,6 +8,8 @@ from kpd.model.spending import Purpose, Spend
 BeforePhase = Literal["check", "observe", "task"]
 BEFORE: tuple[BeforePhase, ...] = get_args(BeforePhase)
 """The phases before a run's first iteration, in their order; those after its last one are a deployment's."""
+PURPOSES: dict[BeforePhase, Purpose] = {"observe": "observe", "task": "harness"}
+"""What a phase asks a model for; the others ask none."""
 
 
 def account_of(run: str, project: str) -> str:

@@ -15,43 +15,18 @@ import pytest
 
 from kpd.claude.purse import calls_beside
 from kpd.production.deploy.deploy import approved
-from kpd.production.deploy.fixing import fenced
-from kpd.production.logged.blocks import BEGIN, END
 from kpd.production.logged.step import TRIES, SourceLogging
 from kpd.production.observe.errors import ObserveError
 from kpd.production.program import PlaceError
 from tests.places import ROOT
 from tests.support.claude.anthropic_server import KEY, Reply, serving
 from tests.support.patience import PATIENCE_S
-from tests.support.production.logger import PATH, observe
+from tests.support.production.logger import BUILD, LINES, PATH, SOURCE, answer, observe, table_of
 from tests.support.production.prepared import Prepared
 from tests.support.production.provers import built, content, made, place_at
 
-SOURCE = b"""#include <stdio.h>
-#include <stdlib.h>
-__global__ void twice(int x) {}
-int main(void) {
-    twice(7);
-}
-"""
-BUILD = "mkdir -p target && cc -D__global__= -x c src/kernel.c -o target/new && mv target/new target/prover"
-LINES = f"""    {BEGIN}
-    {{
-        const char *path = getenv("KPD_OBSERVE_LOG");
-        FILE *file = path ? fopen(path, "a") : NULL;
-        if (file) {{
-            fputs("{{\\"grid\\":[1,1,1],\\"block\\":[32,1,1],\\"scalars\\":{{\\"x\\":7}}}}\\n", file);
-            fclose(file);
-        }}
-    }}
-    {END}
-"""
 LEASE_S = 15.0
 """Long enough to be renewed on a busy machine."""
-
-
-def answer(lines: str = LINES) -> str:
-    return fenced(SOURCE.decode().replace("    twice(7)", f"{lines}    twice(7)"), "c")
 
 
 async def test_what_does_not_build_or_logs_nothing_is_told_and_asked_again(tmp_path: Path) -> None:
@@ -116,12 +91,9 @@ async def test_what_a_model_costs_is_on_the_account(tmp_path: Path) -> None:
     project = made(tmp_path / "prover", SOURCE, BUILD)
     root = tmp_path / "ws"
     (root / "tasks").mkdir(parents=True)
-    table = {"host": "local", "root": project.root, "files": list(project.files), "binary": list(project.binary),
-             "build_dir": "target", "build": BUILD, "run": project.run, "kernel": "twice"}  # fmt: skip
-    written = "".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items())
     await asyncio.to_thread(subprocess.run, BUILD, shell=True, cwd=project.root, check=True)
     async with serving([Reply(answer())]) as server:
-        (root / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n[project.prover]\n{written}')
+        (root / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n{table_of(project)}')
         env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ANTHROPIC_API_KEY": KEY}
         command = [sys.executable, "-m", "kpd.cli.main", "-w", str(root), "project", "observe", "prover", "--yes"]
         ran = await asyncio.to_thread(
