@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,14 +86,15 @@ def spent_beside(root: Path, day: str) -> float:
     return spend.usd
 
 
-def spent_for(root: Path, of: str, since: float) -> dict[Purpose, Spend]:
+def spent_for(root: Path, of: str | Collection[str], since: float) -> dict[Purpose, Spend]:
     """Return what calls beside runs have cost for what `of` names, by purpose, since a Unix time. Raises Unavailable.
 
     Ids of runs start again with a new log.
     """
+    names = (of,) if isinstance(of, str) else of
     found: dict[Purpose, Spend] = {}
     for call in calls_beside(root):
-        if call.of == of and call.at >= since:
+        if call.of in names and call.at >= since:
             found[call.purpose] = call.added_to(found.get(call.purpose, NOTHING))
     return found
 
@@ -103,13 +104,13 @@ class Purse:
 
     Its limits are max_usd_per_run, for all calls of this purse with what was `spent` before, and max_usd_per_day;
     `of_runs` returns the dollars that runs have spent today or may spend by the calls that are under way. A limit of 0
-    is none.
+    is none. `spend` is what counts for the first limit, `own` what of that the calls of this purse have cost.
     """
 
     def __init__(
         self, root: Path, of: str, config: ClaudeConfig, of_runs: Callable[[], float], spent: Spend = NOTHING
     ) -> None:
-        self.spend = spent
+        self.spend, self.own = spent, NOTHING
         self._root = root
         self._of = of
         self._config = config
@@ -145,7 +146,7 @@ class Purse:
 
     def billed(self, call: int, usage: Usage, usd: float | None, cut: bool) -> None:
         """Note what a call has cost. Raises OSError."""
-        self.spend = self.spend.with_call(usage, usd, exact=not cut)
+        self.spend, self.own = (one.with_call(usage, usd, exact=not cut) for one in (self.spend, self.own))
         with self._held():
             self._write({"id": self._open[call - 1], "usage": msgspec.to_builtins(usage), "usd": usd, "cut": cut})
 

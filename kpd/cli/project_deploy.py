@@ -10,7 +10,9 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 
+from kpd.agents.answers import KeptAnswer, KeptAnswers
 from kpd.agents.catalogue import fixer_keys
+from kpd.claude.purse import spent_for
 from kpd.cli.ask import query
 from kpd.cli.exit_codes import FAILED, INFRA, NO_GAIN, OK, USAGE, CliError
 from kpd.cli.log import recorded, run_of
@@ -21,6 +23,7 @@ from kpd.client import DaemonError, operator
 from kpd.model.deployments import Deployment, Phase, lesson
 from kpd.model.facts.iterations import Accepted
 from kpd.model.run import Run
+from kpd.model.spending import NOTHING
 from kpd.production.deploy.deploy import Deploying, Telling, approved
 from kpd.production.deploy.fixing import Fixer
 from kpd.production.deploy.gate import approved_elsewhere
@@ -31,7 +34,7 @@ from kpd.production.place import ProjectPlace, new_id
 from kpd.text import deployments
 from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
-from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning
+from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.workspace.paths import Workspace
 
 NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
@@ -66,7 +69,7 @@ def deploy(ws: Workspace, args: Namespace) -> int:
         for one in (*meanwhile, *settled):  # another process has done it, or was ended before it could say how it went
             if (one.run, one.iteration, one.of) == (found.run, found.iteration, None):
                 return one
-        async with _fixer(ws, args.name, who, journal) as fixer:  # before it begins: it may not be had
+        async with _fixer(ws, args.name, who, journal, found) as fixer:  # before it begins: it may not be had
             opened = journal.begin(found.run, found.iteration, operator(), new_id())
             opened.note(unattended=args.gate)
 
@@ -135,16 +138,29 @@ def code_of(one: Deployment) -> int:
 
 
 @contextlib.asynccontextmanager
-async def _fixer(ws: Workspace, name: str, who: str, journal: DeploymentJournal) -> AsyncIterator[Fixer | None]:
-    """Hold who mends files of the next deployment for as long as the block runs; None without one. Raises CliError."""
+async def _fixer(
+    ws: Workspace, name: str, who: str, journal: DeploymentJournal, of: AcceptedKernel
+) -> AsyncIterator[Fixer | None]:
+    """Hold who mends files of the next deployment for as long as the block runs; None without one. Raises CliError.
+
+    What was answered to deployments that were cut off is not asked for again, and their costs count.
+    """
     if who == "none":
         yield None
         return
-    number = journal.next_number
-    purse, instead = purse_of(ws, f"deployment {number} of {name}"), "--fixer folder asks in a folder"
+    number, cut = journal.next_number, journal.cut_before(of.run, of.iteration)
+    former = [one for each in cut for one in OpenDeployment(journal.folder, each.number).fixes(KeptAnswer)]
+    accounts = [_account(name, one.number) for one in cut]
+    spent = spent_for(ws.root, accounts, cut[0].at).get("fix", NOTHING) if cut else NOTHING
+    purse, instead = purse_of(ws, _account(name, number), spent), "--fixer folder asks in a folder"
     stem, when = journal.folder / f"{number:04d}", "where a file has to be mended"
+    opened = OpenDeployment(journal.folder, number)
     async with answers_of(ws, who, purse, "fix", stem, when, instead) as answers:
-        yield Fixer(answers, lambda: purse.spend)
+        yield Fixer(KeptAnswers(answers, former, lambda one: opened.fixed(**asdict(one))), lambda: purse.own)
+
+
+def _account(name: str, number: int) -> str:
+    return f"deployment {number} of {name}"
 
 
 def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:

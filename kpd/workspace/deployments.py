@@ -9,13 +9,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, TypeVar
+
+import msgspec
 
 from kpd.model import codec
 from kpd.model.deployments import Deployment, Phase
 from kpd.workspace.rows import add_row, rows_of
 from kpd.workspace.run_files import NotRegularFile, digest, read_plain, write_atomic
 
+T = TypeVar("T")
 _FIELDS = {one.name for one in fields(Deployment)} - {"number"}
 _NUMBER = re.compile(r"[0-9]{4}|[1-9][0-9]{4,8}")
 log = logging.getLogger(__name__)
@@ -112,6 +115,18 @@ class DeploymentJournal:
         opened.note(number=number, run=run, iteration=iteration, at=time.time(), by=by, change=change, of=of)
         return opened
 
+    def cut_before(self, run: str, iteration: int) -> list[Deployment]:
+        """Return the last deployments, oldest first, as far as they are of this iteration and were cut off.
+
+        Their process was killed, or the host was lost. Raises OSError.
+        """
+        found = list[Deployment]()
+        for one in reversed(self.all()):
+            if (one.run, one.iteration, one.of) != (run, iteration, None) or one.cause not in ("cut", "host"):
+                break
+            found.insert(0, one)
+        return found
+
     def taken_back(self, by: Deployment) -> None:
         """Note on a deployment that a rollback has taken it back, where it has."""
         if by.of is not None and by.state == "deployed":
@@ -166,6 +181,16 @@ class OpenDeployment:
     def kept(self, name: str) -> bytes:
         """Read a file beside the journal. Raises NotRegularFile, OSError."""
         return read_plain(self._beside(name))
+
+    def fixed(self, **answer: str) -> None:
+        """Note an answer of whoever mends files: a deployment that goes on for one that was cut off is given it."""
+        add_row(self._beside("answers"), answer)
+
+    def fixes(self, kind: type[T]) -> list[T]:
+        """Return these answers in their order, as values of this kind; none where none can be read."""
+        with contextlib.suppress(FileNotFoundError, NotRegularFile, msgspec.ValidationError):
+            return [msgspec.convert(row, kind) for row in rows_of(self._beside("answers"))]
+        return []
 
     @property
     def shown(self) -> ShownChange | None:
