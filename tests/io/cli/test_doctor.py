@@ -26,8 +26,8 @@ from kpd.model.hosts import Check, HostCard
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from kpd.workspace.task import find_tasks
-from tests.places import ROOT
 from tests.support.cli.workspaces import ws
+from tests.support.daemon.forked import run_kpd
 from tests.support.hosts.gpu_listings import H100
 from tests.support.hosts.installs import Install, install as install, prints
 
@@ -180,13 +180,9 @@ async def test_a_daemon_looks_for_us_and_is_nudged(tmp_path: Path, monkeypatch: 
         return answer(what, args, Sources(journal.state, ws))
 
     async def kpd(*args: str) -> tuple[int | None, str, str]:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "kpd.cli.main", "-w", str(root), *args,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "ANTHROPIC_API_KEY": ""}, stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        out, err = await asyncio.wait_for(process.communicate(), 30)
-        return process.returncode, out.decode(), err.decode()
+        env = {**os.environ, "ANTHROPIC_API_KEY": ""}
+        done = await asyncio.to_thread(run_kpd, "-w", str(root), *args, env=env)
+        return done.returncode, done.stdout, done.stderr
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-daemon")  # in this process, which is the daemon
     root = tmp_path / "ws"

@@ -11,7 +11,7 @@ import pytest
 
 from kpd.cli.main import VERBS, main
 from tests.places import ROOT
-from tests.support.patience import PATIENCE_S
+from tests.support.daemon.forked import run_kpd
 
 Kpd = Callable[..., "subprocess.CompletedProcess[str]"]
 ALL = [verb.name for _, group in VERBS for verb in group]
@@ -26,10 +26,7 @@ def kpd(tmp_path: Path) -> Kpd:
     env |= {"PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": ""}
 
     def run(*args: str, cwd: Path = here) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "kpd.cli.main", *args]
-        return subprocess.run(
-            command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S
-        )
+        return run_kpd(*args, env=env, folder=cwd)
 
     return run
 

@@ -15,6 +15,7 @@ import pytest
 from kpd.client import ask
 from kpd.demo.recording import save
 from kpd.workspace.paths import Workspace
+from tests.support.daemon.forked import run_kpd
 from tests.support.demo.recordings import canned, short_tmp
 from tests.support.patience import PATIENCE_S
 
@@ -82,7 +83,7 @@ def left(folder: Path) -> list[str]:
 
 
 def kpd(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*KPD, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S)
+    return run_kpd(*map(str, words), env=os.environ)
 
 
 def test_it_ends_with_the_screen_that_it_plays_for(processes: Processes, recording: Path, short_tmp: Path) -> None:

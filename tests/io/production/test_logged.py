@@ -20,6 +20,7 @@ from kpd.production.observe.errors import ObserveError
 from kpd.production.program import PlaceError
 from tests.places import ROOT
 from tests.support.claude.anthropic_server import KEY, Reply, serving
+from tests.support.daemon.forked import run_kpd
 from tests.support.patience import PATIENCE_S
 from tests.support.production.logger import BUILD, LINES, PATH, SOURCE, answer, observe, table_of
 from tests.support.production.prepared import Prepared
@@ -95,10 +96,8 @@ async def test_what_a_model_costs_is_on_the_account(tmp_path: Path) -> None:
     async with serving([Reply(answer())]) as server:
         (root / "config.toml").write_text(f'[claude]\nbase_url = "{server.url}"\n{table_of(project)}')
         env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ANTHROPIC_API_KEY": KEY}
-        command = [sys.executable, "-m", "kpd.cli.main", "-w", str(root), "project", "observe", "prover", "--yes"]
-        ran = await asyncio.to_thread(
-            subprocess.run, [*command, "--writer", "model"], env=env, capture_output=True, text=True, check=False
-        )
+        words = ("-w", str(root), "project", "observe", "prover", "--yes", "--writer", "model")
+        ran = await asyncio.to_thread(run_kpd, *words, env=env)
     assert ran.returncode == 0, ran.stderr
     assert "spent: 1 call, " in ran.stderr
     assert KEY not in ran.stdout + ran.stderr

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,10 +11,9 @@ import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.places import ROOT
+from tests.support.daemon.forked import run_kpd
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.kernels import kernel, save
-from tests.support.patience import PATIENCE_S
 
 __all__ = ["daemon", "workspace"]
 
@@ -31,10 +29,7 @@ def kpd(workspace: Workspace, tmp_path: Path) -> Iterator[Kpd]:
         script.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path / "opened"}\n{editor}\n')
         script.chmod(0o755)
         env = {**os.environ, "VISUAL": f"{script} ", "EDITOR": "false", "KPD_OPERATOR": "ada"}
-        command = [sys.executable, "-m", "kpd.cli.main", args[0], "-w", str(workspace.root), *args[1:]]
-        return subprocess.run(
-            command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S
-        )
+        return run_kpd(args[0], "-w", str(workspace.root), *args[1:], env=env)
 
     yield run
     for path in kept(tmp_path):

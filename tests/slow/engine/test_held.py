@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from kpd.client import DaemonError
 from kpd.workspace.paths import Workspace
-from tests.places import ROOT
+from tests.support.daemon.forked import run_kpd
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.kernels import kernel
 
@@ -21,9 +20,7 @@ READS = "if (n < 0) { struct timespec at; clock_gettime(CLOCK_MONOTONIC, &at); y
 
 
 def kpd(workspace: Workspace, *args: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "kpd.cli.main", args[0], "-w", str(workspace.root), *args[1:]]
-    env = {**os.environ, "KPD_OPERATOR": "ada"}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    done = run_kpd(args[0], "-w", str(workspace.root), *args[1:], env={**os.environ, "KPD_OPERATOR": "ada"})
     assert done.returncode == code, done.stderr
     return done
 

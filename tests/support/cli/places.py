@@ -5,12 +5,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
+from tests.support.daemon.forked import run_kpd
 from tests.support.hosts.sshd import Sshd, sshd
 
 MINE = b"# mine, and it stays\n[run]\niterations = 3   # few\n\n[hosts.old]\ntransport = 'ssh'\naddress = 'me@old'\n"
@@ -44,14 +44,15 @@ def at_home(tmp_path: Path, ws: Workspace, box: Sshd) -> Kpd:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(ssh.parent), "SSH_AUTH_SOCK": ""}
 
     def run(*args: str, answer: str = "") -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), *args]
-        common: dict[str, Any] = {"env": env, "text": True, "timeout": 60, "stdout": subprocess.PIPE}
         if not answer:
-            return subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **common)
+            return run_kpd("-w", str(ws.root), *args, env=env)
+        command = [sys.executable, "-m", "kpd.cli.main", "-w", str(ws.root), *args]
         near, far = os.openpty()
         try:
             os.write(near, answer.encode())
-            done = subprocess.run(command, stdin=far, stderr=far, **common)
+            done = subprocess.run(
+                command, env=env, text=True, timeout=60, stdin=far, stdout=subprocess.PIPE, stderr=far
+            )
             done.stderr = os.read(near, 1 << 16).decode()
         finally:
             os.close(near)

@@ -25,6 +25,7 @@ from kpd.model.verdicts import Gain, Verdict
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.places import ROOT
+from tests.support.daemon.forked import run_kpd
 from tests.support.patience import PATIENCE_S
 
 WIDE = CaseTime("wide", 10.0, 20.0, 50.0, low_pct=48.0, high_pct=52.0)
@@ -81,7 +82,9 @@ class Served:
 
     async def kpd(self, *args: str) -> tuple[int, str, str]:
         """Exit code, stdout and stderr of a command that ends by itself."""
-        return await ended(await self.start(*args))
+        done = await asyncio.to_thread(run_kpd, "-w", str(self.ws.root), *args, env=os.environ)
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stdout, done.stderr
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.places import ROOT
+from tests.support.daemon.forked import run_kpd
 
 
 class Shell:
@@ -32,7 +32,7 @@ class Shell:
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
     def kpd(self, *args: str) -> "subprocess.CompletedProcess[str]":
-        return self(sys.executable, "-m", "kpd.cli.main", *args)
+        return run_kpd(*args, env=self.env, folder=self.folder)
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.daemon.forked import run_kpd
 from tests.support.measure.cuda_driver import NVCC
 from tests.support.onboarding.kernels import Sources, sources
 
@@ -22,8 +22,7 @@ def _project(tmp_path: Path) -> Sources:
 def kpd(folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
     """The stand-in is its nvcc."""
     clean = {"PATH": f"{Path(NVCC).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), **env}
-    command = [sys.executable, "-m", "kpd.cli.main", "-w", str(folder / "ws"), "task", "new", *words]
-    return subprocess.run(command, env=clean, capture_output=True, text=True, check=False)
+    return run_kpd("-w", str(folder / "ws"), "task", "new", *words, env=clean)
 
 
 def left(folder: Path) -> list[str]:

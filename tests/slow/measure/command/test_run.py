@@ -2,15 +2,15 @@
 better."""
 
 import json
+import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from kpd.text.verdicts import UNCHECKED
 from kpd.workspace.paths import Workspace
+from tests.support.daemon.forked import run_kpd
 from tests.support.daemon.real_daemon import RealDaemon, daemon, set_local, workspace
 
 __all__ = ["daemon", "workspace"]
@@ -65,8 +65,9 @@ def make(workspace: Workspace, benchmark: str = BENCHMARK) -> Path:
 
 
 def verb_of(workspace: Workspace, *words: str) -> str:
-    command = [sys.executable, "-m", "kpd.cli.main", "-w", str(workspace.root), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = run_kpd("-w", str(workspace.root), *words, env=os.environ)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_a_sweep_over_a_task_with_its_own_benchmark(daemon: RealDaemon, workspace: Workspace) -> None:
