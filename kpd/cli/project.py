@@ -252,7 +252,7 @@ def _status(ws: Workspace, args: Namespace) -> int:
             shown.append({"name": name, "error": err.message})
             lines = [err.message]
         else:
-            shown.append({"name": name, "text": (lines := status_lines(name, found)), **asdict(found)})
+            shown.append({"name": name, "text": (lines := status_lines(found)), **asdict(found)})
         if not args.json:
             out(visible(name), *(f"    {visible(text)}" for text in lines))
     if args.json:

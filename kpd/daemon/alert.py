@@ -5,7 +5,7 @@ import os
 
 from kpd.engine.journal import Journal
 from kpd.model import events as e
-from kpd.model.notices import InProduction, NotDeployed, NotifyFailed
+from kpd.model.notices import InProduction, NotDeployed, NotifyFailed, Unguarded
 from kpd.model.waits import ForPermission, Hold
 from kpd.text.endings import run_ended
 from kpd.text.foreign import plain
@@ -33,6 +33,8 @@ def worth_telling(fact: e.Fact) -> str | None:
             return told(InProduction(card))
         case e.DeployNotBegun(run=run, project=project, said=said):
             return told(NotDeployed(run, project, said))
+        case e.Noticed(about=Unguarded() as about):
+            return told(about)
         case e.DeviceIdle() | e.StepStalled():
             return watchdog_notice(fact)
     return None

@@ -20,6 +20,7 @@ from kpd.daemon.preparer import Preparer
 from kpd.daemon.server import Server
 from kpd.daemon.sources import Sources
 from kpd.daemon.store import EventStore
+from kpd.daemon.unguarded import ProjectLooker
 from kpd.daemon.watchdog_timer import WatchdogTimer
 from kpd.daemon.watcher import Watcher, survey_tasks
 from kpd.engine import ledger, questions
@@ -57,6 +58,7 @@ class Daemon:
         self.deployments = DeploymentReader(workspace, journal)
         self.deployer = Deployer(workspace, lambda: self.engine.config, journal, self.deployments.look)
         self.preparer = Preparer(workspace, lambda: self.engine.config, journal, self.engine.wake)
+        self.looker = ProjectLooker(journal, lambda: self.engine.config, self.engine.pool.hosts)
         self.ending = asyncio.Event()
         self.rested = False
         self._finishing: asyncio.Task[None] | None = None
@@ -121,6 +123,8 @@ class Daemon:
             await stack.enter_async_context(Server(path, self.journal, self._query, self._command))
             self.workspace.socket_note.write_text(str(path))
             await stack.enter_async_context(Watcher(self.workspace, self.on_change, self._on_lost))
+            self.looker.begin()
+            stack.callback(self.looker.close)
             engine = asyncio.create_task(self.engine.serve())
             engine.add_done_callback(lambda task: self.ending.set())  # without an engine there is nothing to serve
             stack.push_async_callback(self._end_engine, engine)

@@ -191,6 +191,14 @@ class InProduction(Kind, frozen=True):
     card: DeploymentCard
 
 
+class Unguarded(Kind, frozen=True):
+    """A change of a project's files that nobody on its host would have restored, until kpd looked; see `purpose`."""
+
+    project: str
+    host: str
+    purpose: str
+
+
 class NotDeployed(Kind, frozen=True):
     """A run whose winner could not be brought into `project`: nothing was begun. `error` says why."""
 
@@ -269,6 +277,7 @@ Subject = (
     | NewBaseline
     | NoSanitizer
     | InProduction
+    | Unguarded
     | NotDeployed
     | Idle
     | Stalled

@@ -51,8 +51,8 @@ class PlaceStatus:
     """The last change of a project's files, and the files as they are now; `change` is None where there was none.
 
     `folder` is where the host keeps the originals. `now` says of each file whether it is the "original", what "kpd" has
-    left, or "other". `left_s` are the seconds until the lease is over, `switch` is whether the process lives that
-    restores then, and `trouble` is why it could not.
+    left, or "other". `left_s` are the seconds until the lease is over, `switch` is whether the process lived that
+    restores then (looking has started it again), and `trouble` is why it could not.
     """
 
     folder: str

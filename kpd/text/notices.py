@@ -91,6 +91,9 @@ def told(found: n.Subject) -> str:
             return f"{missing}; install it beside nvcc, or write sanitizer = false into [check] of task.toml"
         case n.InProduction():
             return plain(headline(found.card), 400)
+        case n.Unguarded():
+            what = f"{found.host} was to restore {found.project}, and nothing there did any more, as after a restart"
+            return f"{what} ({plain(found.purpose, 200)}); it does again: kpd project status {found.project}"
         case n.NotDeployed():
             again = f"kpd project deploy {found.project} {found.run} tries again"
             return f"{found.run} is not deployed: {plain(found.error, 300)}; {again}"

@@ -3,12 +3,12 @@
 from kpd.model.projects import ChangeRecord, Drifted, PlaceStatus
 
 
-def status_lines(name: str, status: PlaceStatus) -> list[str]:
-    """Describe the last change of project `name` and its files, and what a person can do."""
+def status_lines(status: PlaceStatus) -> list[str]:
+    """Describe the last change of a project and its files, and what a person can do."""
     change = status.change
     if change is None:
         return ["kpd has never changed it"]
-    lines = [ended(change)] if change.state in ("restored", "committed") else _held(name, status)
+    lines = [ended(change)] if change.state in ("restored", "committed") else _held(status)
     lines += [f"{path}: {_WHOSE[whose]}" for path, whose in status.now.items() if whose != "original"]
     if change.state in ("restored", "blocked"):
         lines += [f"{path}: somebody else had changed it, so kpd left it" for path in change.conflicts]
@@ -36,7 +36,7 @@ def blocked(change: ChangeRecord) -> str:
     )
 
 
-def _held(name: str, status: PlaceStatus) -> list[str]:
+def _held(status: PlaceStatus) -> list[str]:
     change = status.change
     assert change is not None
     whose = f"{change.holder} changes it: {change.purpose}"
@@ -50,7 +50,7 @@ def _held(name: str, status: PlaceStatus) -> list[str]:
         what = "its lease is over"
     if status.switch:
         return [whose, what]
-    return [whose, what, f"nobody there restores it by itself: kpd project restore {name}"]
+    return [whose, what, "nothing there did that any more, as after a restart of the host: it does again"]
 
 
 def drift(found: Drifted) -> str:

@@ -27,7 +27,10 @@ HISTORY = 200  # changes that are remembered
 
 
 def op_status(place: PlaceFolder) -> Change:
-    """Describe the last change and the files as they are now. Nothing is written."""
+    """Describe the last change and the files as they are now, and whether the switch runs.
+
+    One that a restart has ended, while its change has not, is started again. Nothing else is written.
+    """
     if not place.folder.is_dir():
         return {"change": None, "folder": str(place.folder)}
     with place.locked():
@@ -38,9 +41,12 @@ def op_status(place: PlaceFolder) -> Change:
         for entry in entries(change):
             sha = disk.seen(place.root, entry.path)
             now[entry.path] = "original" if sha == entry.sha else "kpd" if owned(entry, sha) else "other"
+        lived = switch.lives(place)
+        if change["state"] not in (*ENDED, BLOCKED):
+            switch.arm(place)
         return {
-            "change": change, "folder": str(place.folder), "now": now, "left_s": place.left_s(change),
-            "switch": switch.lives(place), "trouble": place.troubled(),
+            "change": change, "folder": str(place.folder), "now": now, "left_s": place.left_s(change), "switch": lived,
+            "trouble": place.troubled(),
         }  # fmt: skip
 
 

@@ -142,7 +142,7 @@ async def test_sources_stay_beside_a_binary_that_somebody_has_built_of_them(tmp_
             binary.write_bytes(built(FASTER)[1])  # by hand, not by kpd
         assert (change.record.state, change.record.conflicts) == ("blocked", ("target/prover",))
         assert content(root) == built(FASTER)
-        assert "NOT RESTORED" in status_lines("prover", await place.status())[0]
+        assert "NOT RESTORED" in status_lines(await place.status())[0]
         with pytest.raises(PlaceError, match="move it away"):
             async with place.changing("the next"):
                 pass
