@@ -1,7 +1,7 @@
 """How steady is the runner for Python, and how long does an iteration take? Through the real bench.
 
     python benchmarks/python_runner.py [--task rmsnorm_py] [--python PATH] [--nulls 5] [--point BLOCK=8] [--seconds 100]
-        [--planted LOOPS …] [--gains 1] [--loser LOOPS] [--out FILE]
+        [--planted LOOPS …] [--gains 1] [--loser LOOPS] [--gpu INDEX] [--out FILE]
 
 Contests of points of the task's sweep against its kernel, and of that against itself (A/A): nulls are the same kernel
 with another comment, with data or a function that nobody uses before or after it, or spelled in another way, in turn.
@@ -141,6 +141,7 @@ async def main() -> None:
     parser.add_argument("--gains", type=int, default=1, help="contests with each planted gain")
     parser.add_argument("--loser", type=int, default=0, metavar="LOOPS")
     parser.add_argument("--seconds", type=float, default=100.0)
+    parser.add_argument("--gpu", type=int, metavar="INDEX", help="the GPU to use, by nvidia-smi's index (default: the first)")
     parser.add_argument("--out", type=Path, help="write the object to this file after each row")
     args = parser.parse_args()
     begun = time.monotonic()
@@ -151,7 +152,8 @@ async def main() -> None:
             task = load_task(shipped("tasks") / args.task)
             task = replace(task, build=replace(task.build, python=args.python))
             kind = device_of(task.language, task.need)
-            device: Device = next(one for one in devices(await host.probe(), HostConfig()) if one.kind == kind)
+            config = HostConfig() if args.gpu is None else HostConfig(gpus=(args.gpu,))
+            device: Device = next(one for one in devices(await host.probe(), config) if one.kind == kind)
             bench = await prepare(host, task, device, lambda text: None)
             assert isinstance(bench, DriverBench)
             files = read_files(task.folder, task.editable)
