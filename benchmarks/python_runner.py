@@ -141,7 +141,9 @@ async def main() -> None:
     parser.add_argument("--gains", type=int, default=1, help="contests with each planted gain")
     parser.add_argument("--loser", type=int, default=0, metavar="LOOPS")
     parser.add_argument("--seconds", type=float, default=100.0)
-    parser.add_argument("--gpu", type=int, metavar="INDEX", help="the GPU to use, by nvidia-smi's index (default: the first)")
+    parser.add_argument(
+        "--gpu", type=int, metavar="INDEX", help="the GPU to use, by nvidia-smi's index (default: the first)"
+    )
     parser.add_argument("--out", type=Path, help="write the object to this file after each row")
     args = parser.parse_args()
     begun = time.monotonic()

@@ -197,11 +197,8 @@ void engine_fetch(view *v, int set, outcome *answer) { (void)v, (void)set, (void
 
 void engine_fresh_begin(view *v, uint64_t seed, outcome *answer) {
     (void)seed, (void)answer;
-    result->reps = 1;
     for (int which = 0; which < 2; which++) kpd_task.call(kernels[which][0], v->problem, v->data);
 }
-
-void engine_take(view *v, int set, outcome *answer) { (void)v, (void)set, (void)answer; }
 
 /* What the other process has written is brought into this one's view, and into the cache, as it is in a timing. */
 static void look_at(const view *v) {
@@ -209,8 +206,8 @@ static void look_at(const view *v) {
     for (size_t i = 0; i < v->bytes; i += 64) sum += v->base[i];
 }
 
-void engine_fresh(view *v, slot which, int calls, int wanted, outcome *answer) {
-    (void)calls, (void)answer;
+void engine_fresh(view *v, slot which, int wanted, outcome *answer) {
+    (void)answer;
     look_at(v);
     layout = wanted % least(layouts[INCUMBENT], layouts[CANDIDATE]);
     fesetenv(FE_DFL_ENV);

@@ -190,8 +190,7 @@ void worker_time(int number, int quads, uint64_t seed);
 void worker_audit(slot which, int number, int first_set);
 void worker_fetch(int number, int set);
 void worker_fresh_begin(int number, uint64_t seed);
-void worker_take(int number, int set);
-void worker_fresh(slot which, int number, int calls, int layout);
+void worker_fresh(slot which, int number, int layout);
 int worker_process(void);
 uint64_t worker_busy(void);
 uint64_t worker_waited(void);
@@ -250,9 +249,8 @@ void engine_call(view *v, slot which, int set, int reps, outcome *answer);      
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
 void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */
 void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
-void engine_fresh_begin(view *v, uint64_t seed, outcome *answer);               /* how many calls a batch has: reps */
-void engine_take(view *v, int set, outcome *answer);                            /* what the host memory holds, as a set */
-void engine_fresh(view *v, slot which, int calls, int layout, outcome *answer); /* on the first sets; to ns[which][0] */
+void engine_fresh_begin(view *v, uint64_t seed, outcome *answer);
+void engine_fresh(view *v, slot which, int layout, outcome *answer);            /* one call on what the host memory holds */
 void engine_profile(view *v, int calls, outcome *answer);
 void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */

@@ -16,10 +16,9 @@
 #include <stdlib.h>
 
 #define PLACES 4         /* places of the code in memory, of as many as there are; each kernel's copies may have states of their own */
-#define PAIRS_A_PLACE 10 /* of batches, one of each side, for either kind of contents */
+#define PAIRS_A_PLACE 10 /* of calls, one of each side, for either kind of contents */
 #define PAIRS (PLACES * PAIRS_A_PLACE)
 #define FEWEST_PAIRS 4   /* in a place, whatever they cost */
-#define MOST_REPS 256
 #define BLOCK 127u       /* elements that stay together; rows are rarely a multiple of it */
 #define BLOCKS_A_STEP 8192u
 #define REHEARSED 4      /* quads of a timing before a case's calls, at the least … */
@@ -98,7 +97,7 @@ static int fills_anew(uint64_t fill_ns, uint64_t budget_ns) { return kpd_task.ch
 typedef enum { SWAPPED, FRESH, CONTENTS } contents;
 
 typedef struct {
-    int reps, pairs[CONTENTS], compared, anew, dear;
+    int pairs[CONTENTS], compared, anew, dear;
     uint64_t dear_ns; /* a comparison that takes longer is made once only */
     uint64_t seed, turns; /* of the swaps that the pristine inputs have seen */
     uint64_t ns[CONTENTS][2][PAIRS];
@@ -115,38 +114,33 @@ static void make(view *v, contents what, int first, found *f) {
     arena_show(v);
 }
 
-/* A batch of `who`. Swapped contents are those of the other side's batch before: from one call of a kernel to its next one as
- * much changes as within a batch of a timing. 0 after a failure. */
-static uint64_t batch(int number, slot who, contents what, int layout, int first, found *f) {
+/* A call of `who`. Swapped contents are those of the other side's call before: from one call of a kernel to its next one as
+ * much changes as within a batch of a timing. One at a time: a kernel finds no later call's inputs. 0 after a failure. */
+static uint64_t call(int number, slot who, contents what, int layout, int first, found *f) {
     static const char when[] = "fresh inputs";
     view *v = &job.views[number];
-    for (int set = 0; set < f->reps; set++) {
-        make(v, what, first || f->reps > 1, f);
-        worker_take(number, set);
-        if (!answered(who, v, timed_name(), when)) return 0;
-    }
+    make(v, what, first, f);
     uint64_t start = now_ns();
-    worker_fresh(who, number, f->reps, layout);
+    worker_fresh(who, number, layout);
     if (!answered(who, v, timed_name(), when)) return 0;
     uint64_t ns = job.shared->ns[who][0], passed = now_ns() - start;
     if (ns && ns <= passed) return ns;
     blame("forged", who, v, timed_name(), when);
-    snprintf(problem.message, sizeof problem.message, "says that calls of %.3f ms took %.3f ms", (double)passed / 1e6, (double)ns / 1e6);
+    snprintf(problem.message, sizeof problem.message, "says that a call of %.3f ms took %.3f ms", (double)passed / 1e6, (double)ns / 1e6);
     return 0;
 }
 
-/* The last of a batch's contents is the one that the driver still has. */
 static int compared(int number, slot who, found *f) {
     static const char when[] = "fresh inputs";
     view *v = &job.views[number];
-    worker_fetch(number, f->reps - 1);
+    worker_fetch(number, 0);
     if (!answered(who, v, timed_name(), when)) return 0;
     truth_find(v);
     f->compared++;
     return right(who, v, when);
 }
 
-/* Up to PAIRS_A_PLACE pairs of batches with such contents, until `deadline` at the latest. Some fresh ones are compared. */
+/* Up to PAIRS_A_PLACE pairs of calls with such contents, until `deadline` at the latest. Some fresh ones are compared. */
 static int take_pairs(int number, contents what, int layout, uint64_t deadline, found *f, kpd_rng *rng) {
     int from = f->pairs[what];
     int secret = from + (int)(kpd_random(rng) % FEWEST_PAIRS);
@@ -154,7 +148,7 @@ static int take_pairs(int number, contents what, int layout, uint64_t deadline, 
         slot first = kpd_random(rng) & 1 ? CANDIDATE : INCUMBENT;
         for (int turn = 0; turn < 2; turn++) {
             slot who = turn ? (slot)!first : first;
-            if (!(f->ns[what][who][pair] = batch(number, who, what, layout, !turn, f))) return 0;
+            if (!(f->ns[what][who][pair] = call(number, who, what, layout, !turn, f))) return 0;
             if (what != FRESH || who != CANDIDATE || f->dear || (pair != secret && kpd_random(rng) % 8)) continue;
             uint64_t comparing = now_ns();
             if (!compared(number, who, f)) return 0;
@@ -163,17 +157,6 @@ static int take_pairs(int number, contents what, int layout, uint64_t deadline, 
         f->pairs[what] = pair + 1;
     }
     return 1;
-}
-
-/* How many calls a batch has, so that the time is enough for the fewest pairs. */
-static int reps_of(view *v, uint64_t filling, uint64_t budget_ns, found *f) {
-    int reps = job.shared->reps < 1 ? 1 : job.shared->reps > MOST_REPS ? MOST_REPS : job.shared->reps;
-    f->anew = fills_anew(filling, budget_ns / (uint64_t)reps);
-    uint64_t making = now_ns();
-    make(v, FRESH, 1, f);
-    making = now_ns() - making;
-    uint64_t most = budget_ns / (making * 2 * FEWEST_PAIRS + 1);
-    return (uint64_t)reps <= most ? reps : most < 1 ? 1 : (int)most;
 }
 
 static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
@@ -195,7 +178,7 @@ static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
     worker_fresh_begin(number, secret_draw());
     if (!answered(CANDIDATE, v, timed_name(), "fresh inputs")) return 0;
     f->seed = secret_draw();
-    f->reps = reps_of(v, filling, budget_ns, f);
+    f->anew = fills_anew(filling, budget_ns);
     f->dear_ns = budget_ns / (8 * DEAR);
     for (uint64_t place = 0; place < PLACES && (!place || now_ns() < start + budget_ns * (place + 1) / PLACES); place++) {
         int layout = (int)(secret_draw() % MAX_LAYOUTS);
@@ -208,7 +191,7 @@ static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
 
 static void print_found(const view *v, const found *f) {
     static int printed;
-    printf("%s\"%s\":{\"reps\":%d,\"compared\":%d,\"anew\":%s,", printed++ ? "," : "", v->problem->name, f->reps, f->compared,
+    printf("%s\"%s\":{\"reps\":1,\"compared\":%d,\"anew\":%s,", printed++ ? "," : "", v->problem->name, f->compared,
         f->anew ? "true" : "false");
     print_batches("swapped_a_ns", f->ns[SWAPPED][INCUMBENT], f->pairs[SWAPPED]);
     putchar(',');

@@ -79,8 +79,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
         case FETCH: engine_fetch(v, asked.set, &answer); break;
         case STOPWATCH: engine_stopwatch(v, asked.amount, &answer); break;
         case FRESH_BEGIN: engine_fresh_begin(v, asked.seed, &answer); break;
-        case TAKE: engine_take(v, asked.set, &answer); break;
-        case FRESH: engine_fresh(v, asked.which, asked.amount, asked.set, &answer); break;
+        case FRESH: engine_fresh(v, asked.which, asked.set, &answer); break;
         case RESUME: break;
         }
     }

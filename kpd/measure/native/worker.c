@@ -197,10 +197,8 @@ void worker_fetch(int number, int set) { post(&(request){.what = FETCH, .number 
 
 void worker_fresh_begin(int number, uint64_t seed) { post(&(request){.what = FRESH_BEGIN, .number = number, .seed = seed}); }
 
-void worker_take(int number, int set) { post(&(request){.what = TAKE, .number = number, .set = set}); }
-
-void worker_fresh(slot which, int number, int calls, int layout) {
-    post(&(request){.what = FRESH, .which = which, .number = number, .amount = calls, .set = layout});
+void worker_fresh(slot which, int number, int layout) {
+    post(&(request){.what = FRESH, .which = which, .number = number, .set = layout});
 }
 
 int worker_process(void) { return (int)child; }

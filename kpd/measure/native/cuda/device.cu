@@ -158,15 +158,6 @@ void engine_fetch(view *v, int set, outcome *answer) {
     fine(cudaMemcpy(v->base, sets.memory + (size_t)set * sets.stride, v->bytes, cudaMemcpyDeviceToHost), answer);
 }
 
-void engine_take(view *v, int set, outcome *answer) {
-    if (sets.of != v || set < 0 || set >= sets.count) {
-        answer->how = FAILED;
-        snprintf(answer->message, sizeof answer->message, "there is no set %d of this case on the device", set);
-        return;
-    }
-    fine(cudaMemcpy(sets_inputs() + (size_t)set * sets.stride, v->base, v->bytes, cudaMemcpyHostToDevice), answer);
-}
-
 static int called(view *v, slot which, int set, int reps, outcome *answer) {
     if (!sets_hold(v, set + 1, answer)) return 0;
     pin(v);
