@@ -15,7 +15,7 @@ from kpd.production.config_env import BadSetting, imported
 from kpd.text.foreign import visible
 from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
-from kpd.workspace.projects import PROJECT_NAME, ProjectConfig
+from kpd.workspace.projects import PROJECT_NAME, ProjectConfig, fault_in
 from kpd.workspace.run_files import read_words
 
 LISTS = ("files", "binary", "context", "outputs", "flags")
@@ -50,7 +50,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def add(ws: Workspace, args: Namespace) -> int:
     """Add the project, after asking for what is missing, on a terminal. Raises CliError, WorkspaceError."""
-    return _write(ws, args.name, _answered(_given(args), args.name))
+    return _write(ws, args.name, _answered(_given(args), args.name, tuple(load_config(ws).hosts)))
 
 
 def import_env(ws: Workspace, args: Namespace) -> int:
@@ -77,34 +77,45 @@ def _given(args: Namespace) -> dict[str, Any]:
     return {key: tuple(value) if key in LISTS else value for key, value in given.items()}
 
 
-def _answered(given: dict[str, Any], name: str) -> dict[str, Any]:
+def _answered(given: dict[str, Any], name: str, hosts: tuple[str, ...]) -> dict[str, Any]:
     """Return the keys with a person's answers for those that are missing. Raises CliError where nobody answers."""
     asked = False
     for key, question in QUESTIONS.items():
         if key not in given:
             asked = True
-            flag = f"--{key.replace('_', '-')}"
+            missing = CliError(f"project {name} needs {question}", f"say it with --{key.replace('_', '-')}")
             if not sys.stdin.isatty():
-                raise CliError(f"project {name} needs {question}", f"say it with {flag}")
+                raise missing
             narrate(question)
             try:
-                said = input(f"{key}: ").strip()
+                given[key] = _answer(key, given, hosts, needed=True)
             except EOFError as err:
-                raise CliError(f"project {name} needs {question}", f"say it with {flag}") from err
-            given[key] = tuple(said.split()) if key in LISTS else said
-    return given | _more(given) if asked else given
+                raise missing from err
+    return given | _more(given, hosts) if asked else given
 
 
-def _more(given: dict[str, Any]) -> dict[str, Any]:
+def _more(given: dict[str, Any], hosts: tuple[str, ...]) -> dict[str, Any]:
     """Return a person's answers for keys that a project may lack; an empty one is none."""
     found: dict[str, Any] = {}
     for key, question in OPTIONAL.items():
         if key not in given:
             narrate(f"{question} (Enter: none)")
             with suppress(EOFError):
-                if said := input(f"{key}: ").strip():
-                    found[key] = tuple(said.split()) if key in LISTS else said
+                if said := _answer(key, given, hosts, needed=False):
+                    found[key] = said
     return found
+
+
+def _answer(key: str, given: dict[str, Any], hosts: tuple[str, ...], needed: bool) -> str | tuple[str, ...]:
+    """Ask until an answer can be the key's value beside what is given; an empty one can, unless it is `needed`."""
+    while True:
+        said = input(f"{key}: ").strip()
+        value = tuple(said.split()) if key in LISTS else said
+        if not said and not needed:
+            return value
+        if not (wrong := fault_in({**given, key: value}, hosts) if said else "a project needs one"):
+            return value
+        narrate(visible(wrong))
 
 
 def _host(ws: Workspace, address: str) -> str:

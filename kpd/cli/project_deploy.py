@@ -173,7 +173,7 @@ def _winner(ws: Workspace, args: Namespace) -> AcceptedKernel:
         if err.why == "changed":
             message = f"{visible(err.about)} is not the file that {run.id} has accepted"
             raise CliError(message, "put it back, or let the run measure it: kpd edit", FAILED) from err
-        raise CliError(f"{visible(args.run)} {NO_WINNER[err.why]}", f"kpd show {args.run}", NO_GAIN) from err
+        raise CliError(f"{visible(args.run)} {NO_WINNER[err.why]}", f"kpd log {args.run}", NO_GAIN) from err
     except OSError as err:
         raise CliError(f"{err.filename}: {err.strerror}", "the run's files are needed", INFRA) from err
 

@@ -1,9 +1,10 @@
 """Defines the tables [project.NAME] of config.toml: production programs that kpd may change on their hosts."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 from kpd.workspace.durations import duration
 from kpd.workspace.entry_points import NAME
@@ -76,6 +77,13 @@ def check_project(document: Document, name: str, project: ProjectConfig, hosts: 
     if wrong is not None:
         key, message, remedy = wrong
         raise document.error(f"'{key}' in [project.{name}] {message}", remedy, *at, key)
+
+
+def fault_in(given: Mapping[str, Any], hosts: tuple[str, ...]) -> str:
+    """Return what is wrong with the keys that are known so far of a project, and what to do; empty if nothing is."""
+    blank = {"host": hosts[0], "root": "/blank", "build": "", "run": "", "kernel": "blank", "files": (), "binary": ()}
+    wrong = next(_faults(ProjectConfig(**{"build_dir": ".", **blank, **given}), hosts), None)
+    return "" if wrong is None else f"{wrong[0]} {wrong[1]}; {wrong[2]}"
 
 
 def _faults(project: ProjectConfig, hosts: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:

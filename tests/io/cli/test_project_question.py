@@ -1,4 +1,4 @@
-"""The question whether to deploy, on a terminal: Ctrl-C answers it at once, and work goes on while it waits."""
+"""Questions on a terminal: whether to deploy, which Ctrl-C answers while work goes on, and what a project is."""
 
 import os
 import pty
@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.places import ROOT
+from tests.support.cli.terminal import Place, Terminal, place
 from tests.support.patience import PATIENCE_S
 
+__all__ = ["place"]
 ASKS = """
 import asyncio
 from kpd.cli.project_deploy import asked
@@ -71,3 +73,27 @@ def test_a_lease_can_be_renewed_until_somebody_answers(
     os.write(terminal, typed)
     said, _ = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, said) == (0, f"answered {answer}\n")
+
+
+def test_what_cannot_be_so_is_asked_for_again_and_nothing_is_lost(place: Place) -> None:
+    terminal = Terminal(place, "project", "add", "p")
+    for told, says in (
+        ("host: ", "moon"), ("known hosts are local", "local"), ("root: ", "prover"),
+        ("begin it with / or ~/", "~/prover"), ("files: ", ""), ("a project needs one", "out/k.cu"),
+        ("binary: ", "out/p"), ("build_dir: ", "out"), ("name the source", "build"),
+    ):  # fmt: skip
+        terminal.until(told)
+        terminal.press(f"{says}\n")
+    for told, says in (("build: ", "make"), ("run: ", "out/p"), ("kernel: ", "k"), ("verify: ", "true")):
+        terminal.until(f"\n{told}")
+        terminal.press(f"{says}\n")
+    for key in ("outputs", "context", "flags"):
+        terminal.until(f"\n{key}: ")
+        terminal.press("\n")
+    terminal.until("added p to")
+    assert terminal.code() == 0
+    assert place.ws.config.read_text().splitlines()[-10:] == [
+        '[project.p]', 'host = "local"', 'root = "~/prover"', 'files = ["out/k.cu"]', 'binary = ["out/p"]',
+        'build_dir = "build"', 'build = "make"', 'run = "out/p"', 'kernel = "k"',
+        'verify = "true"',
+    ]  # fmt: skip
