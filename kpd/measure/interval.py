@@ -3,7 +3,9 @@
 Plain Python: numpy would cost the daemon more memory than everything else it holds.
 """
 
+from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 from math import fsum, pi, sqrt, tan
 from random import Random
 from statistics import NormalDist, fmean, stdev
@@ -19,15 +21,26 @@ def half_width(values: Sequence[float], confidence: float) -> float:
     of the resampled means. That is too narrow for few clusters, so it is stretched by sqrt(n / (n - 1)) * t / z
     (Hesterberg, "What Teachers Should Know About the Bootstrap", 2015). Raises ValueError on fewer than two values.
     """
+    if len(values) < 2:
+        raise ValueError(f"an interval needs at least two processes, not {len(values)}")
+    return _half_width(tuple(values), confidence)
+
+
+@lru_cache(maxsize=64)  # what has decided whether one more process is needed is asked for again by the verdict
+def _half_width(values: tuple[float, ...], confidence: float) -> float:
     n = len(values)
-    if n < 2:
-        raise ValueError(f"an interval needs at least two processes, not {n}")
     middle = fmean(values)
-    drawn = Random(SEED).choices([value - middle for value in values], k=n * RESAMPLES)
-    distances = sorted(abs(sum(drawn[at : at + n])) for at in range(0, len(drawn), n))
+    drawn = map([value - middle for value in values].__getitem__, _clusters(n))
+    distances = sorted(map(abs, map(sum, zip(*[drawn] * n, strict=True))))
     inside = distances[min(RESAMPLES - 1, round(confidence * RESAMPLES))] / n
     tail = (1 + confidence) / 2
     return inside * sqrt(n / (n - 1)) * t_quantile(tail, n - 1) / NormalDist().inv_cdf(tail)
+
+
+@lru_cache(maxsize=16)
+def _clusters(n: int) -> Sequence[int]:
+    """Draw the clusters of all resamples: the same ones for any values."""
+    return array("H", Random(SEED).choices(range(n), k=n * RESAMPLES))
 
 
 def t_half_width(values: Sequence[float], confidence: float) -> float:
