@@ -47,11 +47,10 @@ def test_a_first_run_makes_a_workspace_and_starts_the_daemon(here: Shell) -> Non
     assert (status["workspace"], list(status["runs"])) == (str(root), ["r1"])
     again = here.kpd("run", str(ROOT / "tasks" / "transpose_cpu"))
     assert (again.stdout, again.stderr.splitlines()[0]) == ("r2\n", "queued; kpd attach or kpd log -f r2 watches it")
+    _removed_under_its_daemon_it_is_made_anew(here, status["pid"])
 
 
-def test_a_workspace_that_was_removed_under_its_daemon_is_made_anew(here: Shell) -> None:
-    assert here.kpd("run", "transpose_cpu").returncode == 0
-    pid = json.loads(here.kpd("status", "--json").stdout)["pid"]
+def _removed_under_its_daemon_it_is_made_anew(here: Shell, pid: int) -> None:
     shutil.rmtree(here.folder / "workspace", ignore_errors=True)  # the daemon may be writing there
     done = here.kpd("run", "transpose_cpu")
     assert done.returncode == 0, done.stderr

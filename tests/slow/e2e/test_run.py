@@ -1,5 +1,6 @@
 """Whole runs: a real daemon, a real compiler, real measurements, driven over the real socket."""
 
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +13,35 @@ from tests.support.e2e.kernels import kernel, save
 from tests.support.e2e.told import told_times
 
 __all__ = ["daemon", "told_times", "workspace"]
+
+
+def outcomes(daemon: RealDaemon) -> list[str]:
+    return [event["body"]["outcome"] for event in daemon.events("iteration_ended")]
+
+
+def test_a_sweep_finds_the_fast_point_and_everything_is_kept(daemon: RealDaemon, workspace: Workspace) -> None:
+    daemon.start()
+    assert daemon.command("run", task="scale") == {"run": "r1"}
+    ended = daemon.until_event("run_ended")
+    assert ended["body"]["outcome"] == "improved"
+    assert outcomes(daemon)[:2] == ["baseline", "accepted"]
+    assert "#define REPEAT 1" in kernel(workspace).read_text()
+    folder = workspace.iteration_folder("scale", "r1", 1)
+    assert {path.name for path in folder.iterdir()} >= {
+        "candidate", "diff.patch", "memo.md", "build.log", "check.json", "timing.json", "verdict.json", "metrics.json",
+        "findings.json",
+    }  # fmt: skip
+    assert "+#define REPEAT 1" in (folder / "diff.patch").read_text()
+    verdict = json.loads((folder / "verdict.json").read_text())
+    assert verdict["word"] == "faster"
+    assert verdict["gain"]["pct"] > 50
+    shown = daemon.query("show", iteration="r1.1")
+    assert shown["detail"]["judged"]["verdict"] == verdict
+    assert shown["detail"]["profiled"]["metrics"]
+    answer = daemon.query("rederive", iteration="r1.1")
+    assert answer["rederived"] == answer["recorded"]
+    assert verdict.items() <= answer["recorded"].items()
+    assert not daemon.events("operator_edited"), "kpd took its own write for an edit"
 
 
 @pytest.mark.usefixtures("told_times")

@@ -1,5 +1,6 @@
 """The oldest Python that the far end may have."""
 
+import functools
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ def python_that(tmp_path: Path, script: str) -> Local:
     return Local(str(path))
 
 
+@functools.cache
 def oldest_python() -> str | None:
     """The oldest python3 that starts here, from 3.6 on; pyenv's are not on the PATH by themselves."""
     for minor in range(6, 11):
