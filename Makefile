@@ -11,7 +11,7 @@ MEASURES := tests/slow/measure tests/slow/profile
 # Tests start a thousand programs: without compiled modules beside the sources, each would compile kpd anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: start demo quick test lint slow again docs pictures mutants snapshots clean
+.PHONY: start demo quick test tested lint slow again docs pictures mutants snapshots clean
 
 start: $(VENV)/.installed
 	$(BIN)/kpd start $(TASK)
@@ -20,11 +20,15 @@ start: $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(BIN)/kpd demo
 
-# Before a commit: style, types, and what needs no process, with fewer examples.
+# Before a commit: style, types, and what needs no process.
 quick: $(VENV)/.installed-dev lint
-	$(PYTEST) -n 2 --hypothesis-profile=quick tests/unit
+	$(PYTEST) -n 2 tests/unit
 
-test: $(VENV)/.installed-dev lint
+# The types take a minute on one core where nothing of them is cached: the tests begin meanwhile.
+test: $(VENV)/.installed-dev
+	@$(MAKE) --no-print-directory -j 2 lint tested
+
+tested: $(VENV)/.installed-dev
 	$(PYTEST)
 
 lint: $(VENV)/.installed-dev
@@ -32,9 +36,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What takes longer than a few seconds a test; then what says how fast something is.
+# What takes longer than a few seconds a test; hypothesis's unit tests with more examples; what says how fast something is.
 slow: $(VENV)/.installed-dev
-	$(PYTEST) tests/slow $(MEASURES:%=--ignore=%); waited=$$?; $(PYTEST) -n 2 $(MEASURES) && exit $$waited
+	$(PYTEST) tests/slow $(MEASURES:%=--ignore=%); waited=$$?; \
+	$(PYTEST) -n 2 -m hypothesis --hypothesis-profile=thorough tests/unit; drawn=$$?; \
+	$(PYTEST) -n 2 $(MEASURES) && exit $$((waited + drawn))
 
 # What failed last, alone and one after the other.
 again: $(VENV)/.installed-dev

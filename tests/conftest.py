@@ -16,8 +16,8 @@ pytest_plugins = ["tests.support.daemon.served"]
 SLOW = TESTS / "slow"
 
 # How long an example takes says how busy the machine is.
-settings.register_profile("kpd", deadline=None, max_examples=60)  # each run draws others
-settings.register_profile("quick", deadline=None, max_examples=20)  # make quick
+settings.register_profile("kpd", deadline=None, max_examples=20)  # each run draws others
+settings.register_profile("thorough", deadline=None, max_examples=60)  # make slow
 settings.load_profile("kpd")
 
 # Programs of the tests write into pipes as they do for users, buffered, and compile a module once for all of them.
@@ -50,3 +50,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000)  # of the screens' tests a fifth of the time went into looking for cycles
+
+
+def pytest_sessionfinish() -> None:
+    gc.freeze()  # pytest looks for cycles five times before it leaves

@@ -52,8 +52,7 @@ def test_a_checkout_stays_clean_whatever_was_run_in_it(tmp_path: Path, runtime: 
             "0",
             "-p",
             "no:cacheprovider",
-            "--hypothesis-profile=quick",
-            "tests/unit/workspace",
+            "tests/unit/workspace/test_paths.py",
             "tests/unit/measure/test_judge_verdict.py",
         )
         assert tests.returncode == 0, tests.stdout[-2000:]

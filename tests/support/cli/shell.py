@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ class Shell:
 
     def __init__(self, folder: Path, runtime: str, source: Path = ROOT) -> None:
         self.folder = folder
+        self.source = source
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(("KPD_", "GIT_"))}
         self.env |= {"PYTHONPATH": str(source), "XDG_RUNTIME_DIR": runtime}
 
@@ -32,6 +34,8 @@ class Shell:
         return subprocess.CompletedProcess(args, process.returncode, out, err)
 
     def kpd(self, *args: str) -> "subprocess.CompletedProcess[str]":
+        if self.source != ROOT:  # another copy of kpd
+            return self(sys.executable, "-m", "kpd.cli.main", *args)
         return run_kpd(*args, env=self.env, folder=self.folder)
 
 
