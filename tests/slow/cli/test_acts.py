@@ -14,8 +14,11 @@ from kpd.workspace.paths import Workspace
 from tests.support.daemon.forked import run_kpd
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.kernels import kernel, save
+from tests.support.e2e.told import told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
+
+pytestmark = pytest.mark.usefixtures("told_times")
 
 Kpd = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -11,9 +11,13 @@ from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.dying import nothing_twice
 from tests.support.e2e.hosts import card, configure, remote, until_up
+from tests.support.e2e.told import last, told_times
 from tests.support.hosts.remote_box import Box, box
 
-__all__ = ["daemon", "remote", "workspace"]
+__all__ = ["daemon", "remote", "told_times", "workspace"]
+
+TOLD = pytest.mark.usefixtures("told_times")
+"""What a verdict is does not matter to a test, only that a run comes to its end."""
 
 
 def jobs_on(box: Box) -> list[Path]:
@@ -35,7 +39,11 @@ def test_a_whole_run_on_a_host_behind_ssh(daemon: RealDaemon, remote: Box) -> No
     assert jobs_on(remote)
 
 
-def test_a_lost_link_is_waited_for_and_costs_no_iteration(daemon: RealDaemon, remote: Box) -> None:
+@TOLD
+def test_a_lost_link_is_waited_for_and_costs_no_iteration(
+    daemon: RealDaemon, workspace: Workspace, remote: Box
+) -> None:
+    last(workspace, 0.5)
     daemon.start()
     until_up(daemon, "box")
     daemon.command("run", task="scale", host="box")
@@ -57,7 +65,11 @@ def test_a_lost_link_is_waited_for_and_costs_no_iteration(daemon: RealDaemon, re
     }  # fmt: skip
 
 
-def test_a_daemon_killed_in_mid_job_goes_on_with_that_job(daemon: RealDaemon, remote: Box) -> None:
+@TOLD
+def test_a_daemon_killed_in_mid_job_goes_on_with_that_job(
+    daemon: RealDaemon, workspace: Workspace, remote: Box
+) -> None:
+    last(workspace, 0.5)
     daemon.start()
     until_up(daemon, "box")
     daemon.command("run", task="scale", host="box", iterations=1)
@@ -90,7 +102,9 @@ def test_a_changed_key_is_never_trusted(daemon: RealDaemon, remote: Box) -> None
         daemon.command("trust", host="box", fingerprint="SHA256:anything")
 
 
+@TOLD
 def test_a_host_that_hangs_blocks_no_other(daemon: RealDaemon, workspace: Workspace) -> None:
+    last(workspace, 0.2)
     with ExitStack() as stack:
         one, two = (stack.enter_context(box(workspace.root.parent, name)) for name in ("one", "two"))
         configure(workspace, one, two)
@@ -110,7 +124,9 @@ def test_a_host_that_hangs_blocks_no_other(daemon: RealDaemon, workspace: Worksp
         nothing_twice(daemon)
 
 
+@TOLD
 def test_runs_spread_over_hosts_and_one_task_has_one_run(daemon: RealDaemon, workspace: Workspace) -> None:
+    last(workspace, 0.2)
     with ExitStack() as stack:
         boxes = [stack.enter_context(box(workspace.root.parent, name)) for name in ("one", "two")]
         configure(workspace, *boxes)
@@ -155,7 +171,9 @@ def test_hosts_come_and_go_with_config_toml(daemon: RealDaemon, workspace: Works
     daemon.until(lambda: not remote.server.sessions(), "the connection to be closed")
 
 
-def test_a_shutdown_begins_nothing_and_says_nothing_more(daemon: RealDaemon, remote: Box) -> None:
+@TOLD
+def test_a_shutdown_begins_nothing_and_says_nothing_more(daemon: RealDaemon, workspace: Workspace, remote: Box) -> None:
+    last(workspace, 0.2)
     daemon.start()
     until_up(daemon, "box")
     daemon.command("run", task="scale", host="box")
@@ -170,7 +188,11 @@ def test_a_shutdown_begins_nothing_and_says_nothing_more(daemon: RealDaemon, rem
     assert kinds.count("run_started") == 1
 
 
-def test_a_task_whose_run_waits_for_its_host_is_not_begun_elsewhere(daemon: RealDaemon, remote: Box) -> None:
+@TOLD
+def test_a_task_whose_run_waits_for_its_host_is_not_begun_elsewhere(
+    daemon: RealDaemon, workspace: Workspace, remote: Box
+) -> None:
+    last(workspace, 0.2)
     daemon.start()
     until_up(daemon, "box", "local")
     daemon.command("run", task="scale", host="box")
@@ -190,7 +212,9 @@ def test_a_task_whose_run_waits_for_its_host_is_not_begun_elsewhere(daemon: Real
     nothing_twice(daemon)
 
 
+@TOLD
 def test_an_address_that_is_corrected_is_tried_at_once(daemon: RealDaemon, workspace: Workspace, remote: Box) -> None:
+    last(workspace, 0.2)
     text = (workspace.root / "config.toml").read_text()
     daemon.start()
     until_up(daemon, "box")

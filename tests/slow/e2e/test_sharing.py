@@ -1,8 +1,10 @@
 """Runs that share a device, on a real daemon: whoever does not measure there keeps nobody else from it."""
 
+import json
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,16 +16,18 @@ from tests.support.claude.model_service import beside
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.dying import DIE_AT, nothing_twice
 from tests.support.e2e.replies import in_turn, reply as answer
+from tests.support.e2e.told import last, told_times
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 
-JUST_BEGUN_S = 2.0
+CLOCK_S = 0.05
+"""Between a process' end and the time of a file."""
 
 
 @pytest.fixture(autouse=True)
-def tasks(workspace: Workspace) -> None:
-    """Others that run beside `scale`."""
+def tasks(workspace: Workspace, told_times: None) -> None:
+    """Others that run beside `scale`; their kernels say how long they take."""
     for name in ("other", "third"):
         copied = workspace.tasks / name
         shutil.copytree(workspace.tasks / "scale", copied)
@@ -57,30 +61,18 @@ def its_verdict_holds(daemon: RealDaemon, outcome: str = "improved") -> None:
 
 
 def one_at_a_time(daemon: RealDaemon) -> None:
-    """By the log: when a step that measures has ended, no other one measures, or it waits.
+    """By what the host keeps of the runs' jobs: of those that had the device's lease no two ran at once.
 
-    `judge` takes the device for audits only, so that it may run beside another run's timing. A step that has just begun
-    may not have said yet that it waits.
+    The log cannot tell: a step is said to begin before it has prepared what asks for the device.
     """
-    measuring: dict[str, float] = {}
-    waiting: set[str] = set()
-    for event in daemon.events():
-        run = event["body"].get("run")
-        match event["kind"]:
-            case "step_started":
-                measuring.pop(run, None)
-                if event["body"]["use"] == "measures" and event["body"]["step"] != "judge":
-                    measuring[run] = event["at"]
-            case "run_waits":
-                waiting = waiting | {run} if event["body"]["wait"] else waiting - {run}
-            case "checked" | "timed" | "judged" | "profiled" if run in measuring:
-                since = event["at"] - JUST_BEGUN_S
-                assert {who for who, at in measuring.items() if at < since} - waiting <= {run}, event
-                del measuring[run]
-            case "faulted" | "iteration_ended" | "run_paused":
-                measuring.pop(run, None)
-            case "run_started":
-                waiting -= {run}
+    ran = []
+    for lease in daemon.workspace.host_root.glob("jobs/r*/lease"):
+        if (rc := lease.with_name("rc")).exists() and (said := rc.read_text().rstrip("\0 ")):
+            began = lease.with_name("pgid").stat().st_mtime  # written last when its process starts
+            ran.append((began, began + json.loads(said)["seconds"], lease.parent.name))
+    assert len({name.partition(".")[0] for _, _, name in ran}) > 1, "several runs have measured"
+    for (_, ended, one), (began, _, other) in pairwise(sorted(ran)):
+        assert ended < began + CLOCK_S, (one, other)
 
 
 def test_a_run_that_a_wrong_key_has_paused(daemon: RealDaemon, workspace: Workspace) -> None:
@@ -154,8 +146,7 @@ def both_think(daemon: RealDaemon, workspace: Workspace) -> Callable[[str], None
 
 def one_waits(daemon: RealDaemon, workspace: Workspace) -> None:
     """Two runs on one device: while r1 is timed, which takes some seconds, r2 waits for its turn."""
-    for toml in workspace.tasks.glob("*/task.toml"):
-        toml.write_text(toml.read_text().replace("quads = 4", "quads = 256"))
+    last(workspace, 0.5)
     daemon.start()
     answered = both_think(daemon, workspace)
     answered("r1")

@@ -15,9 +15,10 @@ from tests.places import ROOT
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
 from tests.support.e2e.dying import nothing_twice
 from tests.support.e2e.hosts import card
+from tests.support.e2e.told import last, told_times
 from tests.support.hosts.container import has_containers
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 
 TABLE = """
 [hosts.pool]
@@ -81,12 +82,14 @@ def running(queue: Queue) -> list[str]:
 
 
 @has_containers
+@pytest.mark.usefixtures("told_times")
 def test_a_run_works_through_a_scheduler_that_is_a_package_of_somebody_else(
     daemon: RealDaemon, workspace: Workspace, queue: Queue
 ) -> None:
     (workspace.root / "config.toml").write_text(
         TABLE.format(queue=queue.folder, place=workspace.root.parent, python=sys.executable)
     )
+    last(workspace, 0.2)
     queue.occupy()
     daemon.start()
     daemon.command("run", task="scale", host="pool", devices="all", iterations=2, min_gain_pct=95.0)
@@ -106,8 +109,8 @@ def test_a_run_works_through_a_scheduler_that_is_a_package_of_somebody_else(
     nothing_twice(daemon)
 
     assert set(queue.tickets()) == {"pool", "pool.2"}, "idle, and pending: both are kept for the next run"
-    (last,) = running(queue)  # the other one, unless that has ended as well since
-    queue.order("cancel", last)
+    (left,) = running(queue)  # the other one, unless that has ended as well since
+    queue.order("cancel", left)
     daemon.until(lambda: not queue.tickets(), "what begins then to go back at once, as nothing is left to do")
     daemon.until(lambda: {card(daemon, name)["trouble"] for name in ("pool", "pool.2")} == {"released"}, "the cards")
 

@@ -7,21 +7,24 @@ import pytest
 from kpd.wire import DaemonError
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.e2e.told import last, told_times
 from tests.support.sessions.scripted import agent, kernel
 from tests.support.tools.built import server_tool, write_tool
 
-__all__ = ["daemon", "workspace"]
+__all__ = ["daemon", "told_times", "workspace"]
 SEED = 1
 """Draws an order that begins with one run of each side."""
 USE = ["call", "word-count", "count", {"word": "x"}]
 
 
+@pytest.mark.usefixtures("told_times")
 def test_a_comparison_goes_on_after_a_kill_and_leaves_nothing_behind(
     daemon: RealDaemon, workspace: Workspace, tmp_path: Path
 ) -> None:
     """Five runs a side take minutes: benchmarks/compare_tools.py."""
     fast, slow = ([["write", "kernel.c", kernel(repeat)]] for repeat in (1, 3))
     agent(workspace, [["with", "word-count", [USE, *fast], slow]])
+    last(workspace, 0.2)
     own = (workspace.tasks / "scale" / "kernel.c").read_bytes()
     daemon.start()
     daemon.command("import_tool", folder=str(write_tool(tmp_path / "tool", server_tool())), task="scale")

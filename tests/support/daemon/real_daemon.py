@@ -75,7 +75,7 @@ class RealDaemon:
         while (waited := time.monotonic() - begun) < PATIENCE_S:
             if found := ready():
                 return found
-            time.sleep(min(0.02 + waited / 20, 0.2))  # a look costs both sides: what has taken long may take longer
+            time.sleep(min(0.05 + waited / 10, 0.25))  # a look costs both sides: what has taken long may take longer
         raise AssertionError(f"waited {PATIENCE_S:.0f} s for {what}\n{self._last_events()}\n{self.output[-4000:]}")
 
     def _last_events(self) -> str:
