@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from kpd.measure.python.host import watched
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.messages import HEADER, answered, packed
-from kpd.measure.python.host.spare import Spare
+from kpd.measure.python.host.spare import SAID, Spare
 
 LONGEST = 4 << 20  # bytes of an answer
 OFTEN = ("run", "refresh")  # on a GPU the runner does not sleep meanwhile: to be woken up takes long
@@ -78,7 +78,7 @@ class Worker:
         self.memory = memoryview(mmap.mmap(descriptor, self.size))
         self.threads = self.used_ns = self.asked = self.room = 0
         self.idle: tuple[RequestCost, RequestCost] = (RequestCost(0, 0),) * 2
-        self.stopped = self.spins = False
+        self.stopped = self.spins = self.times = False
         self.marks = Marks()
         self.ended: int | None = None
         self.said: deque[bytes] = deque(maxlen=STDERR)
@@ -88,13 +88,10 @@ class Worker:
         os.close(descriptor)
 
     def _listen(self) -> None:
-        """Take what it has written to its stderr: only while it may run, or when it has ended.
-
-        A thread of this process that did so would take the CPU from the other kernel while that is timed.
-        """
+        """Take what it has written to its stderr, not while a kernel is timed."""
         if self.errors.closed:
             return
-        said = self.errors.read(1 << 16)  # None: there is nothing yet
+        said = self.errors.read(SAID)  # None: there is nothing yet
         if said == b"":
             self.errors.close()
         self.said.extend(line for line in (said or b"").splitlines() if line.strip())
@@ -151,14 +148,14 @@ class Worker:
         self.asked = secrets.randbits(62)
         raw = packed({**what, "id": self.asked})
         self._refuse_unasked()
-        counted = what["what"] == "run"  # its request fits into the socket: nobody has to read it yet
+        self.times = what["what"] == "run"
         begun = time.perf_counter_ns()
         self.spins = self.gpu and what["what"] in OFTEN
-        if counted:
+        if self.times:  # its request fits into the socket: nobody has to read it yet
             self._send(raw, limit_ms)
         os.kill(self.pid, signal.SIGCONT)
         self.stopped = False
-        if not counted:
+        if not self.times:
             self._send(raw, limit_ms)
         message = self._message(limit_ms)
         ended = time.perf_counter_ns()
@@ -218,11 +215,11 @@ class Worker:
         return found
 
     def _ready(self, limit_ms: float) -> bool:
-        """Wait until it says something, and take what it writes to its stderr meanwhile."""
+        """Wait until it says something, and take what it writes to its stderr meanwhile, unless it is timed."""
         until = time.monotonic() + limit_ms / 1000
         while True:
             left = 0.0 if self.spins else max(0.0, until - time.monotonic())
-            errors = [] if self.errors.closed else [self.errors.fileno()]
+            errors = [] if self.times or self.errors.closed else [self.errors.fileno()]
             ready, _, _ = select.select([self.line.fileno(), *errors], [], [], left)
             if self.line.fileno() in ready:
                 return True
@@ -260,6 +257,7 @@ class Worker:
             if self.ended is not None:
                 self._gone(0)
         self.used_ns = watched.cpu_ns(self.pid)
+        self._listen()
 
     def _wait(self, how: int) -> None:
         pid, status = os.waitpid(self.pid, how)

@@ -5,6 +5,8 @@ What this process has imported by then, they have, too: torch takes seconds.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -17,6 +19,7 @@ from kpd.hosts.helper.children import prctl
 
 DUMPABLE = 4  # an option of Linux's prctl
 MOST_ORDER = 1 << 20  # bytes
+SAID = 1 << 20  # bytes that it may write to its stderr between two looks
 
 
 class Spare(NamedTuple):
@@ -39,9 +42,15 @@ class Spare(NamedTuple):
 
 
 def fork() -> Spare:
-    """Fork one. It has none of our descriptors, but its socket."""
+    """Fork one. It has none of our descriptors, but its socket.
+
+    What it writes to its stderr waits for nobody: while a kernel is timed, whoever read it would take its CPU.
+    """
     mine, theirs = socket.socketpair()
     errors, said = os.pipe()
+    os.set_blocking(said, False)
+    with contextlib.suppress(OSError):  # a user has as many pages as the system says
+        fcntl.fcntl(said, fcntl.F_SETPIPE_SZ, SAID)
     pid = os.fork()
     if pid == 0:
         try:

@@ -114,7 +114,7 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     stolen = _stolen()
     taken: dict[str, list[Batch]] = {"a": [], "b": []}
     again, rested = 0, not trusted
-    wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (4 * min(first))), how.quads)
+    wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (2 * sum(first))), how.quads)
     while len(taken["a"]) < 2 * wanted:
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(taken["a"]) // 2 % 2 else "abba":

@@ -28,6 +28,7 @@ from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
+from kpd.measure.python.host.spare import SAID
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TRITON = "TRITON_CACHE_DIR"
@@ -232,7 +233,10 @@ def told(err: BaseException) -> dict[str, Any]:
     """Return an exception of a kernel in one line, with the place in the kernel's own files."""
     frames = [f for f in traceback.extract_tb(err.__traceback__) if "/kpd/measure/python/" not in f.filename]
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return {"raised": f"{type(err).__name__}: {err}{place}"[:TOLD]}
+    said = f"{type(err).__name__}: {err}"
+    if isinstance(err, BlockingIOError):
+        said = f"it writes more than {SAID >> 20} MiB to stderr in a batch of calls"
+    return {"raised": f"{said}{place}"[:TOLD]}
 
 
 def elsewhere(place: int) -> list[bytearray]:
