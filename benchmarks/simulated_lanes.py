@@ -3,14 +3,15 @@
     python benchmarks/simulated_lanes.py [--devices 1 2 8 64] [--per-device 20] [--propose 2] [--build 10]
         [--contest 60] [--wins 0.05] [--seed 1]
 
-Each iteration proposes, builds and is measured; its times are drawn around the given medians (log-normal, sigma 0.3).
+Each device has the lanes that a GPU has. Each iteration proposes, builds and is measured, the latter by one lane of a
+device at a time; its times are drawn around the given medians (log-normal, sigma 0.3).
 Each candidate has a true time: a share `wins` needs 1 to 10 % less than the incumbent that it was made of, all others
 more.
-The noise floor of each further device counts as time, and not as a contest.
-`under_way` is the share of all device time in which an iteration is under way there, `measures` that in which it has
-the device; both count from the end of the baseline to the end of the run, the contest against the baseline, on one
-device alone, included. `factor` compares the contests an hour with those of the first number of devices. Prints one
-JSON object.
+The noise floor of each further device counts as measuring, and not as a contest.
+`busy` is the share of all device time in which something is measured, from the end of the baseline to the moment when
+the budget has nothing left to begin; `busy_whole` counts until the end of the run: the last contests, and that against
+the baseline, on one device alone, are of it too. `factor` compares the contests an hour with those of the first number
+of devices. Prints one JSON object.
 """
 
 import argparse
@@ -20,11 +21,14 @@ import time
 from heapq import heappop, heappush
 from typing import Any
 
+from kpd.engine.further import further_lanes
+from kpd.engine.placement import Placement
 from kpd.engine.plan import End, Iterate, next_action
 from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict, IterationCause, Noise, Superseded
 from kpd.model.fold import fold
+from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Iteration
 from kpd.model.run import Run
 from kpd.model.state import State
@@ -58,15 +62,20 @@ class Simulation:
         self.args, self.devices = args, devices
         self.random = random.Random(args.seed)
         self.state, self.now = State(), 0.0
-        self.pending: list[tuple[float, int, int]] = []  # when, in which lane, which iteration: its end
+        self.pending: list[tuple[float, int, int, bool]] = []  # when, in which lane, which iteration: built, or over
+        self.free = [0.0] * devices  # by device: since when, or from when on, nothing is measured there
+        self.measured: list[tuple[float, float]] = []  # from when to when
         self.true_us: dict[int, float] = {0: 100.0}
-        self.idle = set(range(devices))
-        self.under_way_s = self.measures_s = 0.0
-        self.since = 0.0
+        self.since = self.last_begun = 0.0
         iterations = args.per_device * devices
+        gpus = tuple(Device(f"GPU-{number}", "gpu", "GPU") for number in range(devices))
         self.emit(e.RunQueued("r1", "task", "claude", "box", Budget(iterations, iterations), devices=devices))
         self.emit(e.RunStarted("r1", "GPU", "box", "GPU-0"))
-        self.emit(e.DevicesTaken("r1", tuple(f"GPU-{number}" for number in range(1, devices))))
+        cards, first = {"box": HostCard("box", "local", devices=gpus)}, Placement("box", gpus[0])
+        more = further_lanes(self.run, first, {0: first.ref}, cards)
+        self.emit(e.DevicesTaken("r1", tuple(one.device.id for one in more.values())))
+        self.device = [int(device.removeprefix("GPU-")) for _, device in self.run.places]
+        self.idle = set(self.run.lanes)
 
     @property
     def run(self) -> Run:
@@ -78,10 +87,12 @@ class Simulation:
     def run_to_its_end(self) -> dict[str, Any]:
         begun = time.perf_counter()
         while not self._all_begun():
-            self.now, lane, number = heappop(self.pending)
-            self._end(number)
-            self.idle.add(lane)
-        whole = (self.now - self.since) * self.devices
+            self.now, lane, number, over = heappop(self.pending)
+            if over:
+                self._end(number)
+                self.idle.add(lane)
+            else:
+                self._measure(lane, number)
         contests = sum(not it.measures_floor for it in self.run.iterations) - 1
         return {
             "devices": self.devices,
@@ -89,8 +100,8 @@ class Simulation:
             "superseded": sum(isinstance(it.cause, Superseded) for it in self.run.iterations),
             "hours": round((self.now - self.since) / 3600, 3),
             "contests_per_hour": round(3600 * contests / (self.now - self.since), 1),
-            "under_way": round(self.under_way_s / whole, 3),
-            "measures": round(self.measures_s / whole, 3),
+            "busy": round(self._busy(self.last_begun), 3),
+            "busy_whole": round(self._busy(self.now), 3),
             "kpd_ms_per_iteration": round(1000 * (time.perf_counter() - begun) / contests, 2),
         }
 
@@ -104,9 +115,16 @@ class Simulation:
                 self._begin(step, lane)
         return False
 
+    def _busy(self, until: float) -> float:
+        """Return the share of all device time in which something was measured, since the end of the baseline."""
+        busy = sum(max(min(end, until) - max(begun, self.since), 0.0) for begun, end in self.measured)
+        return busy / ((until - self.since) * self.devices)
+
     def _begin(self, step: Iterate, lane: int) -> None:
         run = self.run
         self.idle.remove(lane)
+        if step.confirming != "end":
+            self.last_begun = self.now
         parent = step.number if run.incumbent is None else run.incumbent
         if step.confirming and run.baseline is not None:
             parent = run.baseline.number
@@ -114,11 +132,15 @@ class Simulation:
         self.emit(e.IterationStarted("r1", step.number, step.agent, parent, "", *given))
         agents = step.of is None and parent != step.number
         prepare_s = self._drawn(self.args.propose) + self._drawn(self.args.build) if agents else 0.0
-        contest_s = self._drawn(self.args.contest)
-        heappush(self.pending, (self.now + prepare_s + contest_s, lane, step.number))
-        if parent != step.number:
-            self.under_way_s += prepare_s + contest_s
-            self.measures_s += contest_s
+        heappush(self.pending, (self.now + prepare_s, lane, step.number, False))
+
+    def _measure(self, lane: int, number: int) -> None:
+        """Have an iteration that is built measured, once its device is free: its two lanes take turns."""
+        self.emit(e.StepStarted("r1", number, "check", 1, "measures"))
+        begins = max(self.now, self.free[self.device[lane]])
+        self.free[self.device[lane]] = ends = begins + self._drawn(self.args.contest)
+        self.measured.append((begins, ends))
+        heappush(self.pending, (ends, lane, number, True))
 
     def _us(self, it: Iteration) -> float:
         """Return the true time of its candidate, a little less or more than that of the one that it was made of."""

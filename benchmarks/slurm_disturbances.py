@@ -1,15 +1,17 @@
 """Does a cluster lose a run's work, double it, or keep an allocation that nobody needs?
 
-    python benchmarks/slurm_disturbances.py [disturbances] [most minutes] [seed] [kind ...]
+    python benchmarks/slurm_disturbances.py [--local] [disturbances] [most minutes] [seed] [kind ...]
 
 Prints one JSON object. A real daemon works through short runs on a real Slurm of two nodes, whose GPUs are plain files:
-every second run in two allocations at once, with candidates built in a third one.
+every second run in two allocations at once, with candidates built in a third one, all of them over an sshd, or with
+`--local` without one.
 Again and again, at a random step of an iteration, something happens to it: one of the kinds of
 `tests/support/slurm/disturbing.py`, or of those that are named. After each the run has to come to its next iteration's
 end; at the end every run has ended, every iteration and step is there once, never more than one job of kpd ran at a
 time under one name, no run was paused, and no allocation is left. Needs root, slurm-wlm and munge.
 """
 
+import argparse
 import json
 import platform
 import random
@@ -29,18 +31,19 @@ from typing import Any
 from kpd.hosts.slurm.holder import PREFIX
 from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import TASKS, RealDaemon
+from tests.support.hosts.remote_box import Box, box
 from tests.support.slurm.cluster import Cluster, running_cluster
 from tests.support.slurm.disturbing import KINDS, LOOK_S, Bench
 
-SEED = 11
 STEPS = ("build", "check", "time", "judge")
-TABLE = """
-[run]
+RUN = """[run]
 profile = "never"
 
+"""
+TABLE = """
 [hosts.cluster]
 transport = "slurm"
-bin = "{bin}"
+{via}bin = "{bin}"
 partition = "gpu"
 gres = "gpu:fake:2"
 time = "60"
@@ -58,22 +61,28 @@ cpus = 1
 
 
 def main() -> None:
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    minutes = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else SEED
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--local", action="store_true", help="without an sshd before the login node")
+    parser.add_argument("disturbances", type=int, nargs="?", default=100)
+    parser.add_argument("minutes", type=float, nargs="?", default=60.0)
+    parser.add_argument("seed", type=int, nargs="?", default=11)
+    parser.add_argument("kinds", nargs="*", metavar="kind", help="of tests/support/slurm/disturbing.py; else all")
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kpd-slurm-") as folder:
-        sys.stdout.write(json.dumps(disturb(Path(folder), wanted, minutes, seed), indent=2) + "\n")
+        sys.stdout.write(json.dumps(disturb(Path(folder), args), indent=2) + "\n")
 
 
-def disturb(folder: Path, wanted: int, minutes: float, seed: int) -> dict[str, Any]:
+def disturb(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     began = time.monotonic()
-    with running_cluster(folder / "c", nodes=2) as slurm:
-        bench = Bench(RealDaemon(workspace(folder / "place" / "w", slurm)), slurm, random.Random(seed))
+    place = folder / "place"
+    with running_cluster(folder / "c", nodes=2) as slurm, box(place, "login", MaxStartups="10:30:100") as login:
+        made = workspace(place / "w", slurm, None if args.local else login)
+        bench = Bench(RealDaemon(made), slurm, login, random.Random(args.seed))
         watch = threading.Thread(target=watch_jobs, args=(bench,))
         bench.daemon.start()
         watch.start()
         try:
-            done = series(bench, wanted, began + 60 * minutes)
+            done = series(bench, args.disturbances, args.kinds or sorted(KINDS), began + 60 * args.minutes)
             bench.daemon.until(lambda: not bench.running(), "the last run to end")
             bench.until(lambda: not bench.mine(), "the last allocation to be given back")
         finally:
@@ -86,23 +95,25 @@ def disturb(folder: Path, wanted: int, minutes: float, seed: int) -> dict[str, A
         return verdict(bench, events, output, left, done, time.monotonic() - began)
 
 
-def workspace(root: Path, slurm: Cluster) -> Workspace:
+def workspace(root: Path, slurm: Cluster, login: Box | None) -> Workspace:
     for name in ("tasks", "skills", "memory"):
         (root / name).mkdir(parents=True)
-    (root / "config.toml").write_text(TABLE.format(bin=slurm.bin, root=slurm.folder / "root"))
+    via, before = ('via = "login"\n', login.table()) if login is not None else ("", "")
+    table = TABLE.format(via=via, bin=slurm.bin, root=slurm.folder / "root")
+    (root / "config.toml").write_text(RUN + before + table)
     shutil.copytree(TASKS / "scale", root / "tasks" / "scale")
     made = Workspace(root)
     made.make_private()
     return made
 
 
-def series(bench: Bench, wanted: int, end: float) -> Counter[str]:
+def series(bench: Bench, wanted: int, kinds: list[str], end: float) -> Counter[str]:
     """Cause as many disturbances as are wanted and there is time for, each kind as often as the others."""
     done: Counter[str] = Counter()
     order: list[str] = []
     while sum(done.values()) < wanted and time.monotonic() < end and not bench.lost:
         if not order:
-            order = sys.argv[4:] or sorted(KINDS)
+            order = list(kinds)
             bench.chance.shuffle(order)
         kind = order.pop()
         step = at_a_step(bench)
@@ -175,6 +186,7 @@ def verdict(
         "preempted_are": sorted(set(bench.ends)),
         "seconds": round(seconds, 1),
         "allocations": len(entered),
+        "logins": bench.login.server.log().count("Accepted publickey"),
         "lanes_lost": sum(bool(event["body"]["away"]) for event in events if event["kind"] == "lanes_changed"),
         "runs": bench.runs,
         "iterations": len(ended),

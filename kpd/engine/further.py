@@ -4,8 +4,8 @@ They are of the first one's host; where a scheduler lends that, of all hosts of 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from itertools import count, islice
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import count
 from math import ceil, inf
 
 from kpd.engine import plan
@@ -26,19 +26,44 @@ def further_lanes(
 
     The devices that the run had before come first. No device in `taken` is chosen, unless the run had it.
     """
-    cards = [hosts[first.host], *beside(first.host, hosts)]
-    had = {place: number for number, place in enumerate(run.more)}
-    free = [
+    if run.devices == 1:
+        return {}
+    like = [
         Placement(card.name, device)
-        for card in cards
+        for card in (hosts[first.host], *beside(first.host, hosts))
         for device in card.devices
         if card.link == "up" and _is_like(device, first.device) and run.device_kind.is_like(card.kind_of(device))
-        and (place := (card.name, device.id)) not in here.values() and (place in had or place not in taken)
     ]  # fmt: skip
-    free.sort(key=lambda one: had.get((one.host, one.device.id), inf))
-    room = run.devices - len(here) if run.devices else len(free)
-    numbers = (number for number in count() if number not in here)
-    return dict(zip(numbers, islice(free, max(room, 0)), strict=False))
+    has, had = Counter(here.values()), set(run.more)
+    free = [one for one in like if not has[one.ref] and (one.ref in had or one.ref not in taken)]
+    free.sort(key=lambda one: one.ref not in had)
+    room = max(run.devices - len(has), 0) if run.devices else len(free)
+    used = [*(one for one in like if has[one.ref]), *free[:room]]
+    lacking = [one for nth in range(_lanes_of(first.device)) for one in used if has[one.ref] <= nth]
+    return dict(zip(_numbers_beside(here), _in_former_order(run, here, lacking), strict=False))
+
+
+def _lanes_of(device: Device) -> int:
+    """Return how many lanes a device has: one prepares a candidate for a GPU while the other one measures there.
+
+    On a CPU a build would disturb what is measured.
+    """
+    return 2 if device.kind == "gpu" else 1
+
+
+def _numbers_beside(here: Collection[int]) -> Iterator[int]:
+    """Yield the numbers of lanes that are not `here`."""
+    return (number for number in count() if number not in here)
+
+
+def _in_former_order(run: Run, here: Collection[int], lanes: Iterable[Placement]) -> list[Placement]:
+    """Sort lanes by the numbers that their devices had: what is under way there goes on."""
+    numbers: dict[DeviceRef, list[int]] = {}
+    for number, place in enumerate(run.places):
+        if number not in here:
+            numbers.setdefault(place, []).append(number)
+    former = [(numbers[one.ref].pop(0) if numbers.get(one.ref) else inf, one) for one in lanes]
+    return [one for _, one in sorted(former, key=lambda pair: pair[0])]
 
 
 def further_hosts(
@@ -50,7 +75,7 @@ def further_hosts(
     but does while the baseline is measured. None asks for a host whose last allocation had no device like the first.
     """
     at_baseline = run.incumbent is None and run.own_files == "right"
-    if not at_baseline and not isinstance(plan.next_action(run, direction, len(run.places)), plan.Iterate):
+    if not at_baseline and not plan.has_more(run, direction):
         return set()
     cards = [card for card in (hosts.get(run.host), *beside(run.host, hosts)) if card is not None]
     down = [
@@ -59,12 +84,12 @@ def further_hosts(
     ]  # fmt: skip
     down.sort(key=lambda card: card.trouble != "pending")
     each = max((sum(_is_like(device, first) for device in card.devices) for card in cards), default=1)
-    lacks = most_at_once(run) - len(run.lanes)
+    lacks = most_at_once(run) - len(set(run.lanes.values()))
     return {card.name for card in down[: ceil(max(lacks, 0) / max(each, 1))]}
 
 
 def most_at_once(run: Run) -> int:
-    """Return how many lanes the run has work for: no more than its budget has iterations left.
+    """Return how many devices the run has work for: no more than its budget has iterations left.
 
     Before a right candidate is found it is one: nobody knows how long that takes.
     """

@@ -30,6 +30,10 @@ class Placement:
     host: str
     device: Device
 
+    @property
+    def ref(self) -> DeviceRef:
+        return self.host, self.device.id
+
 
 def place(
     run: Run,
@@ -99,14 +103,16 @@ def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
     """
     bound: dict[DeviceRef, list[tuple[Run, int]]] = {}
     for run in state.begun:
-        for lane, place in run.lanes.items():
-            bound.setdefault(place, []).append((run, lane))
+        for place in set(run.lanes.values()):
+            own = run.lanes_on(place)
+            at_work = [lane for lane in own if run.current_in(lane) is not None] or own[:1]
+            bound.setdefault(place, []).extend((run, lane) for lane in at_work)
     until = {place: _until(state, runs) for place, runs in bound.items()}
     return {place: time for place, time in until.items() if time > at}
 
 
 def _until(state: State, lanes: list[tuple[Run, int]]) -> float:
-    if sum(isinstance(run.status, Running) for run, _ in lanes) >= MOST_SHARING:
+    if len({run.id for run, _ in lanes if isinstance(run.status, Running)}) >= MOST_SHARING:
         return inf
     return max(_leaves_at(run, lane, plan.next_action(run, state.direction(run), lane)) for run, lane in lanes)
 

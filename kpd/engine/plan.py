@@ -81,9 +81,9 @@ def next_action(run: Run, direction: Direction = "lower", lane: int = 0) -> Acti
     """Decide what the run does next in one of its lanes.
 
     While others are at an iteration, a lane begins only what does not need the end of theirs: nothing before there is
-    an incumbent, no more than the budget has left, no point beside one that a search has not named yet. What concerns
-    the whole run is the first lane's, and the last thing that is done. Before the first candidate on a device comes the
-    baseline against itself there.
+    an incumbent, no more than the budget has left, no point beside one that a search has not named yet, no candidate
+    while another one for the same device is being prepared. What concerns the whole run is the first lane's, and the
+    last thing that is done. Before the first candidate on a device comes the baseline against itself there.
     """
     if (current := run.current_in(lane)) is not None:
         return Iterate(current.number, current.agent, resumed=True)
@@ -100,11 +100,24 @@ def _next_in(run: Run, direction: Direction, lane: int) -> Action:
     if not run.open:
         begins = lane == run.first_lane or (isinstance(action, Iterate) and run.incumbent is not None)
         return action if begins else Wait(None)
-    if not isinstance(action, Iterate) or action.confirming == "end" or run.incumbent is None:
+    if not isinstance(action, Iterate) or not _needs_no_end(run, action):
         return action if isinstance(action, Wait) else Wait(None)
-    if action.agent not in (EDIT, AGAIN) and (_all_taken(run) or _unnamed(run, action.agent)):
+    of_agent = action.agent not in (EDIT, AGAIN)
+    if of_agent and (_unnamed(run, action.agent) or _prepares_beside(run, lane)):
         return Wait(None)
     return action
+
+
+def has_more(run: Run, direction: Direction) -> bool:
+    """Return whether one more device would have something to do, now or once a search has named its next point."""
+    return _needs_no_end(run, _next(run, direction))
+
+
+def _needs_no_end(run: Run, action: Action) -> bool:
+    """Return whether what comes next can begin beside what is under way."""
+    if not isinstance(action, Iterate) or action.confirming == "end" or run.incumbent is None:
+        return False
+    return action.agent in (EDIT, AGAIN) or not _all_taken(run)
 
 
 def _lacks_floor(run: Run, lane: int) -> bool:
@@ -122,6 +135,13 @@ def _all_taken(run: Run) -> bool:
 def _unnamed(run: Run, agent: str) -> bool:
     """Return whether the agent searches points, and has not named the one of an iteration under way."""
     return run.trait(agent).explores and any(it.agent == agent and not it.point for it in run.open)
+
+
+def _prepares_beside(run: Run, lane: int) -> bool:
+    """Return whether another lane on the same device prepares a candidate: one at a time is enough to keep it busy."""
+    lanes = run.lanes
+    prepares = {run.lane_of(it) for it in run.open if not it.prepared}
+    return lane in lanes and any(lanes.get(other) == lanes[lane] for other in prepares)
 
 
 def _next(run: Run, direction: Direction) -> Action:

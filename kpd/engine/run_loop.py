@@ -145,8 +145,9 @@ class RunLoop:
             case e.Event(fact=e.Proposed(run=run) | e.IterationEnded(run=run) | e.Sanitized(run=run)):
                 if run == self.run_id:
                     self.wake()
-            case e.Event(fact=e.LanesChanged(run=run)) if run == self.run_id:
-                self.wake()
+            case e.Event(fact=e.LanesChanged(run=run) | e.StepStarted(run=run, step="check")):
+                if run == self.run_id:
+                    self.wake()
 
     def wake(self) -> None:
         """Wake what waits, because something that it waits for may have changed."""

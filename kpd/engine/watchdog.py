@@ -59,7 +59,7 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
             now = it.under_way if it is not None else None
             if keeps is not None:
                 one = found.setdefault(place, IdleDeviceWork(place[0], run.device, place[1], cause, keeps))
-                one.runs.append(run.id)
+                one.runs += [run.id] if run.id not in one.runs else []
             elif now is not None and now.use == "thinks" and isinstance(run.status, Running):
                 thinks[place] = max(now.since, thinks.get(place, 0.0))
             elif not _left(state, run, lane):

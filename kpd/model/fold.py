@@ -225,7 +225,7 @@ def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
 
 def _waiting(state: State, run_id: str) -> Wait | None:
     run = state.runs.get(run_id)
-    return run.waiting if run is not None else None
+    return run.waits_in(0) if run is not None else None
 
 
 @reduces(e.OperatorEdited)

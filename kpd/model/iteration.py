@@ -64,8 +64,8 @@ class Iteration:
     with all processes; `confirming` says why it does so against the baseline. `review` says whether the candidate waits
     for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
     held because of its `flags`. `session` is that of a coding agent. `provisional`: it was accepted, and
-    compute-sanitizer has not seen it pass; `sanitized` is what its tools saw. `lane` counts the run's devices from 0:
-    the one that it is measured on, which is `device` of `host`.
+    compute-sanitizer has not seen it pass; `sanitized` is what its tools saw. `lane` is the run's lane that is at
+    it, on `device` of `host`.
     """
 
     number: int
@@ -109,6 +109,11 @@ class Iteration:
     def step(self) -> StepName | None:
         """The step under way; None before the first one, and once it has ended."""
         return self.status.step if isinstance(self.status, Stepping) else None
+
+    @property
+    def prepared(self) -> bool:
+        """Whether its candidate was proposed and built: what it is still to do, it does on its device, or is short."""
+        return self.step is not None and STEPS.index(self.step) > STEPS.index("build")
 
     @property
     def outcome(self) -> Outcome | None:

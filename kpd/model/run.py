@@ -14,7 +14,7 @@ from kpd.model.preparation import BEFORE, BeforePhase, Phase, TaskOrder
 from kpd.model.side import ComparedRun
 from kpd.model.spending import NOTHING, OpenCall, Spend
 from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
-from kpd.model.waits import EditedDuring, ForAllocation, HostTrouble, Wait
+from kpd.model.waits import EditedDuring, ForAllocation, ForTurn, HostTrouble, Wait
 
 RuleSetting = Literal["pinned", "banned", "plain"]
 """What an operator decided on a rule: agents hear of it first (pinned), never (banned), or by its severity."""
@@ -58,8 +58,9 @@ class Run:
     operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
     and `late` means that they are used, or, with `gpus_used`, its GPU hours. `pruned` are iterations whose files
     were removed. `apart`: it works on a copy beside other runs of its task. `devices` is how many devices it
-    wants, 0 for all; `more` are those that it has beside the first: each is a lane, with an iteration of its own under
-    way. The lanes in `away` have no device until an allocation brings one.
+    wants, 0 for all; `more` are those of its further lanes, each with an iteration of its own under way: a GPU is there
+    twice, as the next candidate is prepared while one is measured. The lanes in `away` have no device until an
+    allocation brings one.
     `lane_waits` is what the iterations of further lanes wait for. `deploy` is the project into which its winner is
     brought when it has ended; `deploys` counts the times that this was begun, and `undeployed` says why kpd has
     given it up. `order` says how its task is made of that project's kernel, `phases` are those before its first
@@ -178,12 +179,13 @@ class Run:
 
     @property
     def waiting(self) -> Wait | None:
-        """What it waits for, beside a pause or without one."""
-        return None if isinstance(self.status, Ended) else self.status.wait
+        """What it waits for, beside a pause or without one; not that the first lane waits for one of its own."""
+        wait = self.waits_in(0)
+        return None if isinstance(wait, ForTurn) and wait.who == self.id else wait
 
     def waits_in(self, lane: int) -> Wait | None:
         """Return what the run waits for in a lane. In the first one that is also what the whole run waits for."""
-        return self.lane_waits.get(lane) if lane else self.waiting
+        return self.lane_waits.get(lane) if lane else None if isinstance(self.status, Ended) else self.status.wait
 
     def keeps(self, it: Iteration) -> Wait | None:
         """Return what an iteration under way waits for: its lane's own wait, or the host that it has from the first."""
@@ -212,12 +214,25 @@ class Run:
     @property
     def lanes(self) -> dict[int, DeviceRef]:
         """The lanes that have a device now, and these."""
-        return {lane: place for lane, place in enumerate(self.places) if lane not in self.away}
+        return {lane: place for lane, place in enumerate(self.places) if self._is_here(lane)}
+
+    def _is_here(self, lane: int) -> bool:
+        return 0 <= lane <= len(self.more) and lane not in self.away
+
+    @property
+    def each_device(self) -> tuple[DeviceRef, ...]:
+        """The devices of its lanes, each once."""
+        return tuple(dict.fromkeys(self.places))
+
+    def lanes_on(self, place: DeviceRef) -> list[int]:
+        """Return the lanes on a device: that which measures there first, then that which has an iteration under way."""
+        lanes = [lane for lane, device in self.lanes.items() if device == place]
+        return sorted(lanes, key=lambda lane: (not self.measures_in(lane), self.current_in(lane) is None))
 
     @property
     def first_lane(self) -> int:
         """The lane that does what concerns the whole run."""
-        return next(iter(self.lanes), 0)
+        return next(filter(self._is_here, range(len(self.more) + 1)), 0)
 
     def place_in(self, lane: int) -> DeviceRef:
         """Return a lane's device, with empty names before the run has begun, and where there is no such lane."""
@@ -274,7 +289,8 @@ class Run:
 
     def lane_of(self, it: Iteration) -> int:
         """Return the lane of an iteration; the first goes on with those of a lane whose device is gone."""
-        return it.lane if it.lane in self.lanes or not self.lanes else self.first_lane
+        first = self.first_lane  # one that is not here either, where none is
+        return it.lane if self._is_here(it.lane) or not self._is_here(first) else first
 
     def current_in(self, lane: int) -> Iteration | None:
         """Return the iteration under way in a lane, the oldest where one of a lane that is gone is there, too."""

@@ -92,7 +92,7 @@ def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> S
     """Return the sign of an iteration's outcome, or of what it is doing; `held`: the queue is."""
     if it.outcome is None:
         sign = HELD if held else RUNNING if run is None else of_run(run)
-        if run is None or len(run.places) == 1 or sign not in (RUNNING, WAITING):
+        if run is None or run.devices == 1 or sign not in (RUNNING, WAITING):
             return sign
         return WAITING if run.keeps(it) else RUNNING
     if it.measures_floor and it.outcome == "measured":

@@ -33,7 +33,7 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
     match fact:
         case e.IterationStarted():
             against = "" if fact.parent == fact.iteration else f", against {fact.run}.{fact.parent}"
-            where = f", on device {fact.lane + 1} of the run" if fact.lane else ""
+            where = f", in lane {fact.lane + 1} of the run" if fact.lane else ""
             where += ", for its noise floor" if fact.confirming == "floor" else ""
             return _NOTE, f"iteration {fact.iteration} begins, by {clean(fact.agent)}{against}{where}"
         case e.StepStarted():

@@ -57,7 +57,7 @@ def holders(state: State, card: HostCard, device: Device) -> list[Run]:
     """Return the runs that are bound to the device; the one that measures there now comes first."""
     place = (card.name, device.id)
     bound = (run for run in state.begun if place in run.lanes.values())
-    return sorted(bound, key=lambda run: not run.measures_in(run.places.index(place)))
+    return sorted(bound, key=lambda run: not run.measures_in(run.lanes_on(place)[0]))
 
 
 def look(view: View, card: HostCard) -> HostStatus | None:

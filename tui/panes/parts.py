@@ -106,8 +106,8 @@ def told(bottleneck: str, width: int, most: int = 0) -> list[Content]:
 
 def device(run: Run, width: int, it: Iteration | None = None) -> list[Content]:
     """Draw the GPU of a run in a line, of several that of an iteration. Empty for a CPU."""
-    several = it is not None and len(run.places) > 1
-    which = f" · device {it.lane + 1} of {len(run.places)}" if it is not None and several else ""
+    several = len(run.each_device) > 1 and it is not None and it.place in run.each_device
+    which = f" · device {run.each_device.index(it.place) + 1} of {len(run.each_device)}" if it and several else ""
     which += "".join(f" · before on {clean(former.kind.name)}" for former in run.former)
     unsaid = run.device_id in ("", "cpu") and not run.former
     return [] if unsaid else [line((clip(clean(run.device) + which, width), ".muted"))]

@@ -5,7 +5,7 @@ import contextlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, UnknownHostKey
 from kpd.hosts.ssh import connect, known_hosts
@@ -23,7 +23,7 @@ KEEPALIVES = 3
 
 @dataclass(frozen=True, slots=True)
 class LoginSettings:
-    """What a connection is made from: two that are equal in it may be one.
+    """What a connection is made from: two that are equal in it may be one. Raises ValueError for no address.
 
     `address` is what ssh takes. `accept_new` trusts the key of a host, or jump host, that nobody has seen before.
     `config_files` replace the user's and the system's ssh_config. A host silent for `keepalive_s` seconds is asked for
@@ -36,6 +36,9 @@ class LoginSettings:
     config_files: tuple[Path, ...] | None
     keepalive_s: float
     patience_s: float
+
+    def __post_init__(self) -> None:
+        Address.parse(self.address)
 
 
 class Login:
@@ -53,7 +56,7 @@ class Login:
 
 
 class Logins:
-    """The connections of this process with the same settings. Raises ValueError for a text that is not an address."""
+    """The connections of an event loop with the same settings."""
 
     def __init__(self, settings: LoginSettings) -> None:
         self.settings = settings
@@ -180,11 +183,15 @@ class Logins:
             raise HostError(hung, f"{name}: reading ~/.ssh/config hangs, perhaps in a Match exec") from err
 
 
-_LOGINS: WeakValueDictionary[LoginSettings, Logins] = WeakValueDictionary()
+_LOGINS: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[LoginSettings, Logins]] = WeakKeyDictionary()
 
 
 def logins(settings: LoginSettings) -> Logins:
-    """Return those that have these settings, which all transports of this process share."""
-    found = _LOGINS.get(settings) or Logins(settings)
-    _LOGINS[settings] = found
+    """Return those that have these settings, which all transports of the running event loop share.
+
+    What a connection waits for is of its loop: one of a loop that has ended serves no other.
+    """
+    here = _LOGINS.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    found = here.get(settings) or Logins(settings)
+    here[settings] = found
     return found

@@ -9,7 +9,7 @@ from typing import ClassVar
 from kpd.hosts.bundle import command
 from kpd.hosts.errors import HostKey
 from kpd.hosts.ssh.session import SshChannel
-from kpd.hosts.ssh.shared import LoginSettings, logins
+from kpd.hosts.ssh.shared import Logins, LoginSettings, logins
 
 HOP_S = 15.0  # for one host to answer and let us in, or to start a program
 KEEPALIVE_S = 5.0  # a host that is frozen is noticed in 20 s
@@ -36,14 +36,15 @@ class Ssh:
         enter: Sequence[str] = (),
     ) -> None:
         files = None if config_files is None else tuple(config_files)
-        self._logins = logins(LoginSettings(address, accept_new, compression, files, keepalive_s, patience_s))
+        self._settings = LoginSettings(address, accept_new, compression, files, keepalive_s, patience_s)
+        self._logins: Logins | None = None
         self._line = command(python, tuple(enter))
         self._ways: set[contextlib.AsyncExitStack] = set()
 
     async def open(self) -> SshChannel:
         """Start the helper in one session. Raises HostError (unreachable, auth, host_key, config)."""
         async with contextlib.AsyncExitStack() as way:
-            session = await self._logins.begin(self._line, way)
+            session = await self._shared().begin(self._line, way)
             kept = way.pop_all()
         self._ways.add(kept)
         return SshChannel(session, partial(self._leave, kept))
@@ -53,7 +54,12 @@ class Ssh:
 
         Raises HostError: host_key if `key` is another one, config if the file cannot be written.
         """
-        await self._logins.trust(key)
+        await self._shared().trust(key)
+
+    def _shared(self) -> Logins:
+        """Return the connections that it shares in the running event loop, and keep them."""
+        self._logins = logins(self._settings)
+        return self._logins
 
     async def close(self) -> None:
         """End every channel of this transport, and each connection that then carries none."""

@@ -120,8 +120,13 @@ class Cluster:
     def lose_node(self, node: str = "n1") -> None:
         """Take a node down with what runs there, and bring it back where it has not come back itself."""
         self.run("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
-        with contextlib.suppress(subprocess.CalledProcessError):
-            self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        self.resume(node)
+
+    def resume(self, *nodes: str) -> None:
+        """Bring nodes back. Slurm refuses that for one that has come back itself."""
+        for node in nodes:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                self.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
 
     def close(self) -> None:
         """Cancel all jobs, and end the daemons."""

@@ -11,6 +11,7 @@ import psutil
 
 from kpd.hosts.slurm.holder import PREFIX
 from tests.support.daemon.real_daemon import RealDaemon
+from tests.support.hosts.remote_box import Box
 from tests.support.slurm.cluster import Cluster
 
 WAIT_S = 120.0  # after which something counts as lost
@@ -23,6 +24,7 @@ class Bench:
 
     daemon: RealDaemon
     slurm: Cluster
+    login: Box
     chance: random.Random
     runs: int = 0
     recoveries: dict[str, list[float]] = field(default_factory=dict)
@@ -124,7 +126,7 @@ def node_drained(bench: Bench) -> None:
     bench.slurm.run("scontrol", "update", nodes, "State=DRAIN", "Reason=test")
     bench.slurm.run("scancel", job)
     bench.until_it_asks()
-    bench.slurm.run("scontrol", "update", nodes, "State=RESUME")
+    bench.slurm.resume(*bench.slurm.nodes)
 
 
 def controller_restarted(bench: Bench) -> None:
@@ -157,6 +159,11 @@ def step_killed(bench: Bench) -> None:
                 process.kill()
         except psutil.Error:
             continue
+
+
+def connections_cut(bench: Bench) -> None:
+    """All connections to the login node are cut, those that are being made, too."""
+    bench.login.server.cut()
 
 
 def daemon_killed(bench: Bench) -> None:
@@ -194,7 +201,7 @@ KINDS: dict[str, Callable[[Bench], None]] = {
     each.__name__: each
     for each in (
         cancelled, cancelled_behind_another, preempted, timed_out, node_lost, node_drained, controller_restarted,
-        controller_killed, controller_away_at_the_end, step_killed, daemon_killed, daemon_killed_while_it_waits,
-        daemon_killed_as_it_asks,
+        controller_killed, controller_away_at_the_end, step_killed, connections_cut, daemon_killed,
+        daemon_killed_while_it_waits, daemon_killed_as_it_asks,
     )
 }  # fmt: skip

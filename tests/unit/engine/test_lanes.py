@@ -1,5 +1,6 @@
 """Several iterations of one run at once: what each lane does next, and what the fold makes of it."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from kpd.engine.further import further_hosts, further_lanes, most_allocations
 from kpd.engine.placement import Placement, devices_in_use
 from kpd.engine.plan import End, Iterate, Wait, next_action
 from kpd.model import events as e
-from kpd.model.agents import AgentTraits
+from kpd.model.agents import EDIT, AgentTraits
 from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict, IterationCause, Noise, Superseded, TooBusy
 from kpd.model.fold import fold
@@ -31,14 +32,14 @@ GPUS = tuple(Device(f"GPU-{number}", "gpu", "H100", "sm_90") for number in range
 
 
 class Story:
-    """A run of several lanes whose iterations end as a test says, in any order."""
+    """A run of several lanes, on so many GPUs or each on its own, whose iterations end as a test says, in any order."""
 
-    def __init__(self, lanes: int, budget: Budget, agent: str = "claude") -> None:
+    def __init__(self, lanes: int, budget: Budget, agent: str = "claude", gpus: int = 0) -> None:
         self.state, self.seq = State(), 0
-        self.lanes = lanes
+        self.lanes, self.gpus = lanes, gpus or lanes
         self.emit(e.RunQueued("r1", "scale", agent, "box", budget, devices=lanes))
         self.emit(e.RunStarted("r1", "H100", "box", "GPU-0"))
-        self.emit(e.DevicesTaken("r1", tuple(f"GPU-{number}" for number in range(1, lanes))))
+        self.emit(e.DevicesTaken("r1", tuple(f"GPU-{number % self.gpus}" for number in range(1, lanes))))
 
     @property
     def run(self) -> Run:
@@ -65,7 +66,7 @@ class Story:
 
     def measure_noise(self) -> None:
         """Measure the baseline, and then its noise on each further device."""
-        for lane in range(self.lanes):
+        for lane in range(self.gpus):
             self.begin(lane)
             self.end(self.run.iterations[-1], True)
 
@@ -87,13 +88,15 @@ class Story:
         self.emit(e.IterationEnded("r1", it.number, outcome, cause))
 
 
-def played(lanes: int, budget: Budget, choose: Callable[[int], int], check: Callable[[Story], None]) -> Story:
-    """Play a run to its end: lanes go on in any order, iterations end in any order."""
-    story = Story(lanes, budget)
+def played(story: Story, budget: Budget, choose: Callable[[int], int], check: Callable[[Story], None]) -> Story:
+    """Play a run to its end: lanes go on in any order, iterations are built and end in any order."""
+    lanes = story.lanes
     for _ in range(40 * (budget.iterations + 2)):
         lane = choose(lanes)
         mine = story.run.current_in(lane)
-        if mine is not None and choose(2):
+        if mine is not None and not mine.prepared and choose(2):
+            story.emit(e.StepStarted("r1", mine.number, "check"))
+        elif mine is not None and choose(2):
             story.end(mine, bool(choose(2)))
         elif isinstance(story.begin(lane), End):
             return story
@@ -110,9 +113,9 @@ def played(lanes: int, budget: Budget, choose: Callable[[int], int], check: Call
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data(), st.integers(1, 5), st.integers(1, 8), st.integers(1, 4))
+@given(st.data(), st.integers(1, 5), st.integers(1, 5), st.integers(1, 8), st.integers(1, 4))
 def test_lanes_keep_to_the_budget_and_the_run_ends_when_nothing_is_under_way(
-    data: st.DataObject, lanes: int, iterations: int, patience: int
+    data: st.DataObject, lanes: int, gpus: int, iterations: int, patience: int
 ) -> None:
     def choose(below: int) -> int:
         return data.draw(st.integers(0, below - 1))
@@ -124,8 +127,11 @@ def test_lanes_keep_to_the_budget_and_the_run_ends_when_nothing_is_under_way(
         assert [it.number for it in run.iterations] == list(range(len(run.iterations)))
         assert len(run.open) <= 1 or run.incumbent is not None, "the baseline comes first, and alone"
         assert sum(it.again is None for it in run.iterations) <= iterations + 1, "no more than the budget has left"
+        prepared = Counter(it.place for it in run.open if not it.prepared and it.again is None)
+        assert all(count == 1 for count in prepared.values()), "one at a time for each device"
 
-    story = played(lanes, Budget(iterations, patience), choose, check)
+    budget = Budget(iterations, patience)
+    story = played(Story(lanes, budget, gpus=min(gpus, lanes)), budget, choose, check)
     run = story.run
     assert not run.open and not run.again
     outdated = {it.number for it in run.iterations if isinstance(it.cause, Superseded)}
@@ -221,6 +227,61 @@ def test_a_search_names_one_point_before_another_lane_asks_for_the_next() -> Non
     assert story.begin(1) == Iterate(3, "sweep")
 
 
+def test_a_device_has_its_next_candidate_prepared_while_it_measures() -> None:
+    story = Story(2, Budget(9), gpus=1)
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    assert story.begin(0) == Iterate(1, "claude")
+    for step in ("propose", "screen", "stage", "build"):
+        story.emit(e.StepStarted("r1", 1, step))
+        assert story.begin(1) == Wait(None), f"{step} leaves the device to nobody yet"
+    story.emit(e.StepStarted("r1", 1, "check", 1, "measures"))
+    assert story.begin(1) == Iterate(2, "claude"), "without a noise floor: it is the first device"
+    story.emit(e.StepStarted("r1", 2, "time", 1, "measures"))
+    story.emit(e.RunWaits("r1", ForTurn("box", "r1"), 1))
+    run = story.run
+    assert (run.lanes_on(run.place), run.waiting) == ([0, 1], None)
+    story.emit(e.RunWaits("r1", None, 1))
+    story.emit(e.RunWaits("r1", ForTurn("box", "r1")))
+    run = story.run
+    assert (run.lanes_on(run.place), run.measures, run.waits_in(0)) == ([1, 0], True, ForTurn("box", "r1"))
+    assert run.waiting is None, "it does not wait: it measures in its other lane"
+    story.emit(e.RunWaits("r1", ForTurn("box", "r2")))
+    assert story.run.waiting == ForTurn("box", "r2")
+
+
+def test_what_an_operator_asks_for_does_not_wait_until_a_candidate_is_built() -> None:
+    story = Story(2, Budget(9), gpus=1)
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    story.begin(0)
+    story.emit(e.OperatorEdited("r1", {"kernel.cu": "hash"}, None))
+    assert story.begin(1) == Iterate(2, EDIT)
+
+
+def test_a_device_with_two_lanes_is_left_to_others_while_its_only_iteration_thinks() -> None:
+    story = Story(2, Budget(9), gpus=1)
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    story.begin(0)
+    story.emit(e.StepStarted("r1", 1, "propose", 1, "thinks"))
+    assert devices_in_use(story.state, story.seq + 60.0) == {}
+    story.emit(e.StepStarted("r1", 1, "time", 1, "measures"))
+    assert set(devices_in_use(story.state, story.seq + 60.0)) == {("box", "GPU-0")}
+
+
+def test_a_run_keeps_asking_for_devices_while_a_search_has_not_named_its_point() -> None:
+    story = Story(1, Budget(9), "sweep")
+    story.state = replace(story.state, runs={"r1": replace(story.run, traits={"sweep": AgentTraits(explores=True)})})
+    story.begin(0)
+    story.end(story.run.iterations[0], True)
+    story.begin(0)
+    run = replace(story.run, devices=2, host="cluster")
+    hosts = cards(lent(1, GPUS[0]), lent(2, link="down"))
+    assert next_action(run, "lower", 1) == Wait(None)
+    assert further_hosts(run, GPUS[0], hosts, (), "lower") == {"cluster.2"}
+
+
 def test_each_lane_waits_and_measures_for_itself() -> None:
     story = Story(2, Budget())
     story.begin(0)
@@ -254,13 +315,14 @@ def a_run(wanted: int, had: tuple[str, ...] = (), host: str = "box") -> Run:
     ("wanted", "had", "taken", "found"),
     [
         (1, (), (), []),
-        (2, (), (), [1]),
-        (0, (), (), [1, 2]),
-        (9, (), (), [1, 2]),
-        (2, (), (1,), [2]),
-        (2, ("GPU-2",), (), [2]),
-        (2, ("GPU-2",), (2,), [2]),
-        (0, ("GPU-9",), (1, 2), []),
+        (2, (), (), [1, 0, 1]),
+        (0, (), (), [1, 2, 0, 1, 2]),
+        (9, (), (), [1, 2, 0, 1, 2]),
+        (2, (), (1,), [2, 0, 2]),
+        (2, ("GPU-2",), (), [2, 0, 2]),
+        (2, ("GPU-2",), (2,), [2, 0, 2]),
+        (2, ("GPU-0", "GPU-2", "GPU-2"), (2,), [0, 2, 2]),
+        (0, ("GPU-9",), (1, 2), [0]),
     ],
 )
 def test_a_run_takes_further_free_devices_that_are_like_its_first(
@@ -271,6 +333,14 @@ def test_a_run_takes_further_free_devices_that_are_like_its_first(
     places = {("box", f"GPU-{number}") for number in taken}
     chosen = further_lanes(a_run(wanted, had), Placement("box", GPUS[0]), {0: ("box", "GPU-0")}, hosts, places)
     assert chosen == {lane: Placement("box", GPUS[number]) for lane, number in enumerate(found, 1)}
+    cpus = tuple(replace(device, kind="cpu") for device in GPUS)
+    hosts = {name: replace(card, devices=cpus) for name, card in hosts.items()}
+    of_cpus = further_lanes(a_run(wanted, had), Placement("box", cpus[0]), {0: ("box", "GPU-0")}, hosts, places)
+    assert Counter(of_cpus.values()) <= Counter(cpus_once(cpus)), "a build would disturb what is measured there"
+
+
+def cpus_once(cpus: tuple[Device, ...]) -> list[Placement]:
+    return [Placement("box", device) for device in cpus[1:]]
 
 
 def lent(number: int, *devices: Device, link: Literal["up", "down"] = "up", **more: Any) -> HostCard:
@@ -289,11 +359,15 @@ def test_lanes_are_on_all_allocations_of_a_table_and_each_keeps_its_number() -> 
     run = replace(a_run(0, host="cluster"), driver="570")
     hosts = {name: replace(card, driver=card.driver or "570") for name, card in hosts.items()}
     second = Placement("cluster.2", GPUS[1])
-    assert further_lanes(run, first, {0: ("cluster", "GPU-0")}, hosts) == {1: second}, "of one model and driver"
-    run = replace(run, more=(("cluster.2", "GPU-5"), ("cluster.2", "GPU-1")), away=(0, 1))
-    assert further_lanes(run, second, run.lanes, hosts) == {0: first}
-    gone = hosts | {"cluster": replace(hosts["cluster"], link="down")}
-    assert further_lanes(run, second, run.lanes, gone) == {}
+    found = further_lanes(run, first, {0: ("cluster", "GPU-0")}, hosts)
+    assert found == {1: second, 2: first, 3: second}, "of one model and driver"
+    run = replace(run, more=(second.ref, ("cluster", "GPU-0"), second.ref), device_id="GPU-0", away=(0, 2))
+    assert further_lanes(run, second, run.lanes, hosts) == {0: first, 2: first}
+    run = replace(run, away=(1, 3))
+    assert further_lanes(run, first, run.lanes, hosts) == {1: second, 3: second}
+    gone = hosts | {"cluster.2": replace(hosts["cluster.2"], link="down")}
+    assert further_lanes(run, first, run.lanes, gone) == {}
+    assert further_lanes(replace(run, away=(1, 2, 3)), first, {0: first.ref}, gone) == {1: first}
 
 
 @pytest.mark.parametrize(

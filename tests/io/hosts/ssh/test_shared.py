@@ -93,3 +93,17 @@ async def test_who_waits_for_a_login_shares_its_failure(box: Sshd) -> None:
     tries = await asyncio.gather(*(ssh_to(box).open() for _ in range(8)), return_exceptions=True)
     assert {one.kind for one in tries if isinstance(one, HostError)} == {"auth"}
     assert box.log().count("Failed publickey") == 1
+
+
+def test_what_one_event_loop_has_open_serves_no_other(tmp_path: Path) -> None:
+    with sshd(tmp_path) as box:
+        transport, other = ssh_to(box), ssh_to(box)
+
+        async def twice() -> None:
+            links = await asyncio.gather(linked(transport), linked(other))  # one of them waits for the other's login
+            for link in links:
+                await link.ask("ping")
+
+        for _ in range(2):
+            asyncio.run(twice())
+        assert logged_in(box) == 2
