@@ -15,6 +15,7 @@ from kpd.model.codec import encode
 from kpd.model.kinds import Told
 from kpd.model.waits import LogTrouble
 from tests.support.daemon.served import Answers, Raw, noticed, raw
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("server")
 
@@ -149,6 +150,7 @@ async def test_a_client_too_slow_for_events_is_cut_off_and_may_come_back(
     folder: Path, journal: EventJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "MAX_DURABLE", 300_000)
+    monkeypatch.setattr(outbox_module, "GRACE_S", PATIENCE_S)  # from then on the slow one reads, however busy we are
     async with raw(folder) as quick, raw(folder) as slow:
         for client in (quick, slow):
             await subscribed(client)

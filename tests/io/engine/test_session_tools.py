@@ -411,16 +411,16 @@ async def test_any_arguments_are_answered_or_refused(place: Place, data: st.Data
     assert not place.facts(e.TrialStarted)
 
 
-async def test_a_hundred_cuts_lose_no_trial_and_count_none_twice(place: Place) -> None:
+async def test_cuts_at_any_moment_lose_no_trial_and_count_none_twice(place: Place) -> None:
     async def session(repeat: int) -> None:
         place.write(repeat)
         async with called(place, trials=200) as call:
             await call("try")
 
     place.bench.process_s = 0.003
-    for cut in range(100):
+    for cut in range(25):
         under_way = asyncio.create_task(session(1 + cut % 2 if cut % 3 else 4))
-        await asyncio.sleep(0.001 * (cut % 25))
+        await asyncio.sleep(0.001 * cut)
         under_way.cancel()
         await asyncio.gather(under_way, return_exceptions=True)
     await session(7)

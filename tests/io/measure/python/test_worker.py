@@ -1,6 +1,7 @@
 """The process of kernels and its watcher: what a kernel that answers by itself, or not at all, comes to."""
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -40,6 +41,7 @@ Start = Callable[[str], Worker]
 @pytest.fixture(name="start")
 def _start(tmp_path: Path) -> Iterator[Start]:
     workers = []
+    gc.freeze()  # a worker looks for cycles before it is ready, and in a fork of pytest at all of pytest's objects
 
     def started(body: str) -> Worker:
         (tmp_path / "kernel.py").write_text(ANSWERS + body)
