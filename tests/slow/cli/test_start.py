@@ -74,7 +74,7 @@ def test_a_real_run_from_the_command_line(place: Place) -> None:
     while place.pid() is None:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    done = place.kpd("run", "axpy", "--iterations", "2", "--wait")
+    done = place.kpd("run", "axpy", "--iterations", "1", "--wait")
     assert done.returncode in (0, 2), done.stderr
     assert done.stdout == "r1\n"
     assert "r1.0  ◆ baseline" in done.stderr
