@@ -144,9 +144,3 @@ async def test_a_listing_is_read_at_once(far: Far) -> None:
         listing = await far.bench.listing(built.job)
     assert asked == ["read", "read"]
     assert "blend" in listing.assembly
-
-
-async def test_a_candidate_that_is_accepted_takes_five_round_trips(far: Far) -> None:
-    asked, verdict = await far.iterate(taking(1))
-    assert asked == ["tree", "job", "job", "job", "kill"]
-    assert verdict.accepted
