@@ -23,6 +23,7 @@ from kpd.claude.errors import OverBudget, Unavailable
 from kpd.model.exhaustion import Overspent
 from kpd.model.spending import NOTHING, Purpose, Spend, Usage, day_of
 from kpd.workspace.config import ClaudeConfig
+from kpd.workspace.rows import fitting
 
 FILE = "spending.jsonl"
 
@@ -58,11 +59,7 @@ def calls_beside(root: Path) -> list[CallBeside]:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             row = json.loads(line)
             found.setdefault(row["id"], {}).update(row)
-    calls = []
-    for row in found.values():
-        with contextlib.suppress(msgspec.ValidationError):
-            calls.append(msgspec.convert(row, CallBeside))
-    return [one for one in calls if not one.refused]
+    return [one for one in fitting(found.values(), CallBeside) if not one.refused]
 
 
 def _content(path: Path) -> bytes:

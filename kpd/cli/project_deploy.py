@@ -20,7 +20,7 @@ from kpd.cli.project import at_place, known
 from kpd.cli.purse import answers_of, keep_keys, purse_of
 from kpd.cli.terminal_text import narrate, out, out_json
 from kpd.client import DaemonError, operator
-from kpd.model.deployments import Deployment, Phase, lesson
+from kpd.model.deployments import NOT_THE_CANDIDATES, Deployment, Phase, lesson
 from kpd.model.facts.iterations import Accepted
 from kpd.model.run import Run
 from kpd.model.spending import NOTHING
@@ -37,8 +37,6 @@ from kpd.workspace.config import load_config
 from kpd.workspace.deployments import DeploymentJournal, DeploymentRunning, OpenDeployment
 from kpd.workspace.paths import Workspace
 
-NOT_THE_CANDIDATES = ("host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut")
-"""Reasons that say nothing of the candidate."""
 NO_WINNER = {
     "unknown": "has no such accepted iteration",
     "baseline": "has accepted nothing but its baseline",
@@ -143,15 +141,16 @@ async def _fixer(
 ) -> AsyncIterator[Fixer | None]:
     """Hold who mends files of the next deployment for as long as the block runs; None without one. Raises CliError.
 
-    What was answered to deployments that were cut off is not asked for again, and their costs count.
+    What was answered to those that ended before anything was known of the candidate is not asked for again, and their
+    costs count.
     """
     if who == "none":
         yield None
         return
-    number, cut = journal.next_number, journal.cut_before(of.run, of.iteration)
-    former = [one for each in cut for one in OpenDeployment(journal.folder, each.number).fixes(KeptAnswer)]
-    accounts = [_account(name, one.number) for one in cut]
-    spent = spent_for(ws.root, accounts, cut[0].at).get("fix", NOTHING) if cut else NOTHING
+    number, before = journal.next_number, journal.undecided(of.run, of.iteration)
+    former = [one for each in before for one in OpenDeployment(journal.folder, each.number).fixes(KeptAnswer)]
+    accounts = [_account(name, one.number) for one in before]
+    spent = spent_for(ws.root, accounts, before[0].at).get("fix", NOTHING) if before else NOTHING
     purse, instead = purse_of(ws, _account(name, number), spent), "--fixer folder asks in a folder"
     stem, when = journal.folder / f"{number:04d}", "where a file has to be mended"
     opened = OpenDeployment(journal.folder, number)

@@ -48,6 +48,11 @@ OF_THE_CANDIDATE: tuple[DeployCause, ...] = (
 )  # fmt: skip
 """Causes that say something of the candidate, and not of its host, its program or a person."""
 
+NOT_THE_CANDIDATES: tuple[DeployCause, ...] = (
+    "host", "taken", "ended", "program_fails", "unsteady", "stale_binary", "cut"
+)  # fmt: skip
+"""Causes that say nothing of the candidate: it is worth another try as it is."""
+
 FixKind = Literal["compile", "verify", "runtime"]
 """What is mended: the program does not build, gives another result, or fails."""
 

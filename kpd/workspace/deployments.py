@@ -11,11 +11,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
-import msgspec
-
 from kpd.model import codec
-from kpd.model.deployments import Deployment, Phase
-from kpd.workspace.rows import add_row, rows_of
+from kpd.model.deployments import NOT_THE_CANDIDATES, Deployment, Phase
+from kpd.workspace.rows import add_row, fitting, rows_of
 from kpd.workspace.run_files import NotRegularFile, digest, read_plain, write_atomic
 
 T = TypeVar("T")
@@ -115,14 +113,14 @@ class DeploymentJournal:
         opened.note(number=number, run=run, iteration=iteration, at=time.time(), by=by, change=change, of=of)
         return opened
 
-    def cut_before(self, run: str, iteration: int) -> list[Deployment]:
-        """Return the last deployments, oldest first, as far as they are of this iteration and were cut off.
+    def undecided(self, run: str, iteration: int) -> list[Deployment]:
+        """Return the last deployments, oldest first, as far as they tried this iteration and say nothing of it.
 
-        Their process was killed, or the host was lost. Raises OSError.
+        Their process was killed, the host or the lease was lost, others held the files. Raises OSError.
         """
         found = list[Deployment]()
         for one in reversed(self.all()):
-            if (one.run, one.iteration, one.of) != (run, iteration, None) or one.cause not in ("cut", "host"):
+            if (one.run, one.iteration, one.of) != (run, iteration, None) or one.cause not in NOT_THE_CANDIDATES:
                 break
             found.insert(0, one)
         return found
@@ -183,13 +181,13 @@ class OpenDeployment:
         return read_plain(self._beside(name))
 
     def fixed(self, **answer: str) -> None:
-        """Note an answer of whoever mends files: a deployment that goes on for one that was cut off is given it."""
+        """Note an answer of whoever mends files: what goes on for an undecided deployment is given it."""
         add_row(self._beside("answers"), answer)
 
     def fixes(self, kind: type[T]) -> list[T]:
         """Return these answers in their order, as values of this kind; none where none can be read."""
-        with contextlib.suppress(FileNotFoundError, NotRegularFile, msgspec.ValidationError):
-            return [msgspec.convert(row, kind) for row in rows_of(self._beside("answers"))]
+        with contextlib.suppress(FileNotFoundError, NotRegularFile):
+            return list(fitting(rows_of(self._beside("answers")), kind))
         return []
 
     @property

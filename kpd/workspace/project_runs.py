@@ -17,7 +17,7 @@ import msgspec
 from kpd.model.preparation import BeforePhase, PhaseResult
 from kpd.workspace.deployments import LOOK_S
 from kpd.workspace.paths import Workspace
-from kpd.workspace.rows import add_row, rows_of
+from kpd.workspace.rows import add_row, fitting, rows_of
 from kpd.workspace.run_files import read_plain
 
 T = TypeVar("T")
@@ -93,18 +93,13 @@ class ProjectRuns:
         return None
 
     def answered(self, run: str, **answer: str) -> None:
-        """Note an answer of whoever writes the harness: a process that goes on for a killed one is given it."""
+        """Note an answer to what a phase asks: a process that goes on for a killed one is given it."""
         self._note(run=run, answer=answer)
 
     def answers(self, run: str, since: float, kind: type[T]) -> list[T]:
         """Return the answers in a run that was queued at `since`, in their order, as values of this kind."""
-        found = []
-        for row in self._rows:
-            with contextlib.suppress(msgspec.ValidationError):
-                one = msgspec.convert(row, _Answer)
-                if one.run == run and one.at >= since:
-                    found.append(msgspec.convert(one.answer, kind))
-        return found
+        its = (one for one in fitting(self._rows, _Answer) if one.run == run and one.at >= since)
+        return list(fitting((one.answer for one in its), kind))
 
     def tasks_of(self, key: str) -> list[str]:
         """Return the names of the tasks that were made of what has this hash, the newest first.

@@ -3,14 +3,16 @@
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from kpd.model import codec
 from kpd.workspace.run_files import read_plain
+
+T = TypeVar("T")
 
 
 def add_row(path: Path, row: Mapping[str, Any]) -> None:
@@ -32,3 +34,10 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
     for line in read_plain(path).splitlines():
         with contextlib.suppress(codec.CodecError):
             yield codec.decode(line, dict)
+
+
+def fitting(rows: Iterable[object], kind: type[T]) -> Iterator[T]:
+    """Yield those of the rows that are values of this kind, as such; any other says nothing."""
+    for row in rows:
+        with contextlib.suppress(msgspec.ValidationError):
+            yield msgspec.convert(row, kind)

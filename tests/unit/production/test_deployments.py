@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from kpd.agents.answers import KeptAnswer
 from kpd.measure.judge import judge
 from kpd.model.budget import Budget
-from kpd.model.deployments import Deployment, DeploymentCard, lesson
+from kpd.model.deployments import NOT_THE_CANDIDATES, DeployCause, Deployment, DeploymentCard, lesson
 from kpd.model.iteration import Iteration
 from kpd.model.projects import ProgramRun
 from kpd.model.run import Run
@@ -131,3 +132,35 @@ def test_the_verdict_of_the_program_is_that_of_any_timing(tmp_path: Path) -> Non
     assert told[0] == "DEPLOYED prover #1: r-1, iteration 3"
     assert told[-1] == "back: kpd project rollback prover 1"
     assert not judge([quad(number, runs(1e9, 1e9 + (-1) ** number * 1e6)) for number in range(15)], 1.0).accepted
+
+
+def test_tries_of_an_iteration_that_say_nothing_of_it_are_a_chain(tmp_path: Path) -> None:
+    journal = DeploymentJournal(tmp_path)
+
+    def tried(iteration: int, cause: DeployCause | None, of: int | None = None) -> int:
+        opened = journal.begin("r1", iteration, "ada", "abcd", of)
+        return opened.close(state="deployed" if cause is None else "failed", cause=cause).number
+
+    def before(iteration: int) -> list[int]:
+        return [one.number for one in journal.undecided("r1", iteration)]
+
+    assert before(1) == []
+    chain = [tried(1, cause) for cause in NOT_THE_CANDIDATES]
+    assert before(1) == chain
+    assert before(2) == [], "another iteration"
+    for cause in ("wrong_result", "not_approved", None):
+        tried(1, cause)
+        assert before(1) == [], f"{cause}: the iteration was decided on"
+        chain = [tried(1, "cut"), tried(1, "taken")]
+        assert before(1) == chain
+    tried(1, "cut", of=1)
+    assert before(1) == [], "a rollback"
+
+
+def test_an_answer_that_cannot_be_read_takes_no_other_with_it(tmp_path: Path) -> None:
+    opened = DeploymentJournal(tmp_path).begin("r1", 1, "ada", "abcd")
+    assert opened.fixes(KeptAnswer) == []
+    opened.fixed(prompt="p", text="one", stop="end")
+    opened.fixed(prompt="p", text="no end")
+    opened.fixed(prompt="p", text="two", stop="end")
+    assert [one.text for one in opened.fixes(KeptAnswer)] == ["one", "two"]
