@@ -15,7 +15,10 @@ SPARE = 3
 
 
 async def preflight(place: ProjectPlace) -> tuple[FoundProject | None, list[Check]]:
-    """Look at the project's files and at the last change; change nothing. Raises HostError where the link is lost."""
+    """Look at the project's files and at the last change, as `ProjectPlace.status` does: that may start a restore.
+
+    Raises HostError where the link is lost.
+    """
     status = await place.status()
     change = status.change
     checks = []

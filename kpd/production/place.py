@@ -61,17 +61,19 @@ class ProjectPlace:
         return self._lease
 
     async def status(self) -> PlaceStatus:
-        """Look at the last change and at the files as they are now; change nothing."""
-        return msgspec.convert(await self.program.ask("status"), PlaceStatus)
+        """Look at the last change and at the files as they are now.
+
+        This starts the host's switch again where a restart has ended it, and that restores then; nothing else changes.
+        """
+        return await self.program.ask("status", PlaceStatus)
 
     async def look(self) -> FoundProject:
         """Look at the files before any change. Raises HostError for what kpd could not change or restore."""
         project = self.project
-        found = await self.program.ask(
-            "look", files=project.files, binary=project.binary, context=project.context,
+        return await self.program.ask(
+            "look", FoundProject, files=project.files, binary=project.binary, context=project.context,
             kernel=project.kernel.rpartition("::")[2],
         )  # fmt: skip
-        return msgspec.convert(found, FoundProject)
 
     async def source(self, path: str) -> bytes:
         """Read one of the project's files as it is on the host."""
@@ -88,16 +90,15 @@ class ProjectPlace:
 
         Returns the last change; None where there was none.
         """
-        found = (await self.program.ask("restore", id=id))["change"]
-        return None if found is None else msgspec.convert(found, ChangeRecord)
+        return (await self.program.ask("restore", _Last, id=id)).change
 
     async def changes(self) -> list[ChangeRecord]:
         """Return all changes that the host remembers, oldest first."""
-        return msgspec.convert((await self.program.ask("history"))["changes"], list[ChangeRecord])
+        return (await self.program.ask("history", _History)).changes
 
     async def kept(self) -> set[str]:
         """Return the hashes of the files of which the host has copies."""
-        return set((await self.program.ask("kept"))["kept"])
+        return (await self.program.ask("kept", _Kept)).kept
 
     @contextlib.asynccontextmanager
     async def changing(
@@ -106,10 +107,10 @@ class ProjectPlace:
         """Hold the files while the block runs. At its end they are restored, unless the change was committed."""
         project, id = self.project, id or new_id()
         begun = await self.program.ask(
-            "begin", id=id, files=project.files, binary=project.binary, build_dir=project.build_dir,
+            "begin", ChangeRecord, id=id, files=project.files, binary=project.binary, build_dir=project.build_dir,
             holder=self.host.holder, purpose=purpose, lease_s=lease_s, needed=self.needed,
         )  # fmt: skip
-        change = OpenChange(self, msgspec.convert(begun, ChangeRecord), lease_s)
+        change = OpenChange(self, begun, lease_s)
         renewing = asyncio.create_task(change.keep(), name=f"holds {project.root}")
         try:
             yield change
@@ -221,19 +222,34 @@ class OpenChange:
         try:
             if result.taint:
                 raise HostError("busy", f"{host.name}: {result.taint}")
-            runs = self.place.program.answer(result.rc, result.stdout, result.stderr)["runs"]
+            runs = self.place.program.answer(_Runs, result.rc, result.stdout, result.stderr).runs
             written = await host.read(jobs.out(host, id, LOG), most) if variable else b""
         finally:
             await host.forget(id)
-        return msgspec.convert(runs, list[ProgramRun]), written
+        return runs, written
 
     async def commit(self) -> None:
         """Keep the files as they are now."""
         await self._ask("commit")
 
     async def _ask(self, op: str, **given: Any) -> None:
-        answer = await self.place.program.ask(op, id=self.record.id, **given)
-        self.record = msgspec.convert(answer, ChangeRecord)
+        self.record = await self.place.program.ask(op, ChangeRecord, id=self.record.id, **given)
+
+
+class _Last(msgspec.Struct):
+    change: ChangeRecord | None
+
+
+class _History(msgspec.Struct):
+    changes: list[ChangeRecord]
+
+
+class _Kept(msgspec.Struct):
+    kept: set[str]
+
+
+class _Runs(msgspec.Struct):
+    runs: list[ProgramRun]
 
 
 def left_changed(record: ChangeRecord) -> str | None:

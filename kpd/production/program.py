@@ -4,11 +4,14 @@ import json
 import shlex
 from dataclasses import dataclass
 from importlib.resources import files as resources
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
+
+import msgspec
 
 from kpd.hosts.errors import HostError, from_helper
 from kpd.hosts.host import Host
 
+T = TypeVar("T")
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/production", "kpd/production/far")
 MODULES = (
     "hosts/helper/children", "hosts/helper/files", "hosts/helper/processes", "production/far/disk",
@@ -70,21 +73,21 @@ class PlaceProgram:
         asked = shlex.quote(json.dumps({"root": self.root, "places": self.places, **given}))
         return f"{shell_path(self.python)} -I -S -B {shlex.quote(f'{self.host.root}/trees/{tree}')} {op} {asked}"
 
-    async def ask(self, op: str, **given: Any) -> dict[str, Any]:
-        """Ask, and return the answer. Every request may be repeated. Raises HostError, PlaceError."""
+    async def ask(self, op: str, kind: type[T], **given: Any) -> T:
+        """Ask, and return the answer as a `kind`. Every request may be repeated. Raises HostError, PlaceError."""
         said = await self.host.run(await self.words(op, **given), LIMIT_S)
-        return self.answer(said.rc, said.stdout, said.stderr)
+        return self.answer(kind, said.rc, said.stdout, said.stderr)
 
-    def answer(self, rc: int | None, stdout: bytes, stderr: bytes) -> dict[str, Any]:
-        """Read the answer to a request that has ended. Raises HostError, PlaceError."""
+    def answer(self, kind: type[T], rc: int | None, stdout: bytes, stderr: bytes) -> T:
+        """Read the answer to a request that has ended. Raises HostError, also where it is no `kind`, and PlaceError."""
         try:
             reply = json.loads(stdout)
             if "ok" in reply:
-                return cast(dict[str, Any], reply["ok"])
-            kind, message = str(reply["error"]["kind"]), str(reply["error"]["message"])
-        except (ValueError, KeyError, TypeError) as err:
-            words = stderr.decode(errors="replace").strip()[-500:] or f"it ended with {rc}"
+                return msgspec.convert(reply["ok"], kind)
+            refused, message = str(reply["error"]["kind"]), str(reply["error"]["message"])
+        except (ValueError, KeyError, TypeError, RecursionError) as err:
+            words = stderr.decode(errors="replace").strip()[-500:] or (str(err) if rc == 0 else f"it ended with {rc}")
             raise HostError("host", f"{self.host.name}: the project's program does not answer: {words}") from err
-        if kind in get_args(PlaceErrorKind):
-            raise PlaceError(cast(PlaceErrorKind, kind), f"{self.host.name}: {message}")
-        raise from_helper(self.host.name, kind, message)
+        if refused in get_args(PlaceErrorKind):
+            raise PlaceError(cast(PlaceErrorKind, refused), f"{self.host.name}: {message}")
+        raise from_helper(self.host.name, refused, message)

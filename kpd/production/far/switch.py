@@ -2,7 +2,7 @@
 
 Two processes, of which each outlives the other: the guard starts the watch again when that is killed, and a watch whose
 guard was killed goes on alone. When both are killed at once, the next request to the place finds them gone: one that
-changes something starts them again first.
+changes something, or asks for the status, starts them again.
 """
 
 import contextlib
