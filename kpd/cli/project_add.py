@@ -78,10 +78,15 @@ def _given(args: Namespace) -> dict[str, Any]:
 
 
 def _answered(given: dict[str, Any], name: str, hosts: tuple[str, ...]) -> dict[str, Any]:
-    """Return the keys with a person's answers for those that are missing. Raises CliError where nobody answers."""
+    """Return the keys with a person's answers for those that are missing.
+
+    Raises CliError where nobody answers, and before the first question where a key that is given cannot be so.
+    """
     asked = False
     for key, question in QUESTIONS.items():
         if key not in given:
+            if not asked and (wrong := fault_in(given, hosts)):
+                raise CliError(visible(wrong[0]), visible(wrong[1]))
             asked = True
             missing = CliError(f"project {name} needs {question}", f"say it with --{key.replace('_', '-')}")
             if not sys.stdin.isatty():
@@ -113,9 +118,9 @@ def _answer(key: str, given: dict[str, Any], hosts: tuple[str, ...], needed: boo
         value = tuple(said.split()) if key in LISTS else said
         if not said and not needed:
             return value
-        if not (wrong := fault_in({**given, key: value}, hosts) if said else "a project needs one"):
+        if not (wrong := fault_in({**given, key: value}, hosts) if said else ("a project needs one",)):
             return value
-        narrate(visible(wrong))
+        narrate(visible("; ".join(wrong)))
 
 
 def _host(ws: Workspace, address: str) -> str:

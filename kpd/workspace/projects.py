@@ -79,11 +79,11 @@ def check_project(document: Document, name: str, project: ProjectConfig, hosts: 
         raise document.error(f"'{key}' in [project.{name}] {message}", remedy, *at, key)
 
 
-def fault_in(given: Mapping[str, Any], hosts: tuple[str, ...]) -> str:
-    """Return what is wrong with the keys that are known so far of a project, and what to do; empty if nothing is."""
+def fault_in(given: Mapping[str, Any], hosts: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return what is wrong with the keys that are known so far of a project, and what to do; None if nothing is."""
     blank = {"host": hosts[0], "root": "/blank", "build": "", "run": "", "kernel": "blank", "files": (), "binary": ()}
     wrong = next(_faults(ProjectConfig(**{"build_dir": ".", **blank, **given}), hosts), None)
-    return "" if wrong is None else f"{wrong[0]} {wrong[1]}; {wrong[2]}"
+    return None if wrong is None else (f"{wrong[0]} {wrong[1]}", wrong[2])
 
 
 def _faults(project: ProjectConfig, hosts: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:

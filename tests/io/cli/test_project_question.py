@@ -97,3 +97,10 @@ def test_what_cannot_be_so_is_asked_for_again_and_nothing_is_lost(place: Place) 
         'build_dir = "build"', 'build = "make"', 'run = "out/p"', 'kernel = "k"',
         'verify = "true"',
     ]  # fmt: skip
+
+
+def test_what_an_option_says_wrong_is_told_before_the_first_question(place: Place) -> None:
+    terminal = Terminal(place, "project", "add", "p", "--root", "prover")
+    terminal.until("root is no absolute path: 'prover'")
+    assert terminal.code() != 0
+    assert "host: " not in terminal.said
