@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Protocol
 
 import kpd.cli.main
+from tests.places import ROOT
 from tests.support.patience import PATIENCE_S
 
-_READ = {name: os.environ.get(name) for name in ("ANTHROPIC_LOG", "PYTHONPATH")}
 _CONTEXT = multiprocessing.get_context("forkserver")
 _KPD = ("-m", "kpd.cli.main")
 _LOCK = threading.Lock()  # a start looks at all processes, and how one ended can be read once
@@ -53,9 +53,15 @@ def started(words: list[str], env: dict[str, str], output: Path) -> Running:
 
 def run_kpd(*words: str, env: Mapping[str, str], folder: Path | None = None) -> "subprocess.CompletedProcess[str]":
     """Run `kpd WORDS` of this source to its end, with nothing on its stdin: as subprocess.run does it."""
+    command = [*_KPD, *words]
+    if not _as_imported(env):
+        return subprocess.run(
+            [sys.executable, *command], env=env, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=PATIENCE_S,
+        )  # fmt: skip
     with tempfile.TemporaryDirectory() as place:
         out, err = Path(place, "out"), Path(place, "err")
-        process = Forked([*_KPD, *words], dict(env), folder or Path.cwd(), out, err)
+        process = Forked(command, dict(env), folder or Path.cwd(), out, err)
         try:
             code = process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -65,7 +71,16 @@ def run_kpd(*words: str, env: Mapping[str, str], folder: Path | None = None) -> 
 
 
 def _as_imported(env: Mapping[str, str]) -> bool:
-    return {name: env.get(name) for name in _READ} == _READ
+    return _read(env) == _HERE
+
+
+def _read(env: Mapping[str, str]) -> tuple[str | None, list[str]]:
+    """What is read at an import, and where modules are beside this checkout, which is installed from where it is."""
+    places = env.get("PYTHONPATH", "").split(os.pathsep)
+    return env.get("ANTHROPIC_LOG"), [place for place in places if place not in ("", str(ROOT))]
+
+
+_HERE = _read(os.environ)
 
 
 class Forked:
