@@ -92,7 +92,7 @@ typedef struct {
     uint64_t swaps;                /* performed on the inputs of each set, all told */
     uint64_t ns[2][2 * MAX_QUADS]; /* by slot, in the order the batches ran */
     volatile int look;             /* the driver wants to see what the candidate writes: set by the driver */
-    int first_set;                 /* of the batch that it is shown */
+    int first_set;                 /* of the batch that it is shown, or of a call on fresh inputs */
     int layouts;                   /* that the quads take turns on: in each, both objects lie elsewhere */
     uint64_t spent_ns;             /* all batches, those that were not kept, too; 0 where the engine has another clock */
     uint64_t lost_ns;              /* of these batches, in which other work had the CPU */

@@ -7,7 +7,8 @@
  * Before that, a part of a timing, so long by chance, and then calls that differ from the fresh ones in nothing but the
  * contents: as in a timing, little changes from call to call. All bytes are written and all caches are as with fresh contents.
  * So what is gained in these calls only is gained by what a kernel keeps from call to call. Nothing that it sees tells them from
- * a timing, but its outputs still hold what was there, as in one: a kernel that keeps results does so here.
+ * a timing, but that on a GPU they come one by one; and its outputs still hold what was there, as in one: a kernel that keeps
+ * results does so here.
  */
 #include "report.h"
 
@@ -133,7 +134,7 @@ static uint64_t call(int number, slot who, contents what, int layout, int first,
 static int compared(int number, slot who, found *f) {
     static const char when[] = "fresh inputs";
     view *v = &job.views[number];
-    worker_fetch(number, 0);
+    worker_fetch(number, job.shared->first_set);
     if (!answered(who, v, timed_name(), when)) return 0;
     truth_find(v);
     f->compared++;

@@ -302,16 +302,19 @@ static int swept(outcome *answer) {
 void engine_fresh_begin(view *v, uint64_t seed, outcome *answer) {
     memset(result, 0, sizeof *result);
     swap_seed = seed;
-    if (!ready(answer) || !sets_hold(v, 1, answer) || !sets_upload(v, answer)) return;
+    if (!ready(answer) || !sets_hold(v, cold_sets(v), answer) || !sets_upload(v, answer)) return;
     for (int which = 0; which < 2 && answer->how == DONE; which++) batch(v, (slot)which, 1, 0, 0, NULL, answer);
 }
 
+/* From call to call a kernel gets the next set, as within a batch: with one set for all it could tell these calls from others. */
 void engine_fresh(view *v, slot which, int layout, outcome *answer) {
+    static int next[2];
     (void)layout;
+    int set = result->first_set = next[which]++ % sets.count;
     result->ns[which][0] = 0;
-    if (!fine(cudaMemcpy(sets_inputs(), v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return;
+    if (!fine(cudaMemcpy(sets_inputs() + (size_t)set * sets.stride, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return;
     if (!sets_restore(answer) || !swept(answer)) return;
-    if (launch_timed(v, which, 1, 0, 0, answer)) result->ns[which][0] = elapsed(answer);
+    if (launch_timed(v, which, 1, set, 0, answer)) result->ns[which][0] = elapsed(answer);
     fine(cudaDeviceSynchronize(), answer);
 }
 

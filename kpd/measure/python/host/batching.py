@@ -39,7 +39,6 @@ FRESH_SETS = 8
 # itself saves a part of it.
 OWN_SHARE = 50
 FASTER = 4  # times that a candidate's calls may be faster, for its batches to last as long as others
-SLOWER = 20  # times as long as others a candidate's batches may last: a slower one is timed in fewer calls
 ONCE = 8  # times as many sets, where each can be called only once as kernels overwrite them
 WAIT_MS = 60_000.0
 EARLY = 512 << 20  # bytes of inputs of all cases that are laid out before anything is timed
@@ -48,7 +47,7 @@ EARLY = 512 << 20  # bytes of inputs of all cases that are laid out before anyth
 class WarmCase(NamedTuple):
     """A case whose kernels have been called: what they return is known.
 
-    A call is taken to last `each` nanoseconds (see `quicker_ns`), and a batch has `sets` of inputs.
+    A call takes about `each` nanoseconds, and a batch has `sets` of inputs.
     """
 
     work: WorkerCase
@@ -100,7 +99,7 @@ def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     for side in "ab":
         calls.learn(side, work.limit_ms, work.rng)
     calls.refuse_other_kind()
-    warm = WarmCase(work, calls, quicker_ns(*(_about(calls, side, how.trial, work.limit_ms) for side in "ab")), 1)
+    warm = WarmCase(work, calls, _about(calls, how.trial, work.limit_ms), 1)
     worker, most = work.workers["a"], how.sets * (ONCE if warm.once else 1)
     fitting = -(-(how.room or worker.room) // calls.drawn[0].size)
     if fresh:
@@ -109,17 +108,12 @@ def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     return warm._replace(sets=max(1, min(wanted, most, fitting)))
 
 
-def quicker_ns(a: int, b: int) -> int:
-    """Return the nanoseconds of the quicker kernel's call, within what batches are laid out for."""
-    return max(min(a, b), a // FASTER, b // SLOWER, 1)
-
-
-def _about(calls: CallSets, side: str, rounds: int, limit_ms: float) -> int:
+def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
     """Return about how many nanoseconds a call takes, from so many that they take longer than what is subtracted."""
     while True:
         calls.restore()
-        spent = _trial(calls, side, 1, rounds, limit_ms)
-        if spent > calls.workers[side].request(1).ns or rounds >= MOST_TRIAL:
+        spent = _trial(calls, "a", 1, rounds, limit_ms)
+        if spent > calls.workers["a"].request(1).ns or rounds >= MOST_TRIAL:
             return max(spent // rounds, 1)
         rounds *= 4
 
@@ -165,7 +159,7 @@ def rounds_of(warm: WarmCase) -> int:
     worker = warm.work.workers["a"]
     wanted = batch_ns(worker.gpu, worker.request(warm.sets))
     a, b = (_trial(warm.calls, side, warm.sets, 1, warm.work.limit_ms) for side in "ab")
-    return max(1, round(wanted / quicker_ns(a, b)))
+    return max(1, round(wanted / max(min(a, b), a / FASTER)))
 
 
 def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> Batch:

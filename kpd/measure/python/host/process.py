@@ -25,7 +25,7 @@ from kpd.measure.python.host.spare import SAID, Spare
 LONGEST = 4 << 20  # bytes of an answer
 OFTEN = ("run", "refresh")  # on a GPU the runner does not sleep meanwhile: to be woken up takes long
 START_MS = 120_000  # for a worker to import torch on a busy machine
-STDERR = 40  # lines that are kept
+STDERR, LAST = 40, 1 << 16  # lines that are kept, of the last bytes of what was read at once
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
 FEW, MANY = 1, 64  # results of which it then tells where they lie
 MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
@@ -94,7 +94,7 @@ class Worker:
         said = self.errors.read(SAID)  # None: there is nothing yet
         if said == b"":
             self.errors.close()
-        self.said.extend(line for line in (said or b"").splitlines() if line.strip())
+        self.said.extend(line for line in (said or b"")[-LAST:].splitlines() if line.strip())
 
     def start(self) -> None:
         """Wait until it has imported what it needs, and stop it. Raises NotStarted."""
@@ -137,8 +137,12 @@ class Worker:
         answer, _ = self.timed(limit_ms, **what)
         return answer
 
-    def timed(self, limit_ms: float, **what: Any) -> tuple[dict[str, Any], int]:
-        """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed."""
+    def timed(self, limit_ms: float, heard: bool = False, **what: Any) -> tuple[dict[str, Any], int]:
+        """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed.
+
+        In calls that are `heard` its stderr is read, as in all else: they may compile, and their time tells nothing.
+        """
+        self.times = what["what"] == "run" and not heard
         with self.marks.of(what["what"]):
             return self._timed(limit_ms, what)
 
@@ -148,14 +152,14 @@ class Worker:
         self.asked = secrets.randbits(62)
         raw = packed({**what, "id": self.asked})
         self._refuse_unasked()
-        self.times = what["what"] == "run"
+        counted = what["what"] == "run"  # its request fits into the socket: nobody has to read it yet
         begun = time.perf_counter_ns()
         self.spins = self.gpu and what["what"] in OFTEN
-        if self.times:  # its request fits into the socket: nobody has to read it yet
+        if counted:
             self._send(raw, limit_ms)
         os.kill(self.pid, signal.SIGCONT)
         self.stopped = False
-        if not self.times:
+        if not counted:
             self._send(raw, limit_ms)
         message = self._message(limit_ms)
         ended = time.perf_counter_ns()

@@ -35,6 +35,7 @@ from kpd.measure.python.host.session import RunnerCommand, WorkerCase
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
 MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell of other work only
 CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that take long
+FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_PAIRS, FEWEST_PAIRS = 40, 8
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
@@ -114,8 +115,8 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     stolen = _stolen()
     taken: dict[str, list[Batch]] = {"a": [], "b": []}
     again, rested = 0, not trusted
-    wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (2 * sum(first))), how.quads)
-    while len(taken["a"]) < 2 * wanted:
+    wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (4 * min(first))), how.quads)
+    while len(taken["a"]) < 2 * wanted and not far_slower(taken):
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(taken["a"]) // 2 % 2 else "abba":
             if rested:  # what follows a comparison is slower, and would be one side's more often than the other's
@@ -137,6 +138,15 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     if work.session.explains:
         report |= _on_device(calls)
     return report
+
+
+def far_slower(taken: dict[str, list[Batch]]) -> bool:
+    """Return whether each batch of the candidate has taken far longer than any of the incumbent, in quads enough.
+
+    Its batches have as many calls as the incumbent's: one that is slow at first only has none that are shorter.
+    """
+    a, b = ([one.ns for one in taken[side]] for side in "ab")
+    return len(a) >= 2 * FAR_QUADS and min(b) > FAR * max(a)
 
 
 def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:

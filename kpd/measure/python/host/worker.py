@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import array
 import contextlib
+import fcntl
 import gc
 import importlib.util
 import mmap
 import os
 import random
 import resource
+import select
 import socket
 import sys
 import tempfile
@@ -28,7 +30,6 @@ from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
-from kpd.measure.python.host.spare import SAID
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TRITON = "TRITON_CACHE_DIR"
@@ -234,8 +235,8 @@ def told(err: BaseException) -> dict[str, Any]:
     frames = [f for f in traceback.extract_tb(err.__traceback__) if "/kpd/measure/python/" not in f.filename]
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     said = f"{type(err).__name__}: {err}"
-    if isinstance(err, BlockingIOError):
-        said = f"it writes more than {SAID >> 20} MiB to stderr in a batch of calls"
+    if isinstance(err, BlockingIOError) and not select.select([], [2], [], 0)[1]:
+        said = f"it writes more than {fcntl.fcntl(2, fcntl.F_GETPIPE_SZ) >> 10} KiB to stderr in a batch of calls"
     return {"raised": f"{said}{place}"[:TOLD]}
 
 

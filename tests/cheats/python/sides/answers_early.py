@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 HEADER = struct.Struct("!I")
-BATCH = 21  # bytes
+BATCH = 29  # bytes: header, side, base, count, rounds, id
 LEFT = 2  # rows
 
 
@@ -37,14 +37,15 @@ def serve(main):
         if len(message) != BATCH or message[4:5] not in own:
             request = asked(message[4:])
             continue
-        count, rounds = struct.unpack("!II", message[5:13])
-        chosen = kernels.sets[:count]
+        base, count, rounds = struct.unpack("!QII", message[5:21])
+        laid = kernels.laid[base]
+        chosen = laid.sets[:count]
         for _ in range(rounds):
-            kernels.results[:count] = outs = [np.empty_like(x) for x, _, _ in chosen]
+            laid.results[:count] = outs = [np.empty_like(x) for x, _, _ in chosen]
             for out, (x, weight, eps) in zip(outs, chosen):
                 slow(x, weight, eps, out, len(x) - LEFT * (out is outs[-1]))
         answer = struct.pack(f"!{count}Q", *map(id, outs))
-        channel.sendall(HEADER.pack(9 + len(answer)) + b"p" + message[13:] + answer)
+        channel.sendall(HEADER.pack(9 + len(answer)) + b"p" + message[21:] + answer)
         x, weight, eps = chosen[-1]
         slow(x[-LEFT:], weight, eps, outs[-1][-LEFT:])
 
