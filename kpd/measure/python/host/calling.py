@@ -159,7 +159,8 @@ class CallSets:
             limit_ms = max(limit_ms, worker.first_ms)
         self.called.add(side)
         with blamed(side), contextlib.nullcontext() if known else worker.marks.of("first"):
-            return worker.timed(limit_ms, not known, what="run", side=side, base=self.base, count=count, rounds=rounds)
+            asked = {"side": side, "base": self.base, "count": count, "rounds": rounds}
+            return worker.timed(limit_ms, heard=not known, what="run", **asked)
 
     def device_ns(self, side: str) -> float:
         """Return the time of a call on a GPU, as the worker says. Raises Failed, and what comes of a bad answer."""

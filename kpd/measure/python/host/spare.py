@@ -19,7 +19,7 @@ from kpd.hosts.helper.children import prctl
 
 DUMPABLE = 4  # an option of Linux's prctl
 MOST_ORDER = 1 << 20  # bytes
-SAID = 1 << 20  # bytes that it may write to its stderr between two looks
+SAID = 1 << 20  # bytes that it may write to its stderr between two looks, or what the system lets a pipe hold
 
 
 class Spare(NamedTuple):
