@@ -45,6 +45,7 @@ def arguments(parser: ArgumentParser) -> None:
     group.add_argument("--baseline", choices=("wrong", "absent"), default="", help="its own files are wrong or missing")
     group.add_argument("--language", metavar="L", default="", help="python, triton or command")
     group.add_argument("--device", choices=("cpu", "gpu"), default="", help="what it is measured on")
+    group.add_argument("--measured-by", choices=("kpd", "folder"), default="", help="who measures, where both can")
     group.add_argument("--last", action="store_true", help="of several printed objects the last one is the result")
     group.add_argument("--unchecked", action="store_true", help="go on where nothing compares the results")
     add_json(parser)
@@ -134,6 +135,7 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
     """
     from kpd.cli.task_trial import trial
     from kpd.imports.breaking import PROBES, broken, nearly_right
+    from kpd.imports.glue import SECOND
 
     task = load_task(found.folder)
     told = trial(task, here)
@@ -141,9 +143,8 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
         found.notes += [f"its own files are {answers.baseline}: {problem}" for problem in told.problems]
         return told
     if told.problems:
-        raise CliError(
-            f"the task does not run: {visible(told.problems[0])}", "correct the folder, or answer by an option"
-        )
+        other = "say --measured-by folder" if SECOND in found.draft.made else "answer by an option"
+        raise CliError(f"the task does not run: {visible(told.problems[0])}", f"correct the folder, or {other}")
     editable = read_files(task.folder, task.editable)
     if not (files := broken(editable)):
         found.notes.append("no broken kernel was tried: kpd does not know how to break what is editable")

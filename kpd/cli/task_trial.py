@@ -117,13 +117,18 @@ async def _lacking(host: Host, task: Task) -> tuple[str, ...]:
 
 
 async def _driven(bench: Bench, built: str, task: Task, flags: str, seeds: int) -> TaskTrial:
+    begun = time.monotonic()
     passed = await bench.check(built, "check", lambda text: None)
+    about = (time.monotonic() - begun) * task.check.seeds / seeds
     kinds = len(task.check.distributions)
     over = f"{counted(seeds, 'seed')} x {counted(kinds, 'kind')}"
     note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {over}"
     warnings = [found for found in (sizes(passed),) if found]
     if passed.worst > MOST_MARGIN:
         warnings.append(f"that is above {MOST_MARGIN:g}: a candidate that is as correct as this kernel may be refused")
+    if about > task.check.limit_s:
+        limit = f"limit_s in [check] is {task.check.limit_s:g}: raise it"
+        warnings.append(f"in a run a check takes about {about:.1f} s here, and {limit}")
     if lacks_optimisation(task.language, flags):
         warnings.append(not_optimised(flags))
     notes = (note, "timed on one CPU") if bench.device.kind == "cpu" else (note,)

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kpd.imports import native
 from kpd.imports.draft import Answers, TaskDraft, toml
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.importer import Recognised, recognised
 from kpd.imports.probe import Ran, run_once
 from kpd.imports.reading import BenchmarkReading, understand
+from kpd.imports.runner_task import FOLDER, KPD
 from kpd.imports.source import ForeignFolder, read_folder
 from kpd.measure.command.result import last_object
 from kpd.workspace.editable import clash, is_plain
@@ -48,7 +50,7 @@ def bring(path: Path, into: Path, name: str, answers: Answers, form: str = "") -
     """Make the folder `into`/`name` of what lies at `path`; nothing is run. Raises ImportRefused, Unclear, OSError."""
     source = read_folder(path)
     kind = recognised(source, form)
-    draft = kind.importer.draft(source, answers)
+    draft = _measured(kind, source, answers)
     draft.toml["task"]["name"] = name
     draft.put("bench", "command", answers.bench)
     if draft.get("bench", "command") is None and (answers.score or answers.direction):
@@ -69,6 +71,18 @@ def bring(path: Path, into: Path, name: str, answers: Answers, form: str = "") -
         raise ImportRefused(f"{path} has no file for a task", "name the folder of one task")
     found.write()
     return found
+
+
+def _measured(kind: Recognised, source: ForeignFolder, answers: Answers) -> TaskDraft:
+    """Return the draft of a folder, measured by whom the operator says. Raises ImportRefused, Unclear."""
+    draft = kind.importer.draft(source, answers)
+    theirs = draft.get("bench", "command") is not None
+    if answers.measured_by == FOLDER and not theirs and not answers.bench:
+        raise ImportRefused(
+            f"a folder of {kind.name} has no benchmark that kpd knows how to run",
+            f"name one with --bench, or leave out --measured-by {FOLDER}",
+        )
+    return native.beside(source, draft, answers) if answers.measured_by == KPD and theirs else draft
 
 
 def _copy(source: ForeignFolder, draft: TaskDraft, to: Path) -> None:

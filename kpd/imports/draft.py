@@ -10,7 +10,8 @@ from typing import Any
 class Answers:
     """What the operator says, in place of what the folder would. Empty: nothing is said.
 
-    `problem` names one of several problems of a folder. `last`: of several results the last one counts.
+    `problem` names one of several problems of a folder. `last`: of several results the last one counts. `measured_by`
+    says who measures where both can: "kpd" or "folder".
     """
 
     editable: tuple[str, ...] = ()
@@ -23,6 +24,7 @@ class Answers:
     problem: str = ""
     language: str = ""
     device: str = ""
+    measured_by: str = ""
     last: bool = False
     unchecked: bool = False
 

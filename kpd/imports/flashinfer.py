@@ -12,7 +12,7 @@ from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.given import fitted, json_as
 from kpd.imports.importer import Importer
-from kpd.imports.runner_task import runner_task
+from kpd.imports.runner_task import doubled, runner_task
 from kpd.imports.source import ForeignFolder
 
 DEFINITION, WORKLOADS = "definition.json", "workloads.jsonl"
@@ -131,7 +131,7 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     inputs = {name: (tuple(one.shape or ()), one.dtype) for name, one in definition.inputs.items()}
     found.made |= {
         DEFINITION: folder.data(path), WORKLOADS: folder.data(listed[0]), REFERENCE: definition.reference.encode(),
-        TRUTH: _doubled(definition.reference).encode(),
+        TRUTH: doubled(definition.reference).encode(),
         "kernel.py": _KERNEL.format(outputs=outputs).encode(),
         "harness.py": _HARNESS.format(
             inputs=inputs, scalars=scalars, outputs=outputs, cases=json.dumps(cases, indent=4)
@@ -144,13 +144,6 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     ]
     found.weak.append("inputs are normal numbers alone; solutions of the data set are not read")
     return found
-
-
-def _doubled(reference: str) -> str:
-    """Return the reference as it computes in double precision, and rounds nothing at its end."""
-    return re.sub(r"\btorch\.(float32|float16|bfloat16|float|half)\b", "torch.float64", reference).replace(
-        ".float()", ".double()"
-    )
 
 
 def _chosen(definitions: tuple[str, ...], wanted: str) -> str:

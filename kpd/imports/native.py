@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
 from kpd.imports.importer import Importer
+from kpd.imports.runner_task import LIMIT_S, MEASURED_BY, measured_by_kpd, second_opinion
 from kpd.imports.source import ForeignFolder
 from kpd.measure.flags import BUILD_FILE
 from kpd.source.functions import Function, functions
+from kpd.workspace.records import folders
 
 C_SOURCES, CPP_SOURCES = (".c",), (".cc", ".cpp", ".cxx")
 SOURCES = (*C_SOURCES, *CPP_SOURCES)
@@ -111,6 +113,65 @@ def _is_c(text: str, function: Function) -> bool:
 
 def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     path, kernel = _chosen(_kernels(folder), answers.problem)
+    home = path.rpartition("/")[0]
+    beside = {one.removeprefix(f"{home}/"): one for one in folder.files if one.startswith(f"{home}/" if home else "")}
+    if BUILD_FILE in beside:
+        raise ImportRefused(f"{BUILD_FILE} is there already, and is another file", "rename it")
+    files = {name: one for name, one in beside.items() if name.endswith(KNOWN)}
+    sources = [name for name in files if name.endswith(_suffixes(path))]
+    return _drafted(folder, path, kernel, files, sources)
+
+
+def beside(folder: ForeignFolder, theirs: TaskDraft, answers: Answers) -> TaskDraft:
+    """Return a draft for kpd's own driver of a folder that has a benchmark, which becomes a second opinion.
+
+    `theirs` is the draft whose commands ask that benchmark. Raises Unclear, ImportRefused where no harness can be
+    drafted.
+    """
+    measured_by_kpd(answers, "")
+    named = theirs.get("task", "editable") or ()
+    areas = tuple(entry for entry in named if entry.endswith("/"))
+    editable = [path for path in folder.files if path in named or path.startswith(areas)]
+    kernels = _kernels(ForeignFolder(folder.root, {path: folder.files[path] for path in editable}))
+    if not kernels:
+        raise ImportRefused(
+            f"kpd cannot measure it itself: no function of C or C++ gets arrays in {', '.join(editable or named)}",
+            f'in C++ it needs extern "C"; or leave out {MEASURED_BY}',
+        )
+    path, kernel = _chosen(kernels, answers.problem)
+    home = path.rpartition("/")[0]
+    inner = {one: one.removeprefix(f"{home}/") for one in folder.files if one.startswith(f"{home}/" if home else "")}
+    own = [one for one in editable if one in inner and one.endswith(_suffixes(path))]
+    headers = [one for one in inner if one.endswith((".h", ".hpp"))]
+    others = {one: one for one in theirs.copied if one not in own}
+    found = _drafted(
+        folder, path, kernel, others | {inner[one]: one for one in (*own, *headers)}, [inner[one] for one in own]
+    )
+    found.made |= {name: data for name, data in theirs.made.items() if name not in found.made}
+    commands = [theirs.get(table, "command") for table in ("check", "bench", "final")]
+    places = {_kernel_file(path) if one == path else inner[one]: one for one in own}
+    second_opinion(found, places, filter(None, commands), folders(tuple(theirs.get("task", "records") or ())))
+    if unused := [one for one in editable if one not in own]:
+        found.assumed.append(f"not editable, as kpd's own driver does not use it: {', '.join(unused)}")
+    return found
+
+
+def _suffixes(path: str) -> tuple[str, ...]:
+    return CPP_SOURCES if path.endswith(CPP_SOURCES) else C_SOURCES
+
+
+def _kernel_file(path: str) -> str:
+    return "kernel.cpp" if path.endswith(CPP_SOURCES) else "kernel.c"
+
+
+def _drafted(
+    folder: ForeignFolder, path: str, kernel: Function, files: dict[str, str], sources: list[str]
+) -> TaskDraft:
+    """Return a draft whose kernel is that of `path`. `files` are those of the task, each with where the folder has it;
+    the `sources` among them are editable.
+
+    Raises ImportRefused where no harness can be drafted.
+    """
     given = _parameters(kernel, path)
     dims = [each.name for each in given if each.is_size]
     arrays = [each for each in given if each.array]
@@ -119,20 +180,19 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
         raise ImportRefused(
             message, f"kpd drafts a harness for {min(CASES)} to {max(CASES)} sizes; else write harness.c"
         )
-    cpp = path.endswith(CPP_SOURCES)
-    own = "kernel.cpp" if cpp else "kernel.c"
-    home = path.rpartition("/")[0]
-    beside = {one: one.removeprefix(f"{home}/") for one in folder.files if one.startswith(f"{home}/" if home else "")}
-    made = {name: folder.data(one) for one, name in beside.items() if one != path and name.endswith(KNOWN)}
-    sources = [name for name in made if name.endswith(CPP_SOURCES if cpp else C_SOURCES)]
-    if own in made or BUILD_FILE in beside.values():
-        raise ImportRefused(f"{own} or {BUILD_FILE} is there already, and is another file", "rename it")
-    found = TaskDraft((), {"task": {"name": "", "language": "c++" if cpp else "c"}})
+    own = _kernel_file(path)
+    made = {name: folder.data(one) for name, one in files.items() if one != path}
+    if taken := [name for name in (own, BUILD_FILE, "harness.c") if name in made]:
+        raise ImportRefused(f"{taken[0]} is there already, and is another file", "rename it")
+    more = [name for name in sources if files[name] != path]
+    found = TaskDraft((), {"task": {"name": "", "language": "c++" if path.endswith(CPP_SOURCES) else "c"}})
     found.put("task", "summary", f"{kernel.name} of {path}"[:120])
-    found.put("task", "editable", [own, *sources, BUILD_FILE])
+    found.put("task", "editable", [own, *more, BUILD_FILE])
     found.toml["check"] = {
         "truth": "baseline", "compare": "norm", "rtol": RTOL, "distributions": ["normal", "constant", "heavy_tail"],
+        "limit_s": LIMIT_S,
     }  # fmt: skip
+    found.put("bench", "limit_s", LIMIT_S)
     found.made = {
         **made, own: folder.data(path), BUILD_FILE: json.dumps({"flags": "-O2"}).encode(),
         "harness.c": _harness(kernel.name, given, dims, arrays).encode(),

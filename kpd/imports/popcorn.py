@@ -7,12 +7,13 @@ from pathlib import PurePosixPath
 import msgspec
 import yaml  # type: ignore[import-untyped]
 
-from kpd.imports import glue
+from kpd.imports import glue, popcorn_runner
 from kpd.imports.commanded import begun
 from kpd.imports.draft import Answers, TaskDraft
 from kpd.imports.errors import ImportRefused
 from kpd.imports.given import fitted
 from kpd.imports.importer import Importer
+from kpd.imports.runner_task import measured_by_kpd, second_opinion
 from kpd.imports.source import ForeignFolder
 from kpd.workspace.strict import Seconds
 
@@ -31,6 +32,7 @@ from reference import ref_kernel
 def custom_kernel(data):
     return ref_kernel(data)
 '''
+_TEST, _BENCHMARK = f"python3 {glue.BENCH} test", f"python3 {glue.BENCH} benchmark"
 _RUNNER = '''"""Written by kpd when it imported this task: runs eval.py in a mode, and prints one JSON object."""
 
 import json
@@ -110,40 +112,59 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
         raise ImportRefused(
             "task.yml asks for several GPUs, which kpd does not measure together", "choose another problem"
         )
-    files = {one.name: one.source for one in given.files}
+    sources = {one.name: one.source for one in given.files}
     main = given.config.main
-    submission = next((name for name, source in files.items() if source == SUBMISSION), "submission.py")
-    made = {name: _source(folder, source) for name, source in files.items() if source != SUBMISSION}
-    if main not in made:
+    submission = next((name for name, source in sources.items() if source == SUBMISSION), "submission.py")
+    files = {name: _source(folder, source) for name, source in sources.items() if source != SUBMISSION}
+    if main not in files:
         raise ImportRefused(f"task.yml has no source for {main!r}, which runs the tests", "add it to `files`")
+    reference = files.get(popcorn_runner.REFERENCE, b"")
     own = folder.has(submission)
-    absent = not own and not re.search(rb"^(def )?ref_kernel\b", made.get("reference.py", b""), re.MULTILINE)
-    one = ForeignFolder(folder.root, {submission: 0, "README.md": 0} if folder.has("README.md") else {submission: 0})
-    found = begun(one, replace(answers, baseline="absent") if absent else answers, (submission,), "triton")
-    found.copied = ("task.yml",)
-    mode = _mode(made[main])
-    found.made = {**made, glue.BENCH: _RUNNER.replace("MAIN", repr(main)).replace("BENCHMARK", repr(mode)).encode()}
+    absent = not own and not re.search(rb"^(def )?ref_kernel\b", reference, re.MULTILINE)
+    why = popcorn_runner.why_not(reference, submission, files, given.benchmarks)
+    by_kpd = measured_by_kpd(answers, "there is no kernel to begin with" if absent else why)
+    runner = _RUNNER.replace("MAIN", repr(main)).replace("BENCHMARK", repr(_mode(files[main])))
+    files |= {
+        "task.yml": folder.data("task.yml"), "tests.txt": _cases(given.tests, "tests"),
+        "benchmarks.txt": _cases(given.benchmarks, "benchmarks"), glue.BENCH: runner.encode(),
+    }  # fmt: skip
     if not absent:
-        found.made[submission] = folder.data(submission) if own else _BASELINE.encode()
-    found.made["tests.txt"] = _cases(given.tests, "tests")
-    found.made["benchmarks.txt"] = _cases(given.benchmarks, "benchmarks")
-    found.put("task", "summary", " ".join(given.description.split())[:120])
-    found.put("task", "context", ["reference.py"] if "reference.py" in made else [])
-    found.put("check", "command", f"python3 {glue.BENCH} test")
-    found.put("check", "limit_s", given.test_timeout)
-    found.put("bench", "command", f"python3 {glue.BENCH} benchmark")
-    found.put("bench", "score", "best_us")
-    found.put("bench", "direction", "lower")
-    found.put("bench", "limit_s", given.benchmark_timeout)
-    found.checked = True
+        files[submission] = folder.data(submission) if own else _BASELINE.encode()
+    summary = " ".join(given.description.split())[:120]
+    if by_kpd:
+        found = popcorn_runner.draft(files, submission, summary, given.benchmarks, answers)
+        second_opinion(found, {submission: submission}, [_TEST, _BENCHMARK])
+    else:
+        found = _commanded(folder, given, files, submission, replace(answers, baseline="absent") if absent else answers)
+        found.put("task", "summary", summary)
+        if why and not answers.measured_by:
+            found.assumed.append(f"{main} measures it, and not kpd's own runner: {why}")
     if absent:
         found.assumed.append(f"there is no {submission}, and no ref_kernel: the first right one is the baseline")
     elif not own:
         found.assumed.append(f"there is no {submission}: the baseline calls ref_kernel of reference.py")
     if given.gpus:
         found.assumed.append(f"task.yml names {', '.join(given.gpus)}: kpd measures on the device that there is")
-    if shared := sorted(source for source in files.values() if source.startswith("../")):
+    if shared := sorted(source for source in sources.values() if source.startswith("../")):
         found.assumed.append(f"task.yml takes of the folders above: {', '.join(shared)}")
+    return found
+
+
+def _commanded(
+    folder: ForeignFolder, given: _Problem, files: dict[str, bytes], submission: str, answers: Answers
+) -> TaskDraft:
+    """Return a draft of a task that eval.py measures."""
+    here = dict.fromkeys((submission, *(("README.md",) * folder.has("README.md"))), 0)
+    found = begun(ForeignFolder(folder.root, here), answers, (submission,), "triton")
+    found.copied, found.made = (), files
+    found.put("task", "context", [popcorn_runner.REFERENCE] if popcorn_runner.REFERENCE in files else [])
+    found.put("check", "command", _TEST)
+    found.put("check", "limit_s", given.test_timeout)
+    found.put("bench", "command", _BENCHMARK)
+    found.put("bench", "score", "best_us")
+    found.put("bench", "direction", "lower")
+    found.put("bench", "limit_s", given.benchmark_timeout)
+    found.checked = True
     found.assumed.append("tests and benchmarks are those of task.yml; each run has a fresh POPCORN_SEED")
     found.weak.append("eval.py imports the submission into a process of its own, and believes its clock")
     return found

@@ -17,8 +17,11 @@ static int limit, is_truth, is_loaded;
 
 static void must(outcome o, const view *v) {
     if (o.how == DONE) return;
-    fprintf(stderr, "kpd driver: %s: the task's own kernel does not return: %s\n",
-        v ? v->problem->name : "load", o.message);
+    char crash[64];
+    snprintf(crash, sizeof crash, "it crashes (signal %d): does it need larger arrays?", o.code);
+    const char *why = o.how == CRASHED ? crash : o.how == TIMED_OUT ? "it takes too long"
+        : o.how == EXITED ? "it ends the process" : o.message;
+    fprintf(stderr, "kpd driver: %s: the task's own kernel does not return: %s\n", v ? v->problem->name : "load", why);
     worker_use(0);
     worker_stop();
     exit(2);

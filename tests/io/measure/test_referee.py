@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 
+from kpd.hosts.errors import HostError
 from kpd.measure.bench import CheckFailed, CheckPassed
 from kpd.measure.c.bench import harness
 from kpd.measure.driver.check import check
@@ -66,3 +67,8 @@ async def test_timed_outputs_are_compared_with_them_too(lab: Lab) -> None:
     assert await timed(RIGHT + "/* another one */") == 1
     with pytest.raises(CheckFailed, match=r"y\[3\] is .* \(timed outputs\)"):
         await timed(kernel(f"static int calls; {LOOP} if (++calls > 20) y[3] += 1.0f;"))
+
+
+async def test_a_baseline_that_crashes_is_told_with_its_signal(lab: Lab) -> None:
+    with pytest.raises(HostError, match=r"own kernel does not return: it crashes \(signal 11\)"):
+        await checked(lab, kernel("*(volatile int *)8 = 1;"), RIGHT)

@@ -112,6 +112,15 @@ def test_a_native_task_says_its_margin_and_the_lack_of_optimisation(
     assert "does not optimise (-O0)" in told["warnings"][1]
 
 
+def test_a_check_that_will_take_longer_than_its_limit_is_told(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-w", str(root), "task", "new", "mine"]) == 0
+    toml = root / "tasks" / "mine" / "task.toml"
+    toml.write_text(toml.read_text().replace("seeds = 3", "limit_s = 0.001"))
+    capsys.readouterr()
+    assert main(["-w", str(root), "task", "check", "mine"]) == 0
+    assert "s here, and limit_s in [check] is 0.001: raise it" in capsys.readouterr().out
+
+
 def test_a_kernel_that_is_wrong_is_a_problem_of_the_task(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-w", str(root), "task", "new", "mine"]) == 0
     kernel = root / "tasks" / "mine" / "kernel.c"
