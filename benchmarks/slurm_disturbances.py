@@ -12,6 +12,7 @@ time under one name, no run was paused, and no allocation is left. Needs root, s
 """
 
 import argparse
+import contextlib
 import json
 import platform
 import random
@@ -33,7 +34,8 @@ from kpd.workspace.paths import Workspace
 from tests.support.daemon.real_daemon import TASKS, RealDaemon
 from tests.support.hosts.remote_box import Box, box
 from tests.support.slurm.cluster import Cluster, running_cluster
-from tests.support.slurm.disturbing import KINDS, LOOK_S, Bench
+from tests.support.slurm.disturbing import FORGOTTEN_S, KINDS, LOOK_S, Bench
+from tests.support.slurm.inside import own_names, processes
 
 STEPS = ("build", "check", "time", "judge")
 RUN = """[run]
@@ -84,15 +86,31 @@ def disturb(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
         try:
             done = series(bench, args.disturbances, args.kinds or sorted(KINDS), began + 60 * args.minutes)
             bench.daemon.until(lambda: not bench.running(), "the last run to end")
-            bench.until(lambda: not bench.mine(), "the last allocation to be given back")
+            bench.until(lambda: not bench.mine(), "the last allocation was not given back", FORGOTTEN_S)
+            left = bench.mine()
+        except BaseException:
+            keep(bench)
+            raise
         finally:
             bench.over.set()
             watch.join()
             events = bench.events()
             bench.daemon.stop()
-            output = bench.daemon.output
-            left = bench.mine()
-        return verdict(bench, events, output, left, done, time.monotonic() - began)
+        if bench.lost:
+            keep(bench)
+        return verdict(bench, events, bench.daemon.output, left, done, time.monotonic() - began)
+
+
+def keep(bench: Bench) -> None:
+    """Keep the logs of Slurm and of kpd, and what Slurm says of its nodes and jobs, for whoever looks for the cause."""
+    kept = Path(tempfile.mkdtemp(prefix="kpd-slurm-lost-"))
+    for log in (*bench.slurm.folder.glob("*.log"), *bench.daemon.workspace.root.parent.glob("output.txt")):
+        shutil.copy(log, kept)
+    shutil.copytree(bench.daemon.workspace.root / ".kpd", kept / "kpd", ignore_dangling_symlinks=True)
+    for what in ("node", "job"):
+        with contextlib.suppress(subprocess.SubprocessError):  # the controller may be what is gone
+            (kept / f"{what}s.txt").write_text(bench.slurm.run("scontrol", "show", what))
+    sys.stderr.write(f"its logs are in {kept}\n")
 
 
 def workspace(root: Path, slurm: Cluster, login: Box | None) -> Workspace:
@@ -175,7 +193,10 @@ def verdict(
     begun = {key[1:] for key in seen if key[0] == "iteration_started"}
     ended = {key[1:] for key in seen if key[0] == "iteration_ended"}
     entered = set(re.findall(r"entered job (\d+)", output))
-    holders = [job for job in entered if Path(PREFIX + job).is_dir()]
+    holders = [f"process {process.pid}" for process in processes(bench.daemon.workspace)]
+    folders = [*Path(PREFIX).parent.glob(f"{Path(PREFIX).name}{own_names(bench.daemon.workspace)}*")]
+    for folder in folders:
+        shutil.rmtree(folder)
     took = [one for each in bench.recoveries.values() for one in each]
     said = bench.slurm.run("sbatch", "--version")
     return {
@@ -187,6 +208,7 @@ def verdict(
         "seconds": round(seconds, 1),
         "allocations": len(entered),
         "logins": bench.login.server.log().count("Accepted publickey"),
+        "without_holder": output.count("nobody holds job"),
         "lanes_lost": sum(bool(event["body"]["away"]) for event in events if event["kind"] == "lanes_changed"),
         "runs": bench.runs,
         "iterations": len(ended),
@@ -195,6 +217,7 @@ def verdict(
         "paused": [event["body"]["reason"] for event in events if event["kind"] == "run_paused"],
         "doubled": [*sorted(set(bench.doubled)), *(f"{count} x {key}" for key, count in seen.items() if count > 1)],
         "allocations_left": [job[0] for job in left] + holders,
+        "folders_left": len(folders),
         "recovery_median_s": round(median(took), 1) if took else None,
         "recovery_max_s": round(max(took), 1) if took else None,
         "recovery_median_s_by_kind": {kind: round(median(each), 1) for kind, each in sorted(bench.recoveries.items())},

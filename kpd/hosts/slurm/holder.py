@@ -29,7 +29,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 def hold(job: str, patience: float, source: str) -> int:
-    """Hold the allocation until its step ends, or nobody has been inside for `patience` seconds."""
+    """Hold the allocation `job`, its name and id, until its step ends, or nobody has been inside for `patience` s."""
     folder = Path(PREFIX + job)
     os.umask(0o077)
     if folder.exists() and folder.stat().st_uid == os.getuid():
@@ -38,14 +38,15 @@ def hold(job: str, patience: float, source: str) -> int:
         folder.mkdir()
     except FileExistsError:
         return 3
+    ours = os.open(str(folder), os.O_RDONLY)
     (folder / "holder.py").write_text(source)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(folder / "socket"))
     listening.listen(16)
-    ours, theirs = os.pipe()  # the second end closes with the process that Slurm knows, however that ends
+    step, theirs = os.pipe()  # the second end closes with the process that Slurm knows, however that ends
     child = os.fork()
     if child:
-        os.close(ours)
+        os.close(step)
         os.waitpid(child, 0)
         return 0
     os.close(theirs)
@@ -54,16 +55,18 @@ def hold(job: str, patience: float, source: str) -> int:
     for number in ENDING:  # some of Slurm's plug-ins signal this process, too, before they kill it
         signal.signal(number, lambda *_: sys.exit(0))
     try:
-        serve(listening, ours, patience, job)
+        serve(listening, step, patience, f"{job}@{time.time():.0f}")  # a controller that crashes gives an id again
     finally:
         for number in ENDING:
             signal.signal(number, signal.SIG_IGN)
         end_all()
-        shutil.rmtree(str(folder), ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(ours), folder.stat()):  # and not that of another job with this id
+                shutil.rmtree(str(folder), ignore_errors=True)
     return 0
 
 
-def serve(listening: socket.socket, step: int, patience: float, job: str) -> None:
+def serve(listening: socket.socket, step: int, patience: float, lent: str) -> None:
     inside = set()  # type: set[int]
     seen = time.monotonic()
     while True:
@@ -71,7 +74,7 @@ def serve(listening: socket.socket, step: int, patience: float, job: str) -> Non
         if step in ready:
             return
         if listening.fileno() in ready:
-            inside.add(admit(listening, job))
+            inside.add(admit(listening, lent))
         reap(inside)
         now = time.monotonic()
         if inside - {0}:
@@ -80,7 +83,7 @@ def serve(listening: socket.socket, step: int, patience: float, job: str) -> Non
             return
 
 
-def admit(listening: socket.socket, job: str) -> int:
+def admit(listening: socket.socket, lent: str) -> int:
     """Start the command of one who connects, and return its pid; 0 for one who may not."""
     near, _ = listening.accept()
     with near:
@@ -101,7 +104,7 @@ def admit(listening: socket.socket, job: str) -> int:
             return 0
         pid = os.fork()
         if pid == 0:
-            become(command, descriptors, near, job)
+            become(command, descriptors, near, lent)
         for descriptor in descriptors:
             os.close(descriptor)
         return pid
@@ -119,7 +122,7 @@ def is_inside(pid: int) -> bool:
     return False
 
 
-def become(command: "list[str]", descriptors: "tuple[int, ...]", near: socket.socket, job: str) -> None:
+def become(command: "list[str]", descriptors: "tuple[int, ...]", near: socket.socket, lent: str) -> None:
     try:
         os.setsid()
         for target, descriptor in zip(STDIO, descriptors):  # noqa: B905 - evaluated under Python 3.6 too:
@@ -127,7 +130,7 @@ def become(command: "list[str]", descriptors: "tuple[int, ...]", near: socket.so
         os.set_inheritable(near.fileno(), True)  # it closes with the command: that is how the other end learns of it
         os.closerange(3, near.fileno())
         os.closerange(near.fileno() + 1, 1024)
-        os.execvpe(command[0], command, dict(os.environ, KPD_ALLOCATION=job))
+        os.execvpe(command[0], command, dict(os.environ, KPD_ALLOCATION=lent))
     except OSError as err:
         os.write(2, f"{command[0]}: {err.strerror}\n".encode())
     finally:
@@ -191,4 +194,4 @@ def enter(job: str, command: "list[str]") -> int:
 if __name__ == "__main__":
     if sys.argv[1] == "enter":
         sys.exit(enter(sys.argv[2], sys.argv[3:]))
-    sys.exit(hold(os.environ["SLURM_JOB_ID"], float(sys.argv[1]), sys.argv[2]))
+    sys.exit(hold(f"{sys.argv[3]}-{os.environ['SLURM_JOB_ID']}", float(sys.argv[1]), sys.argv[2]))

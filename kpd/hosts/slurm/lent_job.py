@@ -20,6 +20,7 @@ CANCEL_S = 8.0
 BROKE = ("FAILED", "COMPLETED", "OUT_OF_MEMORY", "BOOT_FAIL")  # how a job ends that its node could not keep
 LEAST_S, OVER_S = 300.0, 600.0  # the shortest allocation worth asking for, and when hours used up are looked at again
 LASTED_S = 60.0  # one that was used for so long has been of use
+BEGINS_S = 60.0  # for the holder to begin, once its node lets kpd in
 log = logging.getLogger(__name__)
 
 
@@ -45,6 +46,7 @@ class LentJob:
         self._hours = hours
         self._entered: dict[str, float] = {}  # the jobs that were entered, and when, by the monotonic clock
         self._in_vain = 0  # jobs in a row that ended before they were of use
+        self._silent: tuple[str, float] = ("", 0.0)  # a job in which nobody listened, and since when
 
     def left_s(self) -> float | None:
         """Return for how many seconds the allocation lasts; None where that is not known."""
@@ -84,6 +86,28 @@ class LentJob:
         held, self._held, self.asking = self._held, None, False
         if held is not None:
             self._hours.end(self.name, held.job, self._now())
+
+    def holds(self, found: Allocation) -> str:
+        """Return the name under which the holder of an allocation listens on its node, as no other holder does."""
+        return f"{self._job_name}-{found.job}"
+
+    async def not_held(self, found: Allocation) -> HostError:
+        """Return the error for an allocation that runs, as Slurm says, and has no holder; it is given back if need be.
+
+        One that was entered had a holder, which has ended, so it is of no use: a controller that crashed, and lost its
+        last seconds, says for minutes that such a job runs. The holder of another one may yet begin.
+        """
+        if found.job in self._hours.open(self.name):
+            await self.give_back()
+            self.ended = "its holder had ended"
+            lost = f"{self.name}: nobody holds job {found.job} any more, though Slurm says that it runs"
+            return HostError("unreachable", lost, "kpd gave it back, and asks for another")
+        if self._silent[0] != found.job:
+            self._silent = (found.job, time.monotonic())
+        if time.monotonic() - self._silent[1] < BEGINS_S:
+            message = f"{self.name}: job {found.job} runs, and its holder has not begun"
+            return HostError("unreachable", message, "kpd keeps trying for a minute, and asks for another then")
+        return await self._unused(found.job, f"ran, and its holder did not begin within {BEGINS_S:.0f} s")
 
     def entered(self, found: Allocation) -> None:
         """Note, the first time, that the allocation is of use, and since when its GPUs count. Raises HostError."""
@@ -141,12 +165,12 @@ class LentJob:
         if not listed:
             job = queue.submitted(said)
             await self._was_in_vain(job)
-            raise await self._unused(job)
+            raise await self._unused(job, self._ended_early())
         found, *doubled = listed
         if doubled:
             await self._said(queue.cancelling_only(self.keys, [one.job for one in doubled]))
         if known is not None and known.job != found.job and await self._was_in_vain(known.job):
-            raise await self._unused(known.job)
+            raise await self._unused(known.job, self._ended_early())
         self._held = found
         return found
 
@@ -172,22 +196,22 @@ class LentJob:
 
     async def _how_it_ended(self, job: str) -> str:
         """Return Slurm's word for the end of a job, and note when that was, if Slurm knows it."""
-        said = await self.login.run(queue.ending(self.keys, job), ASK_S)
+        said = await self.login.run(queue.ending(self.keys, self._job_name, job), ASK_S)
         words = said.stdout.decode(errors="replace")
         if (at := queue.when_it_ended(words)) is not None:
             self._hours.end(self.name, job, at)
         return queue.how_it_ended(words)
 
-    async def _unused(self, job: str) -> HostError:
-        """Give back what may have been asked for since, and return the error for a job that ended too soon."""
+    def _ended_early(self) -> str:
+        return f"ended before kpd could use it ({self.ended or 'unknown'})"
+
+    async def _unused(self, job: str, what: str) -> HostError:
+        """Give back what may have been asked for since, and return the error for a job that was of no use."""
         self._in_vain += 1
         await self.give_back()
         again_s = queue.next_try_s(self._in_vain)
         row = f", the last of {self._in_vain} in a row" if self._in_vain > 1 else ""
-        message = (
-            f"{self.name}: job {job} ended before kpd could use it ({self.ended or 'unknown'}){row}; "
-            f"kpd asks for the next in {again_s / 60:.0f} min"
-        )
+        message = f"{self.name}: job {job} {what}{row}; kpd asks for the next in {again_s / 60:.0f} min"
         remedy = f"has its node {self.python}, 3.6 or later, memory enough, and a /tmp that you can write?"
         return InVain(message, remedy, again_s)
 

@@ -12,7 +12,7 @@ from kpd.hosts.slurm.keys import SlurmKeys
 
 STATES = "PENDING,CONFIGURING,RUNNING,SUSPENDED"
 FIELDS = "%i|%T|%r|%S|%e|%l|%N|%P|%b|%a|%u"
-NO_COMMAND, NO_QUEUE, NO_SUBMISSION = 96, 95, 94
+NO_COMMAND, NO_QUEUE, NO_SUBMISSION, NOBODY = 96, 95, 94, 93
 LOCK_S = 5  # to wait for a script that submits a job
 FIRST_VAIN_S, MOST_VAIN_S = 60.0, 3600.0
 SHOWN = 400  # characters of Slurm's words
@@ -87,7 +87,7 @@ command -v {keys.program("sbatch")} >/dev/null && command -v {keys.program("sque
 there=$({squeue}) || exit {NO_QUEUE}
 if [ -z "$there" ]; then
 {keys.program("sbatch")} {options} <<'KPD_JOB' 9>&- || exit {NO_SUBMISSION}
-{batch(python, patience_s)}
+{batch(name, python, patience_s)}
 KPD_JOB
 {squeue} || exit {NO_QUEUE}
 else echo "$there"; fi
@@ -106,7 +106,7 @@ def listing(keys: SlurmKeys, name: str) -> str:
     return f"SLURM_TIME_FORMAT=%s {squeue} -h -u \"$(id -un)\" -n {name} -t {STATES} -o '{FIELDS}'"
 
 
-def batch(python: str, patience_s: float) -> str:
+def batch(name: str, python: str, patience_s: float) -> str:
     """Return the batch script: the holder, which Slurm copies to the node itself."""
     source = (Path(__file__).parent / "holder.py").read_text()
     return f"""#!/bin/sh
@@ -114,7 +114,7 @@ exec 3<<'KPD'
 {source}KPD
 source=$(cat <&3)
 exec 3<&-
-exec {shlex.quote(python)} -I -S -c "$source" {patience_s:g} "$source"
+exec {shlex.quote(python)} -I -S -c "$source" {patience_s:g} "$source" {name}
 """
 
 
@@ -134,11 +134,15 @@ def cancelling_only(keys: SlurmKeys, jobs: list[str]) -> str:
     return f"{keys.program('scancel')} {' '.join(jobs)}"
 
 
-def ending(keys: SlurmKeys, job: str) -> str:
-    """Return the command that shows how a job has ended, for as long as Slurm remembers it: longest in its accounts."""
+def ending(keys: SlurmKeys, name: str, job: str) -> str:
+    """Return the command that shows how a job has ended, for as long as Slurm remembers it: longest in its accounts.
+
+    A job of another name is none: a controller that crashes gives the ids of its last seconds again.
+    """
     show, known = keys.program("scontrol"), keys.program("sacct")
     return (
-        f"export SLURM_TIME_FORMAT=%s; {show} -o show job {job} || {known} -nXP -j {job} --format=State,End"
+        f"export SLURM_TIME_FORMAT=%s; {show} -o show job {job} | grep -F 'JobName={name} '"
+        f" || {known} -nXP -j {job} --name={name} --format=State,End"
         " | sed 's/^\\([A-Z_]*\\)[^|]*|/JobState=\\1 EndTime=/'"
     )
 
@@ -182,10 +186,11 @@ def step(keys: SlurmKeys, found: Allocation) -> tuple[str, ...]:
 def waiting(folder: str, tries: int) -> str:
     """Return a script that waits until the holder listens in `folder`; one of somebody else, or a link, is none.
 
-    What is run from there is read from there; in a folder like /tmp nobody else can take ours away.
+    It ends with NOBODY where none does, also in the folder that a killed one has left. What is run from there is read
+    from there; in a folder like /tmp nobody else can take ours away.
     """
-    ours = f"test -O {folder} && ! test -L {folder} && test -S {folder}/socket"
-    return f"for n in $(seq {tries}); do {ours} && exit 0; sleep 0.2; done; exit 1"
+    ours = f"test -O {folder} && ! test -L {folder} && grep -qF ' {folder}/socket' /proc/net/unix"
+    return f"for n in $(seq {tries}); do {ours} && exit 0; sleep 0.2; done; exit {NOBODY}"
 
 
 def submitted(said: str) -> str:

@@ -68,9 +68,10 @@ class Slurm:
         if found.state == "pending":
             raise self._pending(found)
         words = queue.step(lent.keys, found)
-        await self._inside(found, words)
+        holds = lent.holds(found)
+        await self._inside(found, words, f"{PREFIX}{holds}")
         inner = self._attach(
-            (*words, lent.python, "-I", "-S", f"{PREFIX}{found.job}/holder.py", "enter", found.job, *self._enter)
+            (*words, lent.python, "-I", "-S", f"{PREFIX}{holds}/holder.py", "enter", holds, *self._enter)
         )
         channel = StepChannel(await inner.open(), inner)
         lent.entered(found)
@@ -117,12 +118,14 @@ class Slurm:
             log.warning("%s: its job was not cancelled, and ends itself after a while: %s", self._lent.name, err)
         await self._lent.login.close()
 
-    async def _inside(self, found: Allocation, words: tuple[str, ...]) -> None:
+    async def _inside(self, found: Allocation, words: tuple[str, ...], folder: str) -> None:
         """Wait until the holder listens, in a folder that nobody else has made there. Raises HostError."""
-        waits = queue.waiting(f"{PREFIX}{found.job}", int(INSIDE_S / 0.2))
+        waits = queue.waiting(folder, int(INSIDE_S / 0.2))
         said = await self._lent.login.run(queue.shell(*words, "sh", "-c", waits), ASK_S)
+        if said.rc == queue.NOBODY:
+            raise await self._lent.not_held(found)
         if said.rc != 0:
-            why = said.stderr.decode(errors="replace").strip()[: queue.SHOWN] or "nobody listens there"
+            why = said.stderr.decode(errors="replace").strip()[: queue.SHOWN] or f"srun ends with {said.rc}"
             raise HostError("unreachable", f"{self._lent.name}: job {found.job} cannot be entered: {why}")
 
     def _pending(self, found: Allocation) -> Pending:

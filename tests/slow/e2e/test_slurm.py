@@ -24,6 +24,7 @@ from tests.support.e2e.dying import nothing_twice
 from tests.support.e2e.hosts import card
 from tests.support.hosts.remote_box import box
 from tests.support.slurm.cluster import Cluster, running_cluster
+from tests.support.slurm.inside import kill_holder
 
 __all__ = ["daemon", "workspace"]
 
@@ -116,9 +117,12 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     third = entered(daemon, other_than=again)
     slurm.stop_controller()
     slurm.start_controller()
+    kill_holder(workspace, third)
+    fourth = entered(daemon, other_than=third)
+    assert "JobState=CANCELLED" in slurm.run("scontrol", "show", "job", third), "given back, though Slurm said it ran"
 
     assert daemon.until_event("run_ended")["body"]["outcome"] == "no_gain"
-    assert slurm.jobs("%i") in ([third], []), "a controller that starts again changes nothing"
+    assert slurm.jobs("%i") in ([fourth], []), "a controller that starts again changes nothing"
     assert not daemon.events("run_paused")
     nothing_twice(daemon)
     until_none_is_left(daemon, slurm)
@@ -126,7 +130,8 @@ def test_a_run_goes_on_through_all_that_a_cluster_does_to_it(
     hours = GpuHours(hours_file(workspace))
     daemon.until(lambda: all(one.ended for one in hours.read()), "the end of each to be noted")
     lent = hours.read()
-    assert {one.job for one in lent} >= {mine, again, third} and {(one.user, one.gpus) for one in lent} == {("root", 2)}
+    assert {one.job for one in lent} >= {mine, again, third, fourth}
+    assert {(one.user, one.gpus) for one in lent} == {("root", 2)}
 
     two = 'gres = "gpu:fake:1"\nmax_allocations = 2\nabandon_after = "2s"'
     configure(workspace, slurm, two)

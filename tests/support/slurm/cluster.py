@@ -21,6 +21,7 @@ COMMANDS = ("sbatch", "srun", "squeue", "scancel", "scontrol", "sinfo", "sacct")
 DAEMONS = ("munged", "slurmctld", "slurmd")
 UP_S = 20.0
 KILL_WAIT_S = 2
+OTHER = "other"  # the name of jobs that are not kpd's
 
 CONF = """\
 ClusterName=kpdtest
@@ -149,8 +150,13 @@ class Cluster:
 
     def submit(self, gres: str = "gpu:fake:2", partition: str = "gpu") -> str:
         """Submit somebody's job that takes these resources, and return its id."""
-        asked = ("--parsable", f"--gres={gres}", "-p", partition, "-J", "other", "-o", "/dev/null")
+        asked = ("--parsable", f"--gres={gres}", "-p", partition, "-J", OTHER, "-o", "/dev/null")
         return self.run("sbatch", *asked, stdin=SLEEPS).strip()
+
+    def cancel_others(self) -> bool:
+        """Cancel somebody's jobs, and return whether none is left."""
+        self.run("scancel", "-n", OTHER)
+        return OTHER not in self.jobs("%j")
 
     def occupy(self, gres: str = "gpu:fake:2") -> str:
         """Submit somebody's job that takes these resources, wait until it runs, and return its id."""
@@ -214,7 +220,7 @@ def _until(holds: object, what: str) -> None:
 def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
     process.send_signal(how)
     try:
-        process.wait(5)
+        process.wait(UP_S)  # a controller saves its state meanwhile
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

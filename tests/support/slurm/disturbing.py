@@ -1,6 +1,8 @@
 """Defines what can happen to a daemon on a cluster, for benchmarks/slurm_disturbances.py: each kind is a function."""
 
+import contextlib
 import random
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -9,12 +11,13 @@ from typing import Any
 
 import psutil
 
-from kpd.hosts.slurm.holder import PREFIX
 from tests.support.daemon.real_daemon import RealDaemon
 from tests.support.hosts.remote_box import Box
 from tests.support.slurm.cluster import Cluster
+from tests.support.slurm.inside import kill_holder, processes
 
 WAIT_S = 120.0  # after which something counts as lost
+FORGOTTEN_S = 240.0  # after which a killed controller's successor has learnt of the end of jobs that it took to run
 LOOK_S = 0.2
 
 
@@ -37,11 +40,12 @@ class Bench:
         """Return id, state and end of kpd's jobs that wait or run."""
         return [line.split() for line in self.slurm.jobs("%i %T %j") if " kpd-" in line]
 
-    def until(self, ready: Callable[[], Any], what: str) -> Any:
-        end = time.monotonic() + WAIT_S
+    def until(self, ready: Callable[[], Any], what: str, wait_s: float = WAIT_S) -> Any:
+        end = time.monotonic() + wait_s
         while time.monotonic() < end:
-            if found := ready():
-                return found
+            with contextlib.suppress(subprocess.SubprocessError):  # the controller may be away
+                if found := ready():
+                    return found
             time.sleep(LOOK_S)
         self.lost.append(what)
         return None
@@ -137,10 +141,16 @@ def controller_restarted(bench: Bench) -> None:
 
 
 def controller_killed(bench: Bench) -> None:
-    """Slurm's controller is killed, and another one knows what the last had saved."""
+    """Slurm's controller is killed, and another one knows what the last had saved: not what it was told last.
+
+    So jobs that others had cancelled may begin, and nodes that had been brought back are drained: others look after
+    theirs again.
+    """
     bench.slurm.kill_controller()
     time.sleep(bench.chance.uniform(0, 2))
     bench.slurm.start_controller()
+    bench.until(bench.slurm.cancel_others, "others' jobs were not cancelled")
+    bench.slurm.resume(*bench.slurm.nodes)
 
 
 def controller_away_at_the_end(bench: Bench) -> None:
@@ -153,12 +163,18 @@ def controller_away_at_the_end(bench: Bench) -> None:
 
 def step_killed(bench: Bench) -> None:
     """The step of srun, which is kpd's connection, is killed."""
-    for process in psutil.process_iter():
-        try:
-            if "enter" in (words := process.cmdline()) and any(word.startswith(PREFIX) for word in words):
+    for process in processes(bench.daemon.workspace):
+        with contextlib.suppress(psutil.Error):
+            if "enter" in process.cmdline():
                 process.kill()
-        except psutil.Error:
-            continue
+
+
+def holder_killed(bench: Bench) -> None:
+    """An allocation's holder is killed with Slurm's process for its step: Slurm says for minutes that the job runs.
+
+    A controller that was killed, and has forgotten the end of a job, says so, too.
+    """
+    kill_holder(bench.daemon.workspace, bench.job())
 
 
 def connections_cut(bench: Bench) -> None:
@@ -201,7 +217,7 @@ KINDS: dict[str, Callable[[Bench], None]] = {
     each.__name__: each
     for each in (
         cancelled, cancelled_behind_another, preempted, timed_out, node_lost, node_drained, controller_restarted,
-        controller_killed, controller_away_at_the_end, step_killed, connections_cut, daemon_killed,
-        daemon_killed_while_it_waits, daemon_killed_as_it_asks,
+        controller_killed, controller_away_at_the_end, step_killed, holder_killed, connections_cut,
+        daemon_killed, daemon_killed_while_it_waits, daemon_killed_as_it_asks,
     )
 }  # fmt: skip

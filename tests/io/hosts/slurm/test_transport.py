@@ -13,9 +13,11 @@ from kpd.workspace.config import load_config
 from kpd.workspace.paths import Workspace
 
 COMMANDS = {
-    "sbatch": "cat > batch; echo 7; sleep $(cat slow || echo 0)",
+    "sbatch": "echo \"$@\" | sed 's/.*--job-name=\\([^ ]*\\).*/\\1/' > name; "
+    "cat > batch; echo 7; sleep $(cat slow || echo 0)",
     "squeue": "cat queue",
-    "scontrol": "echo JobState=FAILED ExitCode=127:0",
+    "scontrol": "echo JobId=7 JobName=$(cat name) JobState=FAILED ExitCode=127:0",
+    "srun": 'while [ $1 != -N1 ]; do shift; done; shift 2; exec "$@"',
     "scancel": 'echo "$@" >> cancelled',
 }
 
@@ -46,6 +48,52 @@ async def test_a_job_that_is_gone_before_it_is_seen_is_told_and_not_taken_for_a_
     with pytest.raises(HostError, match="strange line") as caught:
         await host.transport.open()
     assert caught.value.kind == "config"
+    await host.transport.close()
+
+
+async def test_an_end_of_a_job_that_has_the_id_of_an_earlier_one_is_none_of_that(slurm: Path) -> None:
+    """A controller that crashes gives the ids of its last seconds again."""
+    workspace = Workspace(slurm.parent)
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    (slurm / "scontrol").write_text("#!/bin/sh\necho JobId=7 JobName=other JobState=PENDING EndTime=99\n")
+    (slurm / "sacct").write_text("#!/bin/sh\n")
+    (slurm / "sacct").chmod(0o755)
+    with pytest.raises(HostError, match=r"job 7 ended before kpd could use it \(unknown\)"):
+        await host.transport.open()
+    await host.transport.close()
+
+
+async def test_an_allocation_whose_holder_is_gone_is_given_back_at_once_and_one_without_any_after_a_minute(
+    slurm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kpd.hosts.slurm.transport.INSIDE_S", 0.2)
+    workspace = Workspace(slurm.parent)
+    host = host_of("c", load_config(workspace).hosts["c"], workspace)
+    now = time.time()
+    (slurm / "queue").write_text(f"8|RUNNING|None|{now:.0f}|{now + 600:.0f}|10:00|n1|gpu|N/A|a|me\n")
+    with pytest.raises(HostError, match="job 8 runs, and its holder has not begun") as caught:
+        await host.transport.open()
+    assert caught.value.kind == "unreachable" and not (slurm / "cancelled").exists()
+    monkeypatch.setattr("kpd.hosts.slurm.lent_job.BEGINS_S", 0.0)
+    with pytest.raises(HostError, match=r"job 8 ran, and its holder did not begin .*; kpd asks for the next in 1 min"):
+        await host.transport.open()
+    assert "-n kpd-" in (slurm / "cancelled").read_text()
+    (slurm / "cancelled").unlink()
+
+    monkeypatch.undo()
+    monkeypatch.setattr("kpd.hosts.slurm.transport.INSIDE_S", 0.2)
+    GpuHours(hours_file(workspace)).note(Lent("c", "8", "me", "a", 0, now, now + 600))
+    with pytest.raises(HostError, match="nobody holds job 8 any more") as caught:
+        await host.transport.open()
+    assert caught.value.kind == "unreachable" and "-n kpd-" in (slurm / "cancelled").read_text()
+    assert not GpuHours(hours_file(workspace)).open("c")
+    (slurm / "cancelled").unlink()
+
+    GpuHours(hours_file(workspace)).note(Lent("c", "8", "me", "a", 0, now, now + 600))
+    (slurm / "srun").write_text("#!/bin/sh\necho srun: error: Unable to contact slurm controller >&2; exit 1\n")
+    with pytest.raises(HostError, match=r"job 8 cannot be entered: .*Unable to contact"):
+        await host.transport.open()
+    assert not (slurm / "cancelled").exists(), "what runs there may be well"
     await host.transport.close()
 
 
