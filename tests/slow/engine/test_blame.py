@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import RealDaemon, daemon, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, set_local, workspace
 from tests.support.e2e.kernels import kernel, save
 
 __all__ = ["daemon", "workspace"]
@@ -19,6 +19,11 @@ __attribute__((constructor)) static void load(void) { usleep(50000); }
 """
 LOADS_UNTIL_IT_IS_KILLED = SLOW_TO_LOAD.replace("50000", "5000000")
 """However seldom a busy machine lets `killing` look."""
+LOADS_WHILE_IT_IS_THERE = """#include <unistd.h>
+__attribute__((constructor)) static void load(void) {
+    for (int looks = 0; looks < 500 && !access("@", F_OK); looks++) usleep(10000);
+}
+"""
 KILLS_ITS_PARENT = """#include <signal.h>
 #include <unistd.h>
 __attribute__((constructor)) static void load(void) { kill(getppid(), SIGKILL); }
@@ -114,16 +119,21 @@ def test_trouble_that_does_not_come_back_costs_a_candidate_nothing(daemon: RealD
 
 
 def test_trouble_that_the_incumbent_has_too_is_the_hosts(daemon: RealDaemon, workspace: Workspace) -> None:
-    text = kernel(workspace).read_text()
-    kernel(workspace).write_text(SLOW_TO_LOAD + text)
+    there = workspace.root / "slow" / "there"
+    there.parent.mkdir()
+    set_local(workspace, reads=[str(there.parent)])
+    loads = LOADS_WHILE_IT_IS_THERE.replace("@", str(there))
+    kernel(workspace).write_text(loads + kernel(workspace).read_text())
     begun(daemon)
+    there.touch()
     with killing(workspace, r"r1\.1\.1-check.*") as killed:
-        propose(workspace, SLOW_TO_LOAD, 1)
+        propose(workspace, loads, 1)
         cause = daemon.until_event("run_paused", infra=True)["body"]["cause"]
         assert (cause["kind"], cause["trouble"]["trouble"], cause["incumbent"]) == ("incumbent_too", "host", 0)
         jobs = dict.fromkeys(re.sub("-[0-9a-f]{8}$", "", job) for job in killed)  # one may be killed again as it ends
         assert list(jobs) == ["r1.1.1-check", "r1.1.1-check-incumbent"]
     assert not daemon.events("measurement_broken"), "it costs the candidate no try"
+    there.unlink()
     daemon.command("resume")
     assert daemon.until_event("iteration_ended", iteration=1)["body"]["outcome"] == "accepted"
 
