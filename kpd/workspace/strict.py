@@ -1,6 +1,7 @@
 """Reads TOML strictly into frozen dataclasses: every error names the file, the line, and what to write instead."""
 
 import dataclasses
+import functools
 import math
 import re
 import typing
@@ -132,7 +133,7 @@ class Document:
             raise self.error(
                 f"{_name(keys)} must be a table, not {in_words(value)}", f"write [{'.'.join(keys)}]", *keys
             )
-        hints = typing.get_type_hints(kind, include_extras=True)
+        hints = _hints(kind)
         fields = {field.name: field for field in dataclasses.fields(kind)}
         for key in value:
             if key not in fields:
@@ -150,7 +151,7 @@ def read_toml(path: Path, kind: type[T]) -> T:
 
 def misfit(given: Mapping[str, Any], kind: type) -> str:
     """Describe the first value that cannot be a field of dataclass `kind`, or a missing one; empty if all fit."""
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     for name, value in given.items():
         try:
             msgspec.convert(value, type=hints[name])
@@ -159,6 +160,12 @@ def misfit(given: Mapping[str, Any], kind: type) -> str:
             return f"{place} must be {wanted(kind)}, not {in_words(given_one)[:MOST_FOUND]}"
     missing = [field.name for field in dataclasses.fields(kind) if is_needed(field) and field.name not in given]
     return f"{missing[0]} is missing" if missing else ""
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the types of a dataclass's fields: a daemon reads all tasks after each change of one."""
+    return typing.get_type_hints(kind, include_extras=True)
 
 
 def _deepest(place: str, value: Any, kind: Any) -> tuple[str, Any, Any]:
