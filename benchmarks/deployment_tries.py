@@ -92,8 +92,8 @@ async def tried(lane: Lane, number: int) -> dict[str, Any]:
         mended.write_bytes(GOOD.candidate["k.cpp"])
     far = FarSide(lane.project, lane.folder)
     async with asyncio.timeout(PATIENCE_S):
-        process = await deployer(lane.folder, lane.project, won, "", LEASE_S, str(lane.server.config))
-        await begun(process, phase)
+        process = deployer(lane.folder, lane.project, won, "", LEASE_S, str(lane.server.config))
+        await begun(process, lane.folder, phase)
         await asyncio.sleep(random.Random(number).uniform(0, 0.3))
         match how:
             case "link cut":
@@ -104,7 +104,7 @@ async def tried(lane: Lane, number: int) -> dict[str, Any]:
                 lane.server.start()
             case _:
                 process.kill()
-        await process.communicate()
+        await asyncio.to_thread(process.wait, PATIENCE_S)
         if how == "killed, restored by the host":
             await at_rest(far)
     journal = DeploymentJournal(lane.folder / "deployments")

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,10 +17,10 @@ from kpd.production.deploy.deploy import approved
 from kpd.production.logged.step import TRIES, SourceLogging
 from kpd.production.observe.errors import ObserveError
 from kpd.production.program import PlaceError
-from tests.places import ROOT
 from tests.support.claude.anthropic_server import KEY, Reply, serving
 from tests.support.daemon.forked import run_kpd
 from tests.support.patience import PATIENCE_S
+from tests.support.production.killing import beside
 from tests.support.production.logger import BUILD, LINES, PATH, SOURCE, answer, observe, table_of
 from tests.support.production.prepared import Prepared
 from tests.support.production.provers import built, content, made, place_at
@@ -128,16 +127,15 @@ async def test_the_host_restores_where_kpd_is_killed(tmp_path: Path, when: str) 
     assert before == built(SOURCE)
     (tmp_path / "project.json").write_bytes(msgspec.json.encode(project))
     (tmp_path / "answer").write_text(answer())
-    command = [sys.executable, "-m", "tests.support.production.logger", str(tmp_path), str(LEASE_S)]
-    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
+    process = beside("logger", tmp_path, str(tmp_path), str(LEASE_S))
     end = time.monotonic() + PATIENCE_S
     while not (root / "target" / "began").exists():
-        assert process.returncode is None and time.monotonic() < end
+        assert process.poll() is None and time.monotonic() < end
         await asyncio.sleep(0.05)
     assert content(root) != before
     assert b"KPD LOG" in content(root)[0]
     process.kill()
-    await process.wait()
+    process.wait(PATIENCE_S)
     end = time.monotonic() + LEASE_S + PATIENCE_S
     while content(root) != before or _sleeps(root):
         assert time.monotonic() < end, "the host did not restore"

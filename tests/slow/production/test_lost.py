@@ -3,20 +3,19 @@
 import asyncio
 import contextlib
 import random
-import sys
 from pathlib import Path
 
 import msgspec
 import psutil
 import pytest
 
-from tests.places import ROOT
+from tests.support.hosts.local import until
 from tests.support.hosts.sshd import sshd
 from tests.support.patience import PATIENCE_S
+from tests.support.production.killing import begun, beside
 from tests.support.production.provers import BUILD, SOURCE, FarSide, built, content, made
 
 STEPS = ("begin", "put", "build", "hold", "restore")
-CLIENT = "tests.support.production.client"
 
 
 async def killed(folder: Path, step: str, victim: str, config: str = "") -> str:
@@ -24,12 +23,8 @@ async def killed(folder: Path, step: str, victim: str, config: str = "") -> str:
     project = made(folder / "prover", build=f"sleep 0.3; {BUILD}")
     far = FarSide(project, folder)
     (folder / "project.json").write_bytes(msgspec.json.encode(project))
-    client = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", CLIENT, str(folder), config, stdout=asyncio.subprocess.PIPE, cwd=ROOT
-    )
-    assert client.stdout is not None
-    while (await client.stdout.readline()).decode().strip() != step:
-        assert not client.stdout.at_eof()
+    client = beside("client", folder, str(folder), config)
+    await begun(client, folder, step)
     await asyncio.sleep(random.Random(f"{victim} {step} {config != ''}").uniform(0, 0.4))
     if victim == "client":
         client.kill()
@@ -37,13 +32,9 @@ async def killed(folder: Path, step: str, victim: str, config: str = "") -> str:
         for helper in psutil.Process(client.pid).children():
             with contextlib.suppress(psutil.Error):
                 helper.kill()
-    await asyncio.wait_for(client.communicate(), PATIENCE_S)
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            change = (await asyncio.to_thread(far.ask, "status"))["ok"]["change"]
-            if change is None or change["state"] == "restored":
-                break
-            await asyncio.sleep(0.3)
+    await asyncio.to_thread(client.wait, PATIENCE_S)
+    await until(lambda: far.state() in ("", "restored"))
+    change = (await asyncio.to_thread(far.ask, "status"))["ok"]["change"]
     left = [path.name for path in (folder / "prover").rglob("*") if "kpd" in path.name]
     if content(folder / "prover") == built(SOURCE) and not left and not (change or {}).get("conflicts"):
         return ""

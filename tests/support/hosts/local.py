@@ -53,9 +53,9 @@ async def until(condition) -> None:
     """Waits for something that another process does and nobody announces."""
     end = time.monotonic() + PATIENCE_S
     while not condition():
-        if time.monotonic() > end:
+        if (left := end - time.monotonic()) < 0:
             raise TimeoutError
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(min(0.01 + (PATIENCE_S - left) / 20, 0.1))  # what has taken long may take longer
 
 
 def processes_of(root: PurePosixPath) -> list[psutil.Process]:
