@@ -71,8 +71,11 @@ def execute(ws: Workspace, args: Namespace) -> int:
         except Unclear as err:
             if args.json or not sys.stdin.isatty():
                 raise
+            before = answers
             for question in err.questions:
                 answers = _asked(question, answers)
+            if answers == before:
+                raise
     raise CliError("too many questions are left open", "answer them by options: kpd task import --help")
 
 
@@ -189,7 +192,8 @@ def _asked(question: "OpenQuestion", answers: "Answers") -> "Answers":
         said = input(f"{name}{' (y/n)' if isinstance(before, bool) else ''}: ").strip()
     except EOFError as err:
         raise CliError(question.text, f"say it with {question.flag}") from err
-    answer: Any = tuple(said.split()) if isinstance(before, tuple) else said
+    whole = (said,) if name == "good" and said else tuple(said.split())  # what is said in several words is one answer
+    answer: Any = (*before, *whole) if isinstance(before, tuple) else said
     changed: dict[str, Any] = {name: said.lower() in ("y", "yes") if isinstance(before, bool) else answer}
     return replace(answers, **changed)
 

@@ -8,6 +8,7 @@ from typing import Any
 from kpd.imports import native
 from kpd.imports.draft import Answers, TaskDraft, toml
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
+from kpd.imports.failing import failure
 from kpd.imports.importer import Recognised, recognised
 from kpd.imports.probe import Ran, run_once
 from kpd.imports.reading import BenchmarkReading, understand
@@ -110,8 +111,7 @@ def read_benchmark(found: Brought, answers: Answers) -> None:
     most = float(draft.get("bench", "limit_s") or LIMIT_S)
     found.run = run = run_once(found.folder, command, most, folders(tuple(draft.get("task", "records") or ())))
     if run.rc != 0 and not answers.baseline:
-        ended = f"did not end within {most:g} s" if run.rc is None else f"exited with {run.rc}"
-        raise Unclear(OpenQuestion("--baseline", f"`{command}` {ended}: {run.tail}", ("wrong",)))
+        raise failure(run, (*draft.copied, *draft.made), most)
     if answers.baseline and run.rc != 0:
         _unread(draft, answers)
         found.write()

@@ -12,6 +12,8 @@ from kpd.imports.given import json_as
 from kpd.imports.source import ForeignFolder
 
 LEDGERS = ("*.csv", "*.log", "*.jsonl")
+_JUDGES = re.compile(r"bench|verif|eval|test|check", re.IGNORECASE)
+"""Beginnings of the names of programs that judge: they are not proposed as editable."""
 SPACES = ("VALID", "SPACE", "CHOICES", "TUNE", "SEARCH_SPACE", "VALID_VALUES")
 """Names of tables that list the values of a configuration's keys."""
 
@@ -23,7 +25,8 @@ def begun(folder: ForeignFolder, answers: Answers, editable: Iterable[str], lang
     """
     chosen = answers.editable or tuple(dict.fromkeys(editable))
     if not chosen:
-        some = tuple(path for path in folder.files if path.endswith((".c", ".cpp", ".cu", ".py", ".json")))[:8]
+        sources = (path for path in folder.files if path.endswith((".c", ".cpp", ".cu", ".py", ".json")))
+        some = tuple(path for path in sources if not _JUDGES.match(path.rpartition("/")[2]))[:8]
         raise Unclear(OpenQuestion("--editable", "which files may a candidate change?", some))
     if answers.baseline != "absent" and (missing := [path for path in chosen if not _there(folder, path)]):
         remedy = "correct its name, or say --baseline absent"

@@ -11,11 +11,15 @@ class ImportRefused(WorkspaceError):
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """Something that the folder does not tell. `flag` answers it on the command line; `choices` are what was found."""
+    """Something that the folder does not tell. `flag` answers it on the command line; `choices` are what was found.
+
+    `first` is what else helps, to be said before that.
+    """
 
     flag: str
     text: str
     choices: tuple[str, ...] = ()
+    first: str = ""
 
 
 class Unclear(ImportRefused):
@@ -23,7 +27,8 @@ class Unclear(ImportRefused):
 
     def __init__(self, *questions: OpenQuestion) -> None:
         asked = "; ".join(f"{question.text}{_or(question.choices)}" for question in questions)
-        super().__init__(asked, f"say it with {', '.join(map(_option, questions))}")
+        first = "".join(f"{question.first}, " for question in questions if question.first)
+        super().__init__(asked, f"{first}say it with {', '.join(map(_option, questions))}")
         self.questions = questions
 
 

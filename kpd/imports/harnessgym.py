@@ -5,6 +5,7 @@ import re
 from kpd.imports import glue
 from kpd.imports.commanded import begun, language_of, named_files, tune
 from kpd.imports.draft import Answers, TaskDraft
+from kpd.imports.errors import ImportRefused
 from kpd.imports.importer import Importer
 from kpd.imports.source import ForeignFolder
 
@@ -32,6 +33,9 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     words = folder.text("task.md")
     editable = named_files(folder, words, VERBS) or list(folder.matching(*KERNELS))
     editable = [path for path in editable if path not in ("task.md", *programs)]
+    if not editable and not answers.editable and (missing := _missing(folder, words)):
+        remedy = f"put it there; where a candidate is to write it, say --editable {missing} --baseline absent"
+        raise ImportRefused(f"task.md says to edit {missing}, which is not in {folder.root}", remedy)
     language, device = language_of(folder, editable, programs)
     found = begun(folder, answers, editable, language)
     if "device" not in found.toml.get("need", {}) and language != "triton":
@@ -53,6 +57,13 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     for config in (path for path in found.get("task", "editable") if path.endswith(".json")):
         tune(folder, found, config, programs)
     return found
+
+
+def _missing(folder: ForeignFolder, words: str) -> str:
+    """Return the first file that a description says to edit, and that is not there; empty where there is none."""
+    named = dict.fromkeys(re.findall(r"`(?:\./)?([\w./-]*\w\.(?:c|cc|cpp|cu|py|json))`", words), 0)
+    found = named_files(ForeignFolder(folder.root, named), words, VERBS)
+    return next((path for path in found if path not in folder.files), "")
 
 
 def _objectives(words: str) -> list[str]:

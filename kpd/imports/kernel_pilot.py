@@ -54,7 +54,11 @@ with open("bench/results.jsonl") as ledger:
             rows[row["id"]] = row
 if ended.returncode != 0 or not rows:
     sys.exit(ended.returncode if ended.returncode > 0 else "bench/results.jsonl has no result")
-bad = [f"{name}: {row['status']} {row.get('error', '')}" for name, row in rows.items() if row["status"] != "PASSED"]
+bad = [
+    f"{name}: status {row['status']!r} instead of 'PASSED' {str(row.get('error', ''))[-200:]}"
+    for name, row in rows.items()
+    if row["status"] != "PASSED"
+]
 missing = [name for name in WORKLOADS if name not in rows]
 bad += [f"{name}: no result" for name in missing]
 timed = [row for row in rows.values() if row.get("production", True) and row["status"] == "PASSED"]

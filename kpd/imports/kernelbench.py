@@ -1,5 +1,6 @@
 """Imports problems of KernelBench, one Python file each, for kpd's own runner."""
 
+import ast
 import re
 
 from kpd.imports.draft import Answers, TaskDraft
@@ -39,7 +40,7 @@ import torch
 
 from problem import Model, get_init_inputs, get_inputs
 
-OUTPUTS = ("out",)
+OUTPUTS = @OUTPUTS@
 CASES = {"problem": {"n": 1}}
 
 
@@ -85,18 +86,34 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
     if not _is_problem(text):
         raise ImportRefused(f"{path} lacks one of Model, get_inputs and get_init_inputs", "choose another problem")
     found = runner_task(answers, f"KernelBench {path.removesuffix('.py')}", PROBLEM)
+    outputs = _outputs(text)
     found.made = {
-        PROBLEM: folder.data(path), "kernel.py": _KERNEL.encode(), "harness.py": _HARNESS.encode(),
+        PROBLEM: folder.data(path), "kernel.py": _KERNEL.encode(),
+        "harness.py": _HARNESS.replace("@OUTPUTS@", repr(outputs)).encode(),
     }  # fmt: skip
     found.assumed += [
         "kpd's own runner measures it: get_inputs draws, with secret seeds; Model in float64 is the truth",
-        "the model returns one tensor; for several write their names into OUTPUTS of harness.py",
+        f"forward of Model returns {'one tensor' if len(outputs) == 1 else f'{len(outputs)} tensors'}",
         "a result may have 8 times the error of the model as it is: more than this needs rtol and atol in [check]",
     ]
     found.weak.append("one case, and one kind of inputs: what get_inputs draws")
     if not re.search(r"torch\.(rand|randn|randint|normal)", text):
         found.weak.append("get_inputs may draw nothing at random: results can be remembered")
     return found
+
+
+def _outputs(text: str) -> tuple[str, ...]:
+    """Return names for what Model's forward returns: one for each value of the tuples that it ends with, else one."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # the trial tells it
+        return ("out",)
+    model = next((node for node in body if isinstance(node, ast.ClassDef) and node.name == "Model"), None)
+    methods = [node for node in model.body if isinstance(node, ast.FunctionDef)] if model else []
+    forward = next((node for node in methods if node.name == "forward"), None)
+    returned = [node.value for node in ast.walk(forward) if isinstance(node, ast.Return)] if forward else []
+    many = {len(value.elts) if isinstance(value, ast.Tuple) else 1 for value in returned}
+    return tuple(f"out{number}" for number in range(many.pop())) if len(many) == 1 and 1 not in many else ("out",)
 
 
 def _chosen(problems: tuple[str, ...], wanted: str) -> str:

@@ -197,6 +197,9 @@ def _source(folder: ForeignFolder, source: str) -> bytes:
             f"task.yml names the source {source!r}",
             "name files of its folder, or a .py or .h of the one above or beside that",
         )
+    if not (folder.root / source).exists():
+        remedy = "name the problem where its set lies, with the programs that its problems share"
+        raise ImportRefused(f"task.yml takes {source!r}, and there is no such file", remedy)
     target, above = (folder.root / source).resolve(), folder.root.resolve().parent
     expected = above.parent / PurePosixPath(source).parent.name if source.startswith("../../") else above
     if target.parent != expected or target.suffix not in (".py", ".h", ".cuh"):

@@ -25,7 +25,9 @@ NAMES = {
     "µs": "us", "sec": "s", "second": "s", "seconds": "s", "gflop/s": "gflops", "tflop/s": "tflops", "gb/s": "gbps",
     "gib/s": "gibps", "mb/s": "mbps",
 }
-result, seen = {}, {}
+WORDS = "PASS(?:ED)?|OK|CORRECT|SUCCESS|FAIL(?:ED|URE)?|INCORRECT|WRONG|MISMATCH|ERROR"
+OF = r"\W*(?:verif\w+|validat\w+|check(?:ed|ing)?|test|result|correct(?:ness)?|status)"
+result, seen, verdicts = {}, {}, []
 for line in ended.stdout.splitlines():
     at = 0
     for found in re.finditer(rf"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*({UNIT})\b", line, re.IGNORECASE):
@@ -39,13 +41,15 @@ for line in ended.stdout.splitlines():
         at = found.end()
     for name, value in re.findall(r"(checksum|hash|digest)\s*[:=]?\s*([0-9A-Za-z.+-]+)", line, re.IGNORECASE):
         result[name.lower()] = value
-    if re.fullmatch(r"\W*(PASS(ED)?|OK|CORRECT|SUCCESS|FAIL(ED|URE)?|INCORRECT|WRONG|MISMATCH|ERROR)\W*", line, re.I):
-        result["verdict"] = line.strip(" \t*[]!.=-")
-    elif found := re.fullmatch(
-        r"\W*(verif\w+|validat\w+|check(?:ed|ing)?|test|result|correct(?:ness)?|status)\s*(?:[:=]|\.{2,})\s*(\w+)\W*",
-        line, re.I,
-    ):
-        result["verdict"] = found[2]
+    found = (
+        re.fullmatch(rf"\W*({WORDS})\W*", line, re.I)
+        or re.match(rf"{OF}(?:\s*(?:[:=]|\.{{2,}})\s*|\s+)({WORDS})\b", line, re.I)
+        or re.fullmatch(rf"{OF}\s*(?:[:=]|\.{{2,}})\s*(\w+)\W*", line, re.I)
+        or re.search(r"(?<!\b0 )\b(FAIL(?:ED|URE)?|INCORRECT|MISMATCH)\b(?!\s*[:=]?\s*0\b)", line)
+    )
+    verdicts += [found[1]] if found else []
+if verdicts:
+    result["verdict"] = verdicts[0] if len(verdicts) == 1 else verdicts
 print(json.dumps(result))
 """
 

@@ -56,6 +56,10 @@ def understand(stdout: str, prefers: tuple[str, ...], known: dict[str, Any], ans
     score = _score(table, answers.score or str(known.get("score", "")), prefers)
     cases, unit, names = _cases(table, score)
     found = tuple(claims(table, score, frozenset(good.lower() for good in answers.good)))
+    if unknown := tuple(dict.fromkeys(claim.said for claim in found if claim.good is None)):
+        places = ", ".join(dict.fromkeys(claim.place for claim in found if claim.good is None))
+        text = f"its result says {places}: {', '.join(map(repr, unknown))}. Does that say that all is right?"
+        raise Unclear(OpenQuestion("--good", text, unknown, "if it does not, correct the folder; if it does"))
     direction = answers.direction or known.get("direction") or _direction(score)
     if not direction:
         raise Unclear(OpenQuestion("--direction", f"is a lower or a higher {score!r} better?", ("lower", "higher")))

@@ -41,6 +41,12 @@ def said(tmp_path: Path, text: str) -> dict[str, Any]:
         ("run: 2 ms\nrun: 3 ms", {"run_ms": 2.0, "run_2_ms": 3.0}),
         ("checksum: 6.29e+06\nverification: PASSED", {"checksum": "6.29e+06", "verdict": "PASSED"}),
         ("*** FAILED ***", {"verdict": "FAILED"}),
+        ("verification: FAILED (4080 of 4096 differ)", {"verdict": "FAILED"}),
+        ("Test passed, 3 cases", {"verdict": "passed"}),
+        ("512: max error 0.5, FAILED", {"verdict": "FAILED"}),
+        ("result = PASS\nresult = FAIL\nresult = PASS", {"verdict": ["PASS", "FAIL", "PASS"]}),
+        ("tests FAILED: 0, 0 FAILED", {}),
+        ("status: running on 2 CPUs", {}),
         ("the test may be wrong at times, 3 sections, 4 msgs", {}),
     ],
 )

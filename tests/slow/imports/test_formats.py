@@ -277,7 +277,10 @@ def test_a_kernel_in_cpp_alone(root: Path, tmp_path: Path, capsys: pytest.Captur
         ({"config.toml": "[task\n"}, "config.toml cannot be read"),
         ({"bench/workloads.json": "{"}, "bench/workloads.json is no JSON"),
         ({"bench/workloads.json": json.dumps([{"id": "gone", "n": 1, "production": True}])}, "gone: no result"),
-        ({"bench/benchmark.py": pilot.BENCH.replace('"PASSED"', '"SHIPSHAPE"')}, "a: SHIPSHAPE"),
+        (
+            {"bench/benchmark.py": pilot.BENCH.replace('"PASSED"', '"SHIPSHAPE"')},
+            "a: status 'SHIPSHAPE' instead of 'PASSED'",
+        ),
     ],
 )
 def test_what_a_standalone_folder_gets_wrong_is_quoted(
@@ -310,7 +313,7 @@ def test_a_problem_of_reference_kernels(root: Path, tmp_path: Path, capsys: pyte
         ("../eval.py", "../../../etc/passwd", "names the source '../../../etc/passwd'"),
         ("../eval.py", "/etc/passwd", "names the source '/etc/passwd'"),
         ("../eval.py", "../link.py", "is a link that leads out"),
-        ("../eval.py", "../none.py", "cannot be read"),
+        ("../eval.py", "../none.py", "task.yml takes '../none.py', and there is no such file"),
         ('"eval.py", "source"', '"other.py", "source"', "no source for 'eval.py'"),
         ("benchmarks:", "others:", "no list of benchmarks"),
         ("files:", "multi_gpu: true\nfiles:", "several GPUs"),

@@ -80,7 +80,7 @@ def test_a_configuration_with_its_space(root: Path, tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("change", "asked"),
     [
-        (('"failed" if bad else "passed"', '"shipshape"'), 'write good = ["shipshape"]'),
+        (('"failed" if bad else "passed"', '"shipshape"'), "if it does, say it with --good shipshape"),
         (("print(json.dumps(result, indent=2))", "print('all done, thank you')"), "all done, thank you"),
         (("print(json.dumps(result, indent=2))", "print('{}'); print(json.dumps(result))"), "--last"),
         (('"status": "failed" if bad else "passed", "errors": bad, ', ""), "a kernel that computes nothing passes"),
@@ -116,3 +116,24 @@ def test_on_a_terminal_a_person_is_asked_until_all_is_told(
     assert list(answers) == []
     task = load_task(root / "tasks" / "asks")
     assert (task.editable, task.bench.score) == (("work.py",), "figure")
+
+
+def test_no_answer_on_a_terminal_ends_the_questions(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda prompt: asked.append(prompt) or "")
+    folder = written(tmp_path / "asks", {"task.md": "# Faster\n", "work.py": gym.KERNEL, "benchmark.py": gym.BENCHMARK})
+    assert main(["-w", str(root), "task", "import", str(folder)]) == 64
+    assert asked == ["editable: "]
+    assert "say it with --editable work.py" in capsys.readouterr().err
+
+
+def test_a_file_to_edit_that_is_missing_is_named(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {path: text for path, text in gym.FILES.items() if path != "kernel.py"}
+    code, _, said = imported(root, capsys, str(written(tmp_path / "lacks", files)))
+    assert (code, "task.md says to edit kernel.py, which is not in" in said) == (64, True), said
+    assert "--editable kernel.py --baseline absent" in said

@@ -16,3 +16,10 @@ def test_the_end_of_the_input_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(CliError, match="which score") as told:
         task_import._asked(OpenQuestion("--score", "which score?"), Answers())
     assert "--score" in told.value.remedy
+
+
+def test_words_that_are_good_are_added_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.input", lambda _: "all done")
+    question = OpenQuestion("--good", "is it good?", ("all done",))
+    assert task_import._asked(question, Answers(good=("fine",))).good == ("fine", "all done")
+    assert task_import._asked(OpenQuestion("--editable", "which?"), Answers()).editable == ("all", "done")

@@ -93,3 +93,14 @@ def test_toml_is_read_back_as_it_was(tmp_path: Any) -> None:
     (tmp_path / "task.toml").write_text(toml(tables, remarks))
     assert (tmp_path / "task.toml").read_text().startswith("# weak: a [task] \n# assumed: é\n\n[task]\n")
     assert Document.read(tmp_path / "task.toml").table == {name: table for name, table in tables.items() if table}
+
+
+def test_words_that_are_not_known_are_asked_about_together() -> None:
+    said = json.dumps({"best_us": 3.0, "status": "done", "cases": [{"name": "a", "status": "shipshape"}]})
+    with pytest.raises(Unclear) as asked:
+        understand(said, (), {}, Answers())
+    (question,) = asked.value.questions
+    assert (question.flag, question.choices) == ("--good", ("done", "shipshape"))
+    assert "status, cases[0].status: 'done', 'shipshape'" in question.text
+    found = understand(said, (), {}, Answers(good=("done", "shipshape")))
+    assert found.confirmed
