@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import cheat_traces as traces
-from cheat_corpus import Kernel, in_section, slowed
+from cheat_corpus import ON_GPU, Kernel, in_section, slowed
 
 from kpd import __version__
 from kpd.wire import PROTOCOL
@@ -28,7 +28,7 @@ class Arena:
             "NAME": name, "SOCKET": str(self.workspace.socket), "PROTOCOL": str(PROTOCOL), "VERSION": __version__,
         }  # fmt: skip
         self.workspace.tasks.mkdir(parents=True)
-        gpus = f"[{gpu}]" if language == "cuda" else '["none"]'  # other parts may be measuring there
+        gpus = f"[{gpu}]" if language in ON_GPU else '["none"]'  # other parts may be measuring there
         self.workspace.config.write_text(
             f'[run]\nhost = "local"\nprofile = "never"\n[hosts.local]\nleases = "{home}/leases"\ngpus = {gpus}\n'
         )

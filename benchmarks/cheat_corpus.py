@@ -5,10 +5,10 @@ A file of it is the kernel of a shipped task, below `LANGUAGE/CLASS/`; the class
     //: TASK [compiler flags]
     //: what it does; what that would win
 
-(in Python `#:`) and may have `//: variant NAME DEFINE …` lines, each of which makes one kernel with these macros
-defined. `//: use NAME` stands for `LANGUAGE/parts/NAME`. `@BAIT@` and the like stand for the folders of this run: what
-an attack writes outside of its job goes there, or to files and processes that are named `@NAME@`, which has eight
-characters.
+(in Python and Triton `#:`) and may have `//: variant NAME DEFINE …` lines, each of which makes one kernel with these
+macros defined. `//: use NAME` stands for `LANGUAGE/parts/NAME`. `@BAIT@` and the like stand for the folders of this
+run: what an attack writes outside of its job goes there, or to files and processes that are named `@NAME@`, which has
+eight characters.
 """
 
 import json
@@ -19,9 +19,10 @@ from pathlib import Path
 
 CORPUS = Path(__file__).parent.parent / "tests" / "cheats"
 HONEST = "honest"
-SUFFIX = {"c": ".c", "cuda": ".cu", "python": ".py"}
-HEAD = {"c": "//:", "cuda": "//:", "python": "#:"}
-_USE = re.compile(r"^//: use (\S+)$", re.MULTILINE)
+SUFFIX = {"c": ".c", "cuda": ".cu", "python": ".py", "triton": ".py"}
+HEAD = {"c": "//:", "cuda": "//:", "python": "#:", "triton": "#:"}
+ON_GPU = ("cuda", "triton")
+_USE = re.compile(r"^(?://|#): use (\S+)$", re.MULTILINE)
 _PLACE = re.compile(r"@[A-Z_]+@")
 
 

@@ -24,7 +24,7 @@ DeployCause = Literal[
 ]  # fmt: skip
 """Why a deployment did not stay; `cut`: the process that made it ended before it said so."""
 
-NoGainReason = Literal["launches", "cache", "share", "overlap"]
+NoGainReason = Literal["launches", "cache", "share", "noise", "overlap"]
 """Why a kernel that is faster alone makes its program no faster.
 
 It is launched another number of times; it is not faster there, beside other data; its launches are too small a part of

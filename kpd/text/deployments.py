@@ -66,6 +66,7 @@ REASONS: dict[NoGainReason, str] = {
     "launches": "it launches the kernel another number of times",
     "cache": "the kernel is not faster there, beside other data in the caches",
     "share": "the kernel's launches are too small a part of it",
+    "noise": "runs of the program differ by more than its launches save",
     "overlap": "what its launches save is hidden behind other work",
 }
 STATES = {

@@ -171,7 +171,8 @@ class Deploying:
             sums = await launch_sums(trial)
             self.journal.note(launches=sums)
             if sums is not None and not verdict.accepted:
-                self.journal.note(reason=no_gain_reason(sums, wall_us, self.place.project.min_gain_pct))
+                least, most = self.place.project.min_gain_pct, verdict.gain.high
+                self.journal.note(reason=no_gain_reason(sums, wall_us, least, most))
         if not verdict.accepted:
             raise TakenBack("no_gain")
         with self._phase("commit"):

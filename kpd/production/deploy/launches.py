@@ -35,12 +35,20 @@ async def launch_sums(trial: ProgramTrial) -> tuple[LaunchSum, LaunchSum] | None
     return sums[0], sums[1]
 
 
-def no_gain_reason(sums: tuple[LaunchSum, LaunchSum], wall_us: float, min_gain_pct: float) -> NoGainReason:
-    """Say why what is faster alone makes its program no faster; `wall_us` is one run of the old program. Pure."""
+def no_gain_reason(
+    sums: tuple[LaunchSum, LaunchSum], wall_us: float, min_gain_pct: float, most_pct: float
+) -> NoGainReason:
+    """Say why what is faster alone makes its program no faster. Pure.
+
+    `wall_us` is one run of the old program; of its time the new one saves `most_pct` at most, by its measurement.
+    """
     old, new = sums
     least = min_gain_pct / 100
     if old.count != new.count or not old.us:
         return "launches"
     if new.us > old.us * (1 - least):
         return "cache"
-    return "share" if old.us - new.us < wall_us * least else "overlap"
+    saved = old.us - new.us
+    if saved < wall_us * least:
+        return "share"
+    return "noise" if 100 * saved < wall_us * most_pct else "overlap"

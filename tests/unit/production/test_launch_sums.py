@@ -23,7 +23,13 @@ from kpd.text.deployments import REASONS, lines
 def test_the_sums_say_where_a_gain_is_lost(
     old: tuple[int, float], new: tuple[int, float], wall_us: float, reason: str
 ) -> None:
-    assert no_gain_reason((LaunchSum(*old), LaunchSum(*new)), wall_us, 1.0) == reason
+    assert no_gain_reason((LaunchSum(*old), LaunchSum(*new)), wall_us, 1.0, 0.5) == reason
+    assert reason in REASONS
+
+
+@pytest.mark.parametrize(("most_pct", "reason"), [(4.9, "overlap"), (5.0, "overlap"), (5.1, "noise"), (20.0, "noise")])
+def test_what_the_program_may_have_saved_is_not_said_to_be_hidden(most_pct: float, reason: str) -> None:
+    assert no_gain_reason((LaunchSum(12, 100.0), LaunchSum(12, 50.0)), 1000.0, 1.0, most_pct) == reason
     assert reason in REASONS
 
 

@@ -16,7 +16,7 @@ from kpd.measure.python.host.watched import scheduled_ns
 class Batching(NamedTuple):
     """How many batches, and of what: `ns` is about what one lasts at least, `sets` the inputs that it has at most.
 
-    These take about `room` bytes; 0: what the worker says (`Worker.room`). The harness draws the first `bases` of
+    These take about `room` bytes; 0: what the device says (`CudaDevice.room`). The harness draws the first `bases` of
     these; the others begin as one of them, with elements changed. The time of a call is told from `trial` calls or
     more. `compared` is the share of batches of which a result is compared.
     """
@@ -32,7 +32,7 @@ class Batching(NamedTuple):
 
 CPU = Batching(250_000, 64, 48 << 20, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
 # Before a batch the L2 is overwritten besides.
-GPU = Batching(2_000_000, 32, 0, 2, 8, 16, {"a": 0.02, "b": 0.06})
+GPU = Batching(2_000_000, 32, 0, 2, 8, 16, {"a": 0.06, "b": 0.06})
 MOST_TRIAL = 1 << 12
 FRESH_SETS = 8
 # What a worker's part of a request takes is at most such a share of a batch without a GPU: a kernel that answers by
@@ -69,13 +69,15 @@ class WarmCase(NamedTuple):
 class Batch(NamedTuple):
     """A batch: its nanoseconds, those beside in which other work had the CPU, and those of its calls on the host.
 
-    The last are what the worker says, and 0 where it says nothing. Was a result compared, the kernels rested meanwhile.
+    The last are what the worker says, and 0 where it says nothing. Was a result compared, the kernels rested meanwhile,
+    and `turned_ns` is what this process then waited for the device.
     """
 
     ns: int
     waited: int
     host_ns: int
     compared: bool
+    turned_ns: int = 0
 
 
 def batching(gpu: bool) -> Batching:
@@ -101,7 +103,7 @@ def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     calls.refuse_other_kind()
     warm = WarmCase(work, calls, _about(calls, how.trial, work.limit_ms), 1)
     worker, most = work.workers["a"], how.sets * (ONCE if warm.once else 1)
-    fitting = -(-(how.room or worker.room) // calls.drawn[0].size)
+    fitting = -(-(how.room or worker.device.room) // calls.drawn[0].size)
     if fresh:
         most = min(FRESH_SETS, max(1, round(worker.request(1).ns / warm.each)))
     wanted = round(batch_ns(worker.gpu, worker.request(1)) / warm.each)
@@ -168,22 +170,24 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     What the process and this one waited is no time of the batch, as long as none of the kernel's threads had a CPU.
     """
     worker, count = work.workers[side], len(calls.drawn)
-    calls.restore()
+    if not worker.gpu:  # there a change writes all anew
+        calls.restore()
     calls.change(work.rng)
-    before = scheduled_ns(worker.pid)
-    answer, spent = calls.run(side, count, rounds, work.limit_ms)
+    before, looks = scheduled_ns(worker.pid), work.rng.random() < compared
+    answer, spent = calls.run(side, count, rounds, work.limit_ms, looks)
     waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
     delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
-    if looks := work.rng.random() < compared:
+    if looks:
         with work.session.marks.of("results"):
             compare(work, calls, side, answer, work.rng.randrange(count))
-    said = answer.get("enqueue_ns", 0)
-    host = said if type(said) is int and 0 <= said <= spent else 0
-    return Batch(without_request(worker, count, spent - delayed), delayed, host, looks)
+    said = answer["at"][-1] if worker.gpu and answer.get("at") else 0
+    host = said if 0 <= said <= spent else 0
+    return Batch(without_request(worker, count, spent - delayed), delayed, host, looks, worker.turned_ns)
 
 
 def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
-    """Have what one call of the last batch returned compared with the truth. Raises KernelProblem."""
+    """Have what a call of the last batch returned compared with the truth, if it can be read. Raises KernelProblem."""
     result = calls.result(side, answer, number)
     calls.unchanged(side, number)
-    refuse_wrong(work.session.judging.add(result))
+    if result is not None:
+        refuse_wrong(work.session.judging.add(result))

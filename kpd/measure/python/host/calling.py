@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,12 +12,10 @@ from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
 from kpd.measure.python.host.process import TOLD, Failed, Worker
+from kpd.measure.python.host.results import ASKED_MS, ResultMemory, ReturnedArray
 
 SIDES = {"a": "incumbent", "b": "candidate"}
 CHANGES = 2  # elements of each input that change before a batch
-REFRESH_MS = 10_000.0
-POINTER = 8  # bytes; the first thing in NumPy's array behind what every object has is the pointer to its elements
-DESCRIBE_MS = 10_000.0
 
 
 class KernelProblem(Exception):
@@ -65,11 +62,11 @@ class CallResult(NamedTuple):
 
 
 class CallSets:
-    """Sets of inputs of one case and kind, in the shared memory of each worker, which gets each as a call's arguments.
+    """Sets of inputs of one case and kind, in the memory of each worker, which gets each as a call's arguments.
 
     `workers` are those of the sides: two, or one with both kernels. This process has its own copy of each set: it gives
     the truth, and shows what a kernel wrote where it must not. `counts` are the elements that each output must have,
-    where they are known. `base` is where the sets begin in those memories.
+    where they are known. `base` is where the sets begin in those memories. On a GPU each change is written as a whole.
     """
 
     def __init__(
@@ -82,7 +79,8 @@ class CallSets:
         self.private: list[bytearray] = []
         self.changing: list[list[tuple[int, int, int]]] = []  # offset, bytes and number of elements, by set and array
         self.called: set[str] = set()
-        self.known: dict[str, list[Layout]] = {}
+        self.known: dict[str, list[ReturnedArray]] = {}
+        self.memories = {side: ResultMemory(worker) for side, worker in workers.items()}
 
     def at(self, number: int) -> int:
         """Return where a set begins in the shared memory."""
@@ -111,7 +109,7 @@ class CallSets:
             with worker.marks.of("write"):
                 for number, content in enumerate(self.private):
                     worker.memory[self.at(number) : self.at(number + 1)] = content
-        self.refresh([(self.base, self.at(len(self.private)) - self.base)])
+        self._lend()
 
     def restore(self) -> None:
         """Write all sets anew, where a kernel overwrites its arguments."""
@@ -126,13 +124,13 @@ class CallSets:
             for number, inputs in enumerate(self.drawn)
         ]
         for worker, side in self.owners.items():
+            handle = worker.lent.lend(self.base, len(sets) * size) if worker.lent else ""
             with blamed(side):
-                worker.ask(limit_ms, what="prepare", base=self.base, sets=sets, size=size)
+                worker.ask(limit_ms, what="prepare", base=self.base, sets=sets, size=size, handle=handle)
         self.write()
 
     def change(self, rng: random.Random) -> None:
         """Give some elements of each set the values of others, here and in the memory that the kernels read."""
-        places = []
         memories, random = [worker.memory for worker in self.owners], rng.random
         for number, content in enumerate(self.private):
             at = self.at(number)
@@ -142,17 +140,27 @@ class CallSets:
                     content[to : to + width] = piece = content[source : source + width]
                     for memory in memories:
                         memory[at + to : at + to + width] = piece
-                    places.append((at + to, width))
-        self.refresh(places)
+        self._lend()
 
-    def refresh(self, places: list[tuple[int, int]]) -> None:
-        """Have a GPU's worker copy these parts of the shared memory, each an offset and a number of bytes."""
-        for worker, side in self.owners.items():
-            if worker.gpu:
-                with blamed(side):
-                    worker.ask(REFRESH_MS, what="refresh", base=self.base, places=places)
+    def _lend(self) -> None:
+        """Have the content of all sets on the device, if there is one. NumPy's arrays stay in shared memory."""
+        for worker in self.owners:
+            if worker.lent is None:
+                continue
+            with worker.marks.of("refresh"):
+                worker.lent.write(self.base, self.at(len(self.private)) - self.base)
+                for start, end in self._on_host():
+                    worker.shared[start:end] = worker.memory[start:end]
 
-    def run(self, side: str, count: int, rounds: int, limit_ms: float) -> tuple[dict[str, Any], int]:
+    def _on_host(self) -> list[tuple[int, int]]:
+        """Return where those arrays of all sets begin and end that no device has."""
+        leaves = [leaf for layout in self.drawn[0].layouts.values() for leaf in arrays.leaves(layout)]
+        spans = [(leaf.offset, leaf.offset + leaf.span) for leaf in leaves if leaf.lib != "torch"]
+        return [(self.at(at) + start, self.at(at) + end) for at in range(len(self.drawn)) for start, end in spans]
+
+    def run(
+        self, side: str, count: int, rounds: int, limit_ms: float, turns: bool = False
+    ) -> tuple[dict[str, Any], int]:
         """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
         known, worker = side in self.called, self.workers[side]
         if not known:  # it may compile
@@ -160,12 +168,21 @@ class CallSets:
         self.called.add(side)
         with blamed(side), contextlib.nullcontext() if known else worker.marks.of("first"):
             asked = {"side": side, "base": self.base, "count": count, "rounds": rounds}
-            return worker.timed(limit_ms, heard=not known, what="run", **asked)
+            return worker.timed(limit_ms, heard=not known, turns=turns, what="run", **asked)
+
+    def results(self, side: str, count: int, limit_ms: float) -> list[CallResult]:
+        """Call a kernel on the first `count` sets, and return what came of each call. Raises KernelProblem."""
+        while True:
+            self.restore()
+            answer, _ = self.run(side, count, 1, count * limit_ms)
+            found = [self.result(side, answer, number) for number in range(count)]
+            if all(found):
+                return [one for one in found if one]
 
     def device_ns(self, side: str) -> float:
         """Return the time of a call on a GPU, as the worker says. Raises Failed, and what comes of a bad answer."""
         asked = {"what": "device", "side": side, "base": self.base, "count": len(self.drawn)}
-        return float(self.workers[side].ask(REFRESH_MS, **asked)["device_ns"])
+        return float(self.workers[side].ask(ASKED_MS, **asked)["device_ns"])
 
     def learn(self, side: str, limit_ms: float, rng: random.Random) -> None:
         """Call a kernel once, on changed inputs, for the layouts of what it returns. Raises KernelProblem.
@@ -175,41 +192,51 @@ class CallSets:
         kept = [bytearray(content) for content in self.private]
         self.change(rng)
         self.run(side, 1, 1, limit_ms)
-        self.known[side] = [layout for layout, _ in self._described(side, 0)]
+        self._describe(side, 0)
         self.private = kept
         self.write()
 
-    def result(self, side: str, answer: dict[str, Any], number: int) -> CallResult:
-        """Read the outputs of a call out of the worker's memory. Raises KernelProblem."""
-        inputs, placed = self.drawn[number], {}
+    def result(self, side: str, answer: dict[str, Any], number: int) -> CallResult | None:
+        """Read what a call returned. Raises KernelProblem.
+
+        On a GPU there is none where its memory was not known: the next call's may lie there, too.
+        """
+        inputs, known = self.drawn[number], self.known[side]
         with blamed(side):
-            layouts, worker = self.known[side], self.workers[side]
-            if worker.gpu:
-                found = self._described(side, number)
-                if [layout for layout, _ in found] != layouts:
-                    raise KernelProblem("raised", side, "it does not return arrays of the same kind in each call")
-                data = [content for _, content in found]
-            else:
-                here = answer["at"][number * len(layouts) : (number + 1) * len(layouts)]
-                data = [_read(worker, place, layout) for place, layout in zip(here, layouts, strict=True)]
+            here = answer["at"][number * len(known) : (number + 1) * len(known)]
+            if (data := self.memories[side].read(known, here)) is None:
+                return None
+            layouts = [one.layout for one in known]
             placed = dict(zip(self._returned(), map(CallOutput, layouts, data), strict=True))
-        for name in self.harness.outputs:
-            if name in inputs.layouts:
-                (leaf,) = arrays.leaves(inputs.layouts[name])
-                start = self.at(number) + leaf.offset
-                placed[name] = CallOutput(leaf, bytes(worker.memory[start : start + leaf.span]))
+        if any(name in inputs.layouts for name in self.harness.outputs):
+            content = self._content(side, number)
+            for name in self.harness.outputs:
+                if name in inputs.layouts:
+                    (leaf,) = arrays.leaves(inputs.layouts[name])
+                    placed[name] = CallOutput(leaf, bytes(content[leaf.offset : leaf.offset + leaf.span]))
         outputs = {name: placed[name] for name in self.harness.outputs}
         return CallResult(self.case, self.kind, side, outputs, Inputs(inputs.layouts, bytearray(self.private[number])))
+
+    def _content(self, side: str, number: int) -> bytearray:
+        """Return a set of inputs as kernels have left it."""
+        worker, at, size = self.workers[side], self.at(number), self.drawn[number].size
+        if worker.lent is None:
+            return bytearray(worker.memory[at : at + size])
+        found = bytearray(worker.lent.read(self.base, at, size))
+        for start, end in self._on_host():
+            if at <= start < at + size:
+                found[start - at : end - at] = worker.shared[start:end]
+        return found
 
     def _returned(self) -> list[str]:
         return [name for name in self.harness.outputs if name not in self.drawn[0].layouts]
 
-    def _described(self, side: str, number: int) -> list[tuple[Layout, bytes]]:
-        """Ask the worker for the layouts of a result, and on a GPU for its content, too. Raises KernelProblem."""
+    def _describe(self, side: str, number: int) -> None:
+        """Ask the worker for the layouts of a result, and where it lies. Raises KernelProblem."""
         names, counts, worker = self._returned(), self.counts, self.workers[side]
-        found = []
+        found, places = [], []
         with blamed(side):
-            said = worker.ask(DESCRIBE_MS, what="describe", base=self.base, set=number)["outputs"]
+            said = worker.ask(ASKED_MS, what="describe", base=self.base, set=number)["outputs"]
             if names and len(said) != len(names):
                 many = "nothing" if said and "none" in said[0] else f"{len(said)} values"
                 raise KernelProblem("raised", side, f"it returns {many}, but should return {', '.join(names)}")
@@ -224,20 +251,22 @@ class CallSets:
                 if count != counts.get(name, count):
                     message = f"{name} has {count} elements {list(layout.shape)}, but should have {counts[name]}"
                     raise KernelProblem("raised", side, message)
-                found.append((layout, _content(worker, one, layout) if worker.gpu else b""))
-        return found
+                found.append(ReturnedArray(layout, worker.lent is not None and one["device"] is True))
+                places.append(one["at"])
+            self.memories[side].share(found, places)
+        self.known[side] = found
 
     def refuse_other_kind(self) -> None:
         """Refuse outputs of the candidate that have not the incumbent's type and shape. Raises KernelProblem."""
-        for name, mine, own in zip(self._returned(), self.known["b"], self.known["a"], strict=True):
+        for name, (mine, _), (own, _) in zip(self._returned(), self.known["b"], self.known["a"], strict=True):
             if (mine.dtype, mine.shape) != (own.dtype, own.shape):
                 message = f"{name} is {mine.dtype} {list(mine.shape)}, but should be {own.dtype} {list(own.shape)}"
                 raise KernelProblem("raised", "b", message)
 
     def unchanged(self, side: str, number: int) -> None:
         """Refuse a kernel that wrote into an input, or beside one. Raises KernelProblem."""
-        inputs, at = self.drawn[number], self.at(number)
-        mine, kept = bytearray(self.workers[side].memory[at : at + inputs.size]), self.private[number]
+        inputs = self.drawn[number]
+        mine, kept = self._content(side, number), self.private[number]
         filled = [
             leaf
             for name in self.harness.outputs
@@ -254,26 +283,6 @@ class CallSets:
                 if leaf.offset <= where < leaf.offset + leaf.span:
                     raise KernelProblem("input", side, f"it changes its input {name}")
         raise KernelProblem("input", side, "it writes outside its arguments")
-
-
-def _read(worker: Worker, place: Any, layout: Layout) -> bytes:
-    """Read an output at its place, which is that of the object where it is NumPy's array. Raises Failed."""
-    if not layout.span:
-        return b""
-    if type(place) is int and place > 0 and layout.lib == "numpy":
-        place = int.from_bytes(worker.read(place + object.__basicsize__, POINTER), sys.byteorder)
-    if type(place) is not int or place <= 0:
-        raise Failed("forged", "its result is nowhere")
-    return worker.read(place, layout.span)
-
-
-def _content(worker: Worker, said: dict[str, Any], layout: Layout) -> bytes:
-    if "shared" not in said:
-        return _read(worker, said["at"], layout)
-    at = said["shared"]
-    if type(at) is not int or not 0 <= at <= worker.size - layout.span:
-        raise Failed("forged", "its result is nowhere")
-    return bytes(worker.memory[at : at + layout.span])
 
 
 @contextlib.contextmanager

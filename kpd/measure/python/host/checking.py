@@ -140,10 +140,8 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     first: list[list[bytes]] = [[] for _ in truths]
     deadline, made = time.monotonic() + share_s, 0
     while made < 2 * IN_TURN or time.monotonic() < deadline:
-        calls.restore()
-        answer, _ = calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
-        for number, truth in enumerate(truths):
-            result = calls.result("b", answer, number)
+        results = calls.results("b", IN_TURN, work.limit_ms)
+        for number, (truth, result) in enumerate(zip(truths, results, strict=True)):
             bits = [one.data for one in result.outputs.values()]
             if bits == first[number]:
                 continue

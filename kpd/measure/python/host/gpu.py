@@ -1,7 +1,8 @@
-"""What the worker does on a GPU, through torch: inputs in device memory, batches between events, graphs.
+"""What the worker does on a GPU, through torch: tensors of inputs that the runner lends it, batches, graphs.
 
-What lies in shared memory, arguments and the bytes between them, lies in the same order in one piece of device memory.
-Functions of torch that measure are taken before any kernel is loaded. The parent's clock times batches all the same.
+What lies in the runner's copy of the inputs, arguments and the bytes between them, lies in the same order in the memory
+that is lent. Functions of torch that measure are taken before any kernel is loaded. The runner's clock times batches
+all the same.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ import ctypes
 import os
 import time
 from collections.abc import Callable
+from ctypes import byref, c_size_t, c_uint64
 from pathlib import Path
 from typing import Any
 
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
+from kpd.measure.python.host.device import FLUSHED, PEERS, IpcHandle
 
-FLUSHED = 2  # times the L2 are written before a batch, and taken by its inputs
 USUAL_L2 = 64 << 20  # bytes, where torch does not say
 REPLAYS = 7
-SCATTERED = 64  # bytes: parts up to this size are copied together
+NUMBER = 7  # an attribute of an address: CU_POINTER_ATTRIBUTE_BUFFER_ID
 
 
 class _Piece:
@@ -30,7 +32,7 @@ class _Piece:
 
 
 class Gpu:
-    """A device copy of the shared memory, and calls on arguments in it."""
+    """Calls on arguments in device memory."""
 
     def __init__(self, memory: memoryview) -> None:
         import torch
@@ -39,12 +41,17 @@ class Gpu:
         self.memory = memory
         self.event, self.clock = torch.cuda.Event, time.perf_counter_ns
         torch.cuda.init()
-        self.wait, self.explain = ctypes.CDLL("libcuda.so.1").cuCtxSynchronize, torch.cuda.synchronize
+        self.cuda, self.explain = ctypes.CDLL("libcuda.so.1"), torch.cuda.synchronize
+        self.wait = self.cuda.cuCtxSynchronize
         os.environ["TRITON_LIBCUDA_PATH"] = _driver_folder()  # Triton would start ldconfig to find it
-        l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
-        self.waste = torch.empty(FLUSHED * l2, dtype=torch.uint8, device="cuda")
-        self.mirrors: dict[int, Any] = {}  # by where their content begins in shared memory
-        self.begin, self.end = self.event(enable_timing=True), self.event(enable_timing=True)
+        self.lent: dict[int, tuple[str, int]] = {}  # handle and address here, by where sets begin
+        self.own: Any = None
+        self.touched = torch.empty(1, device="cuda")
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function of the driver. Raises RuntimeError."""
+        if failed := getattr(self.cuda, name)(*arguments):
+            raise RuntimeError(f"{name}: CUDA error {failed}")
 
     def synchronize(self) -> None:
         """Wait for all streams of the device, by the driver itself. Raises RuntimeError where a kernel has failed."""
@@ -52,11 +59,22 @@ class Gpu:
             self.explain()
             raise RuntimeError(f"CUDA error {failed}")
 
-    def reserve(self, base: int, size: int) -> None:
-        """Take as much device memory as `size` bytes of shared memory from `base` on need."""
-        if base not in self.mirrors or len(self.mirrors[base]) < size:
-            self.mirrors.pop(base, None)  # frees the old one first
-            self.mirrors[base] = self.torch.empty(size, dtype=self.torch.uint8, device="cuda")
+    def borrow(self, base: int, handle: str) -> None:
+        """Open the memory of the sets from `base` on."""
+        known, address = self.lent.get(base, ("", 0))
+        if known == handle:
+            return
+        if known:
+            self.synchronize()
+            self.call("cuIpcCloseMemHandle", c_uint64(address))
+        found = c_uint64()
+        self.call("cuIpcOpenMemHandle_v2", byref(found), IpcHandle.from_buffer_copy(bytes.fromhex(handle)), PEERS)
+        self.lent[base] = handle, found.value
+
+    def take(self, size: int) -> None:
+        """Have memory of this process for sets from the beginning on, with what lies in shared memory."""
+        self.own = self.torch.frombuffer(self.memory[:size], dtype=self.torch.uint8).cuda()
+        self.lent[0] = "", self.own.data_ptr()
 
     def placed(self, value: Any, base: int) -> Any:
         """Return an argument with device tensors in place of torch's; NumPy's arrays stay in shared memory."""
@@ -66,55 +84,33 @@ class Gpu:
             kind = getattr(self.torch, value.dtype)
             if not value.span:
                 return self.torch.empty(value.shape, dtype=kind, device="cuda")
-            at = self.mirrors[base].data_ptr() + value.offset - base
+            at = self.lent[base][1] + value.offset - base
             piece = self.torch.as_tensor(_Piece(at, value.span), device="cuda")
             return self.torch.as_strided(piece.view(kind), value.shape, value.strides)
         return type(value)(self.placed(one, base) for one in value) if type(value) in (list, tuple) else value
 
-    def _bytes(self, at: int, size: int) -> Any:
-        return self.torch.frombuffer(self.memory[at : at + size], dtype=self.torch.uint8)
-
-    def refresh(self, base: int, places: list[Any]) -> dict[str, Any]:
-        """Copy what the parent has changed in shared memory, [offset, bytes], and empty the cache."""
-        mirror = self.mirrors.get(base, self.waste[:0])
-        small = [(at, size) for at, size in places if size <= SCATTERED]
-        for at, size in places:
-            if size > SCATTERED:
-                mirror[at - base : at - base + size].copy_(self._bytes(at, size))
-        if small:
-            indices = [each for at, size in small for each in range(at - base, at - base + size)]
-            content = bytearray().join(self.memory[at : at + size] for at, size in small)
-            mirror[self.torch.tensor(indices, device="cuda")] = self.torch.frombuffer(
-                content, dtype=self.torch.uint8
-            ).cuda()
-        self.waste.zero_()
-        self.synchronize()
-        return {}
-
-    def run(self, function: Callable[..., Any], sets: list[Any], results: list[Any], rounds: int) -> dict[str, Any]:
-        """Call a kernel on all sets, and wait for the device."""
-        self.begin.record()
+    def run(self, function: Callable[..., Any], sets: list[Any], results: list[Any], rounds: int) -> int:
+        """Call a kernel on all sets, and wait for the device. Return for how many nanoseconds the host was busy."""
         begun = self.clock()
         for _ in range(rounds):
             for number, arguments in enumerate(sets):
                 results[number] = function(*arguments)
         enqueued = self.clock() - begun
-        self.end.record()
         self.synchronize()
-        return {"at": [], "events_ns": 1e6 * self.begin.elapsed_time(self.end), "enqueue_ns": enqueued}
+        return enqueued
 
-    def fetched(self, part: Any, at: int) -> tuple[dict[str, Any], int]:
-        """Copy a result into shared memory below `at`. Return its description, and where the next one may end."""
-        layout = arrays.layout_of(part)._replace(strides=arrays.contiguous(part.shape))
-        at -= layout.span + (at - layout.span) % arrays.ALIGNED
-        if layout.span:
-            copied = part.detach().contiguous().reshape(-1).view(self.torch.uint8).cpu()
-            self._bytes(at, layout.span).copy_(copied)
-        return {"layout": list(layout), "shared": at}, at
+    def touch(self) -> None:
+        """Have the device do next to nothing."""
+        self.touched.zero_()
+        self.synchronize()
 
-    def back(self, base: int, at: int, size: int) -> None:
-        """Copy a part of a device copy to shared memory: what a kernel has written there can be seen."""
-        self._bytes(base + at, size).copy_(self.mirrors[base][at : at + size])
+    def shared(self, address: int) -> dict[str, Any]:
+        """Return the memory that holds an address: its number, where it begins, and its handle for the runner."""
+        base, size, number, handle = c_uint64(), c_size_t(), ctypes.c_ulonglong(), IpcHandle()
+        self.call("cuMemGetAddressRange_v2", byref(base), byref(size), c_uint64(address))
+        self.call("cuPointerGetAttribute", byref(number), NUMBER, c_uint64(address))
+        self.call("cuIpcGetMemHandle", byref(handle), base)
+        return {"number": number.value, "base": base.value, "handle": bytes(handle).hex()}
 
     def marked(self, name: str, function: Callable[..., Any], arguments: Any, calls: int) -> None:
         """Call a kernel in a range of NVTX, with profilers switched on."""
@@ -131,6 +127,9 @@ class Gpu:
     def device_ns(self, function: Callable[..., Any], sets: list[Any]) -> dict[str, Any]:
         """Record the calls as a graph, and return the time of one in its replay: without the host's share of it."""
         torch = self.torch
+        l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
+        waste = torch.empty(FLUSHED * l2, dtype=torch.uint8, device="cuda")
+        begin, end = self.event(enable_timing=True), self.event(enable_timing=True)
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -142,12 +141,12 @@ class Gpu:
             kept = [function(*arguments) for arguments in sets]
         spent = []
         for _ in range(REPLAYS):
-            self.waste.zero_()
-            self.begin.record()
+            waste.zero_()
+            begin.record()
             graph.replay()
-            self.end.record()
+            end.record()
             self.synchronize()
-            spent.append(1e6 * self.begin.elapsed_time(self.end) / len(kept))
+            spent.append(1e6 * begin.elapsed_time(end) / len(kept))
         return {"device_ns": sorted(spent)[REPLAYS // 2]}
 
 

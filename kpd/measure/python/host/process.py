@@ -18,12 +18,12 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host import watched
+from kpd.measure.python.host.device import CudaDevice, LentMemory, OpenedMemory
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.messages import HEADER, answered, packed
 from kpd.measure.python.host.spare import SAID, Spare
 
 LONGEST = 4 << 20  # bytes of an answer
-OFTEN = ("run", "refresh")  # on a GPU the runner does not sleep meanwhile: to be woken up takes long
 START_MS = 120_000  # for a worker to import torch on a busy machine
 STDERR, LAST = 40, 1 << 16  # lines that are kept, of the last bytes of what was read at once
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
@@ -54,10 +54,11 @@ class RequestCost(NamedTuple):
 
 
 class Worker:
-    """A worker, its shared memory, and the clock of this process.
+    """A worker, the memory that has its inputs, and the clock of this process.
 
     It is confined, and writes below the folders `writes` alone; None: it is not confined. `place` draws where its
-    memory begins. `first_ms` is how long a case's first call may take, where that is more than others may.
+    memory begins. `first_ms` is how long a case's first call may take, where that is more than others may. What is in
+    `memory` it reads, as that is shared with it; on a GPU a copy is lent to it, and only NumPy's arrays are `shared`.
     """
 
     def __init__(
@@ -75,8 +76,9 @@ class Worker:
         self.first_ms = first_ms
         self.size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         descriptor = shared_file(self.size)
-        self.memory = memoryview(mmap.mmap(descriptor, self.size))
-        self.threads = self.used_ns = self.asked = self.room = 0
+        self.memory = self.shared = memoryview(mmap.mmap(descriptor, self.size))
+        self.lent: LentMemory | None = None
+        self.threads = self.used_ns = self.asked = self.turn_ns = self.turned_ns = 0
         self.idle: tuple[RequestCost, RequestCost] = (RequestCost(0, 0),) * 2
         self.stopped = self.spins = self.times = False
         self.marks = Marks()
@@ -96,23 +98,34 @@ class Worker:
             self.errors.close()
         self.said.extend(line for line in (said or b"")[-LAST:].splitlines() if line.strip())
 
+    def lend(self, device: CudaDevice) -> None:
+        """Have inputs lie on a device, and read results there."""
+        self.device = device
+        self.lent, self.opened = LentMemory(device, self.size), OpenedMemory(device)
+        self.memory = self.lent.content
+
     def start(self) -> None:
         """Wait until it has imported what it needs, and stop it. Raises NotStarted."""
         try:
             with self.marks.of("start"):
                 message = self._message(START_MS)
             self.stop()
-            self.room = self._parsed(message).get("room", 0)
+            self._parsed(message)
             self.threads = len(watched.threads(self.pid))
-            few = self._idle(FEW)
-            many = few if self.gpu else self._idle(MANY)
+            few, many = self._idle(FEW), self._idle(MANY)
             self.idle = few, RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
+            self.turn_ns = min(self._touched() for _ in range(IDLE)) if self.lent else 0
         except Failed as err:
             raise NotStarted(f"the process of kernels does not start: {err.kind} {err.number} {err}") from err
 
+    def _touched(self) -> int:
+        """Return how long this process waits for the device after the worker's work on it."""
+        self.ask(START_MS, what="touch")
+        return self.device.turn()
+
     def quiet(self) -> None:
         """Measure again what a request costs on a GPU, where others may have disturbed it. It can only become less."""
-        if self.gpu:
+        if self.lent:
             found = self._idle(FEW)
             self.idle = min(self.idle[0], found), self.idle[1]
 
@@ -121,7 +134,7 @@ class Worker:
         found = []
         for _ in range(IDLE):
             if self.gpu:
-                self.ask(START_MS, what="refresh", base=0, places=[])
+                self.device.empty()
             used = self.used_ns
             _, spent = self.timed(START_MS, what="run", side="-", base=0, count=count, rounds=0)
             found.append((spent, self.used_ns - used))
@@ -137,16 +150,19 @@ class Worker:
         answer, _ = self.timed(limit_ms, **what)
         return answer
 
-    def timed(self, limit_ms: float, heard: bool = False, **what: Any) -> tuple[dict[str, Any], int]:
+    def timed(
+        self, limit_ms: float, heard: bool = False, turns: bool = False, **what: Any
+    ) -> tuple[dict[str, Any], int]:
         """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed.
 
         In calls that are `heard` its stderr is read, as in all else: they may compile, and their time tells nothing.
+        With `turns`, `turned_ns` is what this process has waited for the device, from the answer on.
         """
         self.times = what["what"] == "run" and not heard
         with self.marks.of(what["what"]):
-            return self._timed(limit_ms, what)
+            return self._timed(limit_ms, turns, what)
 
-    def _timed(self, limit_ms: float, what: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    def _timed(self, limit_ms: float, turns: bool, what: dict[str, Any]) -> tuple[dict[str, Any], int]:
         if self.ended is not None:
             self._gone(limit_ms)
         self.asked = secrets.randbits(62)
@@ -154,7 +170,7 @@ class Worker:
         self._refuse_unasked()
         counted = what["what"] == "run"  # its request fits into the socket: nobody has to read it yet
         begun = time.perf_counter_ns()
-        self.spins = self.gpu and what["what"] in OFTEN
+        self.spins = self.gpu and counted  # to be woken up takes long
         if counted:
             self._send(raw, limit_ms)
         os.kill(self.pid, signal.SIGCONT)
@@ -163,6 +179,8 @@ class Worker:
             self._send(raw, limit_ms)
         message = self._message(limit_ms)
         ended = time.perf_counter_ns()
+        if turns and self.lent:
+            self.turned_ns = self.device.turn()
         self.stop()
         found = self._parsed(message)
         if not self.gpu and what["what"] == "run" and len(watched.threads(self.pid)) > self.threads:

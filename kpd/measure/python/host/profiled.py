@@ -59,7 +59,6 @@ def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
         if kernels.gpu is None:
             kernels.run("b", 0, 1, int(calls))
             continue
-        kernels.gpu.refresh(0, [[0, inputs.size]])
         kernels.run("b", 0, 1, 1)
         with TritonLaunches() as seen:
             kernels.gpu.marked(case, kernels.functions["b"], kernels.laid[0].sets[0], int(calls))

@@ -22,10 +22,11 @@ from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, blamed, leaves, problem_of
 from kpd.measure.python.host.compare import CompareRule
 from kpd.measure.python.host.cores import NONE, cores, move
+from kpd.measure.python.host.device import CudaDevice, DeviceError, late
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
 from kpd.measure.python.host.judging import Judging
 from kpd.measure.python.host.marks import Marks
-from kpd.measure.python.host.process import Failed, Worker
+from kpd.measure.python.host.process import Failed, NotStarted, Worker
 from kpd.measure.python.host.spare import Spare
 from kpd.measure.python.host.truths import Oracle, Referee
 from kpd.measure.python.host.turns import MEASURED, ContestTurn
@@ -72,6 +73,8 @@ class RunnerCommand:
         self.rule = self._rule()
         self.marks = Marks(marks)
         self.workers: list[Worker] = []
+        self.device: CudaDevice | None = None
+        self.turns: dict[str, list[int]] = {"a": [], "b": []}
         self.folders: list[str] = []
         self.compiled: dict[str, str] = {}
         self.truth = self._truth()
@@ -124,6 +127,8 @@ class RunnerCommand:
         first_ms = float(self.settings.get("first_ms", "0"))
         worker = Worker(self.spares.pop(), SHARED, libraries, writes, self.gpu, paths, self.place, first_ms)
         self.workers.append(worker)
+        if self.gpu:
+            worker.lend(self._device())
         worker.start()
         side = folders[0][0]
         try:
@@ -144,6 +149,16 @@ class RunnerCommand:
             raise problem from err
         return worker
 
+    def _device(self) -> CudaDevice:
+        """Return the device, of which a context is made once. Raises NotStarted."""
+        if self.device is None:
+            try:
+                with self.marks.of("context"):
+                    self.device = CudaDevice()
+            except DeviceError as err:
+                raise NotStarted(f"the GPU cannot be used by this process: {err}") from err
+        return self.device
+
     def both(self, paths: dict[str, str], first: str) -> dict[str, Worker]:
         """Start what has loaded the kernels of both sides, `first` before the other one. Raises as `worker` does.
 
@@ -158,6 +173,19 @@ class RunnerCommand:
         for worker in found.values():
             worker.idle = cost
         return {side: found[side] for side in "ab"}
+
+    def turned(self, side: str, ns: int) -> None:
+        """Note for how long this process waited for a GPU after a batch."""
+        if self.gpu:
+            self.turns[side].append(ns)
+
+    def refuse_early(self) -> None:
+        """Refuse a candidate whose answers come before the device is done. Raises KernelProblem, DeviceError."""
+        usual = min((worker.turn_ns for worker in self.workers), default=0)
+        if late(self.turns["b"], usual):
+            if late(self.turns["a"], usual):
+                raise DeviceError("the GPU was busy with other work after most batches")
+            raise KernelProblem("raised", "b", "it answers before the GPU has done its work")
 
     def audit(self, worker: Worker) -> None:
         """Refuse a candidate that has changed what the other kernel's calls need, or has left threads, on a GPU.
@@ -240,8 +268,7 @@ class WorkerCase:
             calls.fill(number, inputs)
         calls.prepare(COMPILE_MS)
         calls.learn("b", self.limit_ms, self.rng)
-        answer, _ = calls.run("b", AT_ONCE, 1, AT_ONCE * self.limit_ms)
-        results = [calls.result("b", answer, number) for number in range(AT_ONCE)]
+        results = calls.results("b", AT_ONCE, self.limit_ms)
         for number in range(AT_ONCE):
             calls.unchanged("b", number)
         return results

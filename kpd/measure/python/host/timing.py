@@ -38,6 +38,7 @@ CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that 
 FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_PAIRS, FEWEST_PAIRS = 40, 8
+FRESH_COMPARED = {"a": 0.3, "b": 0.3}  # without a GPU of the candidate's only
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
 TICKS = "cpu "
 
@@ -97,6 +98,7 @@ def _timed(
                 if not early:
                     lay_out(known, 0)
                 cases[known.work.case] = measure(known)
+        session.refuse_early()
         session.audit(workers["b"])
         with session.marks.of("end"):
             for worker in workers.values():
@@ -127,6 +129,8 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
                 again += 1
             rested = one.compared
             taken[side].append(one)
+            if one.compared:
+                work.session.turned(side, one.turned_ns)
     every = [one for side in "ab" for one in taken[side]]
     spent, lost = sum(one.ns for one in every), sum(one.waited for one in every)
     report = {
@@ -158,6 +162,7 @@ def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limi
 
 def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
     work, calls, count, rng = warm.work, warm.calls, warm.sets, warm.work.rng
+    how = FRESH_COMPARED if work.session.gpu else {**FRESH_COMPARED, "a": 0.0}
     drawing = work.session.drawing([(work.case, work.kind, count)] * 2 * FRESH_PAIRS, rng)
     times: dict[str, list[int]] = {"a": [], "b": []}
     compared, spent = 0, 0.0
@@ -169,11 +174,12 @@ def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
             for number, inputs in enumerate(next(drawing).sets):
                 calls.fill(number, inputs)
             calls.prepare(WAIT_MS)
-            looks = side == "b" and (not times["b"] or rng.random() < 0.3)
-            taken = batch(work, calls, side, 1, float(looks)).ns
-            compared += looks
-            spent += taken
-            times[side].append(taken)
+            taken = batch(work, calls, side, 1, 1.0 if side == "b" and not times["b"] else how[side])
+            if taken.compared:
+                work.session.turned(side, taken.turned_ns)
+            compared += side == "b" and taken.compared
+            spent += taken.ns
+            times[side].append(taken.ns)
     drawing.close()
     return {"reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"]}
 

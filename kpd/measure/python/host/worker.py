@@ -2,7 +2,7 @@
 
 It was a `Spare`, with a socket and a shared memory as its descriptors. Between two requests it is
 stopped. What is measured of it, its parent measures: time by the parent's clock, outputs out of this process's memory,
-at addresses that the answer to a batch tells. On a GPU it copies inputs and outputs itself.
+at addresses that the answer to a batch tells.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import mmap
 import os
 import random
 import resource
-import select
 import socket
 import sys
 import tempfile
@@ -39,11 +38,10 @@ LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
 
 
 class LaidOut(NamedTuple):
-    """The sets of arguments of a case, and what the last call on each returned. A set takes `size` bytes."""
+    """The sets of arguments of a case, and what the last call on each returned."""
 
     sets: list[Any]
     results: list[Any]
-    size: int
 
 
 class Kernels:
@@ -60,7 +58,6 @@ class Kernels:
         self.folders: list[str] = []
         self.identities: Identities | None = None  # of before the first kernel is loaded
         self.entry = ""
-        self.end = 0  # of the shared memory that results may take, on a GPU
         self.nothing = _small()
         if gpu:
             from kpd.measure.python.host.gpu import Gpu
@@ -109,28 +106,31 @@ class Kernels:
         os.environ.update(self.caches[side])
         tempfile.tempdir = None  # where it has been asked before, it knows another TMPDIR
 
-    def prepare(self, base: int, sets: list[Any], size: int) -> None:
-        """Take the arguments of each set, whose arrays lie in shared memory from `base` on, `size` bytes for each."""
+    def prepare(self, base: int, sets: list[Any], size: int, handle: str = "") -> None:
+        """Take the arguments of each set, whose arrays lie in shared memory from `base` on, `size` bytes for each.
+
+        On a GPU torch's lie in the memory that `handle` opens, and where there is none, in a copy of the shared one.
+        """
         layouts = [tuple(arrays.untold(said) for said in arguments) for arguments in sets]
         self.laid.pop(base, None)  # frees their memory
         if self.gpu:
-            self.gpu.reserve(base, len(sets) * size)
+            self.gpu.borrow(base, handle) if handle else self.gpu.take(len(sets) * size)
             made = [self.gpu.placed(one, base) for one in layouts]
         else:
             made = [tuple(arrays.rebuilt(part, self.memory) for part in one) for one in layouts]
-        self.laid[base] = LaidOut(made, [None] * len(sets), size)
+        self.laid[base] = LaidOut(made, [None] * len(sets))
 
     def run(self, side: str, base: int, count: int, rounds: int) -> dict[str, Any]:
         """Call a kernel on the first `count` sets, `rounds` times each. Return where the last results lie."""
         if side == NOBODY:
-            return self.gpu.run(print, [], [], 0) if self.gpu else {"at": places([self.nothing] * count, count)}
-        function, (sets, results, _) = self.functions[side], self.laid[base]
+            busy = [self.gpu.run(print, [], [], 0)] if self.gpu else []
+            return {"at": places([self.nothing] * count, count) + busy}
+        function, (sets, results) = self.functions[side], self.laid[base]
         chosen = sets[:count]
         if self.gpu:
             self.use_cache(side)
-            answer = self.gpu.run(function, chosen, results, rounds)
-            results[:count] = map(readable, results[:count])
-            return answer
+            busy = [self.gpu.run(function, chosen, results, rounds)]  # the last of the addresses is none
+            return {"at": places(results, count) + busy}
         for _ in range(rounds):
             for number, arguments in enumerate(chosen):
                 results[number] = function(*arguments)
@@ -138,12 +138,8 @@ class Kernels:
 
     def describe(self, base: int, number: int) -> dict[str, Any]:
         """Describe the result of a set: the layout of each array, and the type of what is none."""
-        laid = self.laid[base]
-        result = laid.results[number]
+        result = self.laid[base].results[number]
         parts = result if type(result) is list else [result]
-        self.end = len(self.memory)
-        if self.gpu:
-            self.gpu.back(base, number * laid.size, laid.size)
         return {"outputs": [self._output(part) for part in parts]}
 
     def audit(self) -> dict[str, Any]:
@@ -152,11 +148,9 @@ class Kernels:
         return {"changed": changed, "threads": threads_of(self.folders, threading.get_ident())}
 
     def _output(self, part: Any) -> Any:
-        if self.gpu and arrays.library(part) == "torch":
-            found, self.end = self.gpu.fetched(part, self.end)
-            return found
-        if arrays.library(part):
-            return {"layout": list(arrays.layout_of(part)), "at": _place(part)}
+        if library := arrays.library(part):
+            on_device = library == "torch" and part.is_cuda
+            return {"layout": list(arrays.layout_of(part)), "at": _place(part), "device": on_device}
         return {"none": type(part).__name__}
 
 
@@ -217,9 +211,11 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         gc.collect()
         gc.freeze()
     elif what == "prepare":
-        kernels.prepare(asked["base"], asked["sets"], asked["size"])
-    elif what == "refresh" and kernels.gpu:
-        return kernels.gpu.refresh(asked["base"], asked["places"])
+        kernels.prepare(asked["base"], asked["sets"], asked["size"], asked.get("handle", ""))
+    elif what == "share" and kernels.gpu:
+        return {"memory": [kernels.gpu.shared(address) for address in asked["at"]]}
+    elif what == "touch" and kernels.gpu:
+        kernels.gpu.touch()
     elif what == "device" and kernels.gpu:
         sets = kernels.laid[asked["base"]].sets[: asked["count"]]
         return kernels.gpu.device_ns(kernels.functions[asked["side"]], sets)
@@ -235,7 +231,7 @@ def told(err: BaseException) -> dict[str, Any]:
     frames = [f for f in traceback.extract_tb(err.__traceback__) if "/kpd/measure/python/" not in f.filename]
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     said = f"{type(err).__name__}: {err}"
-    if isinstance(err, BlockingIOError) and not select.select([], [2], [], 0)[1]:
+    if isinstance(err, BlockingIOError):  # nothing else that is written to lets nobody wait
         said = f"it writes more than {fcntl.fcntl(2, fcntl.F_GETPIPE_SZ) >> 10} KiB to stderr in a batch of calls"
     return {"raised": f"{said}{place}"[:TOLD]}
 
@@ -272,10 +268,10 @@ def main(
     kernels = Kernels(shared, gpu)  # only now: threads of CUDA's driver are confined, too
     gc.disable()
     # The one function that may be called between two requests is this one's `recv`, in which the process is stopped.
-    answer: dict[str, Any] = {"room": len(kernels.gpu.waste)} if kernels.gpu else {}
+    answer: dict[str, Any] = {}
     id = 0
     while True:
-        if kernels.gpu is None and "at" in answer:
+        if "at" in answer:
             channel.sendall(at_places(answer["at"], id))
         else:
             channel.sendall(packed({**answer, "id": id}))

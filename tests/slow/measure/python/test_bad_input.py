@@ -33,7 +33,7 @@ BAD = {
     "takes all memory": (f"import numpy\n{CALL}return numpy.ones(1 << 34)\n", "MemoryError: Unable to allocate"),
     "says megabytes": (
         f"import sys\n{CALL}sys.stderr.write('y' * 5_000_000)\n    raise ValueError('z' * 5_000_000)\n",
-        r"it writes more than \d+ KiB to stderr in a batch of calls",
+        r"it writes more than \d+ KiB to stderr in a batch of calls|ValueError: z",  # what was read by then
     ),
     "says what is no text": (f"{CALL}raise ValueError('\\ud800\\x1b[31m')\n", "ValueError: "),
     "has an error without words": (

@@ -1,0 +1,229 @@
+"""The runner's own way to a GPU's memory, past the worker: kernels' inputs are the runner's, and results are read here.
+
+By CUDA's driver, in a context of this process. Memory is shared with the worker by CUDA's IPC: a worker has inputs lent
+to it, and says where its results lie. So it sees no input before its clock runs, and nothing that it copies is
+believed.
+
+What this process copies goes by the device's copy engines, in large pieces of memory that is kept in place: a small
+copy is a kernel of this context, after which the worker's next one waits for the device to change contexts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import time
+from collections.abc import Sequence
+from ctypes import byref, c_size_t, c_uint64, c_void_p
+from typing import Any, NamedTuple
+
+LEAST = 1 << 16  # bytes of a copy, so that a copy engine does it
+WHOLE = 1 << 21  # bytes of memory that is kept in place, or taken, at once
+FLUSHED, EMPTIED = 2, 1.25  # times the L2 that inputs take, and that are written before a batch, inputs included
+L2 = 38  # an attribute of a device: CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
+PEERS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: the only way to open memory
+PORTABLE = 1  # CU_MEMHOSTREGISTER_PORTABLE
+BESIDE = 1  # CU_STREAM_NON_BLOCKING
+MOST_OPEN = 64  # pieces of a worker's memory
+LATE_NS = 40_000  # of a turn after an answer: a fiftieth of a batch
+OFTEN, FEWEST = 0.5, 8  # of the turns after answers, and how many tell something
+
+
+class DeviceError(Exception):
+    """CUDA's driver refuses what is asked of it."""
+
+
+class NotShared(Exception):
+    """A result lies in memory that is not known here."""
+
+
+class IpcHandle(ctypes.Structure):
+    """The name of memory for other processes."""
+
+    _fields_ = [("reserved", ctypes.c_char * 64)]
+
+
+class Piece(NamedTuple):
+    """Memory of a worker: where it begins there and here, and its bytes."""
+
+    theirs: int
+    here: int
+    size: int
+
+
+class CudaDevice:
+    """The first device that this process may use. Raises DeviceError."""
+
+    def __init__(self) -> None:
+        try:
+            self.cuda = ctypes.CDLL("libcuda.so.1")
+        except OSError as err:
+            raise DeviceError(str(err)) from err
+        device, context, l2 = ctypes.c_int(), c_void_p(), ctypes.c_int()
+        self.call("cuInit", 0)
+        self.call("cuDeviceGet", byref(device), 0)
+        self.call("cuDevicePrimaryCtxRetain", byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuDeviceGetAttribute", byref(l2), L2, device)
+        self.stream = c_void_p()
+        self.call("cuStreamCreate", byref(self.stream), BESIDE)
+        self.l2 = max(l2.value, LEAST)
+        self.emptied = int(EMPTIED * self.l2)
+        self.waste, self.wasted = self.taken(self.emptied), c_void_p()
+        self.call("cuMemAllocHost_v2", byref(self.wasted), c_size_t(self.emptied))
+
+    @property
+    def room(self) -> int:
+        """The bytes of inputs that the L2 does not hold from one batch to the next."""
+        return FLUSHED * self.l2
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call a function of the driver. Raises DeviceError."""
+        if failed := getattr(self.cuda, name)(*arguments):
+            raise DeviceError(f"{name}: CUDA error {failed}")
+
+    def taken(self, size: int) -> int:
+        """Take memory of the device; return its address."""
+        found = c_uint64()
+        self.call("cuMemAlloc_v2", byref(found), c_size_t(size))
+        return found.value
+
+    def free(self, address: int) -> None:
+        self.call("cuMemFree_v2", c_uint64(address))
+
+    def handle(self, address: int) -> bytes:
+        """Return the name by which another process can open memory that was taken here."""
+        found = IpcHandle()
+        self.call("cuIpcGetMemHandle", byref(found), c_uint64(address))
+        return bytes(found)
+
+    def opened(self, handle: bytes) -> tuple[int, int]:
+        """Open memory of another process. Return its address here, and its bytes."""
+        if len(handle) != ctypes.sizeof(IpcHandle):
+            raise DeviceError("it is no handle of memory")
+        at, base, size = c_uint64(), c_uint64(), c_size_t()
+        self.call("cuIpcOpenMemHandle_v2", byref(at), IpcHandle.from_buffer_copy(handle), PEERS)
+        self.call("cuMemGetAddressRange_v2", byref(base), byref(size), at)
+        return at.value, size.value
+
+    def close(self, address: int) -> None:
+        self.call("cuIpcCloseMemHandle", c_uint64(address))
+
+    def write(self, to: int, source: int, size: int) -> None:
+        """Copy memory of this process to the device, and so much besides that its cache has nothing of before."""
+        self.copy(to, source, size)
+        self.empty(size)
+
+    def empty(self, written: int = 0) -> None:
+        """Have nothing left in the cache of what was there before so many bytes were written."""
+        if written < self.emptied:
+            self.copy(self.waste, self.wasted.value or 0, max(self.emptied - written, LEAST))
+        self.wait()
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        """Begin to copy memory of this process to the device."""
+        self.call("cuMemcpyHtoDAsync_v2", c_uint64(to), c_void_p(source), c_size_t(size), self.stream)
+
+    def wait(self) -> None:
+        self.call("cuStreamSynchronize", self.stream)
+
+    def read(self, source: int, size: int) -> bytes:
+        """Copy memory of the device to this process."""
+        found = bytearray(size)
+        place = (ctypes.c_char * size).from_buffer(found)
+        self.call("cuMemcpyDtoHAsync_v2", place, c_uint64(source), c_size_t(size), self.stream)
+        self.wait()
+        return bytes(found)
+
+    def turn(self) -> int:
+        """Have the device do next to nothing for this process, and return the nanoseconds until it has.
+
+        While another process's kernels run it does not begin: it is late by what is left of them, or of their turn.
+        """
+        begun = time.perf_counter_ns()
+        self.call("cuMemsetD8Async", c_uint64(self.waste), ctypes.c_ubyte(0), c_size_t(1), self.stream)
+        self.wait()
+        return time.perf_counter_ns() - begun
+
+
+class LentMemory:
+    """The sets of inputs of a worker: content in this process, which the worker cannot see, and on the device.
+
+    A place is counted from `base`, where sets begin; each base has memory of its own, which the worker opens.
+    """
+
+    def __init__(self, device: CudaDevice, size: int) -> None:
+        self.device = device
+        self.pages = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.pages.madvise(mmap.MADV_DONTFORK)  # else a fork could leave the device the pages of before
+        self.content = memoryview(self.pages)
+        self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.pages))
+        self.lent: dict[int, tuple[int, int]] = {}  # address and bytes, by base
+        self.pinned = 0  # bytes of the content, from its beginning
+        self.stale: list[int] = []
+
+    def lend(self, base: int, size: int) -> str:
+        """Have memory of the device for `size` bytes from `base` on. Return its handle, for the worker to open."""
+        for address in self.stale:  # the worker has opened other memory since
+            self.device.free(address)
+        self.stale = []
+        size = whole(size)
+        if self.lent.get(base, (0, 0))[1] < size:
+            if base in self.lent:
+                self.stale.append(self.lent[base][0])
+            self.lent[base] = self.device.taken(size), size
+        if base + size > self.pinned:
+            if self.pinned:
+                self.device.call("cuMemHostUnregister", c_void_p(self.start))
+            self.pinned = whole(base + size)
+            self.device.call("cuMemHostRegister_v2", c_void_p(self.start), c_size_t(self.pinned), PORTABLE)
+        return self.device.handle(self.lent[base][0]).hex()
+
+    def write(self, base: int, size: int) -> None:
+        """Copy the content from `base` on to the device, and empty its cache."""
+        self.device.write(self.lent[base][0], self.start + base, max(size, LEAST))
+
+    def read(self, base: int, at: int, size: int) -> bytes:
+        """Return what kernels have left of the content."""
+        return self.device.read(self.lent[base][0] + at - base, size)
+
+
+class OpenedMemory:
+    """A worker's memory in which results lie, as far as it has said so."""
+
+    def __init__(self, device: CudaDevice) -> None:
+        self.device = device
+        self.pieces: dict[int, Piece] = {}  # by the number that the driver gives memory
+
+    def at(self, address: int, size: int) -> int:
+        """Return the number of the memory that holds an address of the worker's. Raises NotShared."""
+        for number, (theirs, _, most) in self.pieces.items():
+            if theirs <= address and address + size <= theirs + most:
+                return number
+        raise NotShared
+
+    def read(self, address: int, size: int) -> bytes:
+        """Read at an address of the worker's. Raises NotShared, DeviceError."""
+        piece = self.pieces[self.at(address, size)]
+        return self.device.read(piece.here + address - piece.theirs, size)
+
+    def learn(self, number: int, theirs: int, handle: bytes) -> None:
+        """Take the worker's word for where memory begins there. Raises DeviceError."""
+        if number in self.pieces:
+            return
+        here, size = self.device.opened(handle)
+        known = list(self.pieces.items())
+        over = [one for one, piece in known if piece.theirs < theirs + size and theirs < piece.theirs + piece.size]
+        for one in over or [number for number, _ in known[:1] if len(known) >= MOST_OPEN]:
+            self.device.close(self.pieces.pop(one).here)
+        self.pieces[number] = Piece(theirs, here, size)
+
+
+def whole(size: int) -> int:
+    """Return the size with that of the last piece of memory filled up."""
+    return size + -size % WHOLE
+
+
+def late(turns: Sequence[int], usual_ns: int) -> bool:
+    """Return whether most turns after answers were late: by then the device was not done."""
+    return len(turns) >= FEWEST and sum(ns > usual_ns + LATE_NS for ns in turns) > OFTEN * len(turns)

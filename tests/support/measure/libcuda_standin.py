@@ -1,0 +1,115 @@
+"""A library that passes for CUDA's driver: a device's memory is files that several processes map."""
+
+import subprocess
+from pathlib import Path
+
+# A handle is the file's name. As on a device, what is copied waits for nobody, and a piece of memory has a number.
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+typedef uint64_t address;
+static struct piece { address at; size_t size; unsigned long long number; int taken; char name[64]; } pieces[256];
+static int many, named, pinned;
+static struct piece *of(address at) {
+    for (int i = 0; i < many; i++)
+        if (pieces[i].size && pieces[i].at <= at && at < pieces[i].at + pieces[i].size) return &pieces[i];
+    return 0;
+}
+static int map(const char *name, size_t size, address *at, int taken) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", getenv("STANDIN_MEMORY"), name);
+    int file = open(path, O_RDWR | (size ? O_CREAT : 0), 0600);
+    if (file < 0) return 201;
+    if (size && ftruncate(file, (off_t)size)) return 2;
+    struct stat known;
+    fstat(file, &known);
+    void *found = mmap(0, (size_t)known.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (found == MAP_FAILED) return 2;
+    *at = (address)found;
+    pieces[many] = (struct piece){*at, (size_t)known.st_size, 1000 + many, taken, {0}};
+    strncpy(pieces[many++].name, name, 63);
+    return 0;
+}
+int cuInit(unsigned flags) { return (int)flags; }
+int cuDeviceGet(int *device, int number) { *device = number; return 0; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &many; return device; }
+int cuCtxSetCurrent(void *context) { return context != &many; }
+int cuCtxSynchronize(void) { return 0; }
+int cuDeviceGetAttribute(int *value, int which, int device) { *value = which == 38 ? 1 << 20 : 0; return device; }
+int cuStreamCreate(void **stream, unsigned flags) { *stream = &named; return flags != 1; }
+int cuStreamSynchronize(void *stream) { return stream != &named; }
+int cuMemAlloc_v2(address *at, size_t size) {
+    char name[64];
+    snprintf(name, sizeof name, "%d_%d", getpid(), named++);
+    return map(name, size, at, 1);
+}
+int cuMemFree_v2(address at) {
+    struct piece *one = of(at);
+    if (!one || !one->taken) return 1;
+    munmap((void *)one->at, one->size);
+    return one->size = 0;
+}
+int cuMemAllocHost_v2(void **at, size_t size) { return !(*at = malloc(size)); }
+int cuMemHostRegister_v2(void *at, size_t size, unsigned flags) { pinned++; return !at || !size || flags != 1; }
+int cuMemHostUnregister(void *at) { return !at || !pinned; }
+int cuIpcGetMemHandle(char *handle, address at) {
+    struct piece *one = of(at);
+    if (!one || one->at != at || !one->taken) return 1;
+    memcpy(handle, one->name, 64);
+    return 0;
+}
+int cuIpcOpenMemHandle_v2(address *at, struct { char name[64]; } handle, unsigned flags) {
+    handle.name[63] = 0;
+    if (strchr(handle.name, '/') || !handle.name[0] || flags != 1) return 201;
+    return map(handle.name, 0, at, 0);
+}
+int cuIpcCloseMemHandle(address at) { struct piece *one = of(at); return one ? (int)(one->size = 0) : 1; }
+int cuMemGetAddressRange_v2(address *base, size_t *size, address at) {
+    struct piece *one = of(at);
+    if (!one) return 1;
+    *base = one->at, *size = one->size;
+    return 0;
+}
+int cuPointerGetAttribute(unsigned long long *value, int which, address at) {
+    struct piece *one = of(at);
+    if (!one || which != 7) return 1;
+    *value = one->number;
+    return 0;
+}
+int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t size, void *stream) {
+    struct piece *one = of(to);
+    if (!one || to + size > one->at + one->size) return 1;
+    memcpy((void *)to, from, size);
+    return cuStreamSynchronize(stream);
+}
+int cuMemcpyDtoHAsync_v2(void *to, address from, size_t size, void *stream) {
+    struct piece *one = of(from);
+    if (!one || from + size > one->at + one->size) return 1;
+    memcpy(to, (void *)from, size);
+    return cuStreamSynchronize(stream);
+}
+int cuMemsetD8Async(address to, unsigned char byte, size_t size, void *stream) {
+    if (!of(to)) return 1;
+    if (getenv("STANDIN_BUSY_US")) usleep((useconds_t)atoi(getenv("STANDIN_BUSY_US")));
+    memset((void *)to, byte, size);
+    return cuStreamSynchronize(stream);
+}
+"""
+
+
+def built(folder: Path) -> dict[str, str]:
+    """Build it, and return the environment of a process that finds it in the driver's place."""
+    source, memory = folder / "libcuda.c", folder / "memory"
+    source.write_text(SOURCE)
+    memory.mkdir()
+    library = folder / "libcuda.so.1"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-w", "-o", str(library), str(source)], check=True)
+    return {"LD_LIBRARY_PATH": str(folder), "STANDIN_MEMORY": str(memory)}
