@@ -139,7 +139,7 @@ def taken(work: WorkerCase, calls: CallSets, rounds: int, way: Way) -> list[list
             answer, spent = calls.run(side, len(calls.drawn), max(1, round(rounds * way.longer)), LIMIT_MS)
             waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
             spent -= worker.request(len(calls.drawn)).ns
-            found.append([side, spent, answer.get("enqueue_ns"), answer.get("events_ns"), waited, ran])
+            found.append([side, spent, answer["at"][-1] if worker.gpu else None, waited, ran])
     return found
 
 
