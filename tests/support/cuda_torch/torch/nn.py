@@ -1,0 +1,1 @@
+"""Parameters, which `torch` puts here."""
