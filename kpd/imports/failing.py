@@ -25,6 +25,11 @@ def failure(run: Ran, files: Collection[str], limit_s: float) -> ImportRefused:
     what = f"`{run.command}` {ended}: {said}"
     if lacks := [name for name in _MODULE.findall(run.stderr) if not _own(name, files)]:
         return ImportRefused(what, f"python3 -m pip install {lacks[-1]}, or put another python3 first on the PATH")
+    return at_fault(what)
+
+
+def at_fault(what: str) -> Unclear:
+    """Return the question whether the folder's own kernel is to blame for what is wrong."""
     return Unclear(OpenQuestion("--baseline", what, ("wrong",), "correct the folder; if its kernel alone is at fault"))
 
 

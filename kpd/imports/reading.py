@@ -11,8 +11,9 @@ from typing import Any
 
 from kpd.imports.draft import Answers
 from kpd.imports.errors import ImportRefused, OpenQuestion, Unclear
+from kpd.imports.failing import at_fault
 from kpd.measure.command.correctness import claims
-from kpd.measure.command.result import last_object
+from kpd.measure.command.result import complaint, last_object
 from kpd.measure.command.shape import EACH, TIMES, values_at
 
 LOWER = re.compile(r"(^|_)(us|ms|ns|s|sec|secs|seconds|cycles|time|latency|elapsed|duration|runtime|cost|loss)($|_)")
@@ -56,6 +57,8 @@ def understand(stdout: str, prefers: tuple[str, ...], known: dict[str, Any], ans
     score = _score(table, answers.score or str(known.get("score", "")), prefers)
     cases, unit, names = _cases(table, score)
     found = tuple(claims(table, score, frozenset(good.lower() for good in answers.good)))
+    if (wrong := complaint(table, found)) and not answers.baseline:
+        raise at_fault(f"its result says that it is wrong: {wrong}")
     if unknown := tuple(dict.fromkeys(claim.said for claim in found if claim.good is None)):
         places = ", ".join(dict.fromkeys(claim.place for claim in found if claim.good is None))
         text = f"its result says {places}: {', '.join(map(repr, unknown))}. Does that say that all is right?"

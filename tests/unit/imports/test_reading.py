@@ -104,3 +104,11 @@ def test_words_that_are_not_known_are_asked_about_together() -> None:
     assert "status, cases[0].status: 'done', 'shipshape'" in question.text
     found = understand(said, (), {}, Answers(good=("done", "shipshape")))
     assert found.confirmed
+
+
+def test_a_result_that_says_that_it_is_wrong_is_no_missing_check() -> None:
+    said = json.dumps({"best_us": 3.0, "verdict": ["PASSED", "FAILED"]})
+    with pytest.raises(Unclear, match=r'its result says that it is wrong: it says "verdict\[1\]": FAILED') as asked:
+        understand(said, (), {}, Answers())
+    assert asked.value.remedy == "correct the folder; if its kernel alone is at fault, say it with --baseline wrong"
+    assert understand(said, (), {}, Answers(baseline="wrong")).score == "best_us"
