@@ -44,6 +44,7 @@ def _workspace(tmp_path: Path) -> Workspace:
     folder.mkdir(parents=True)
     task, kernel, harness = ((TASK_TEMPLATE / name).read_text() for name in ("task.toml", "kernel.c", "harness.c"))
     task = task.replace("@NAME@", "add").replace('"c"', '"cpp"').replace('"kernel.c", "build.json"', '"kernel.cpp"')
+    task = task.replace("seeds = 3", "seeds = 1")
     (folder / "task.toml").write_text(re.sub(r"^flags = .*$", "", task, flags=re.MULTILINE))
     (folder / "kernel.cpp").write_text(kernel.replace("void kernel", 'extern "C" void kernel'))
     (folder / "harness.c").write_text(harness)
@@ -124,7 +125,8 @@ def test_an_error_in_a_plug_in_ends_its_run_and_holds_no_other(
     daemon.start()
     try:
         for agent in ("fails", AGENT):
-            kpd(workspace, "run", "add", "--agent", agent, "--host", "box", "--iterations", "1", "--wait")
+            budget = ("--iterations", "1", "--min-gain", "95")  # so that contests are short
+            kpd(workspace, "run", "add", "--agent", agent, "--host", "box", *budget, "--wait")
         first, second = bodies(daemon, "run_ended")
         assert (first["outcome"], second["outcome"] in ("improved", "no_gain")) == ("failed", True)
         assert "the plug-in kpd-fails 0.1 failed: ZeroDivisionError" in first["reason"]
