@@ -155,8 +155,10 @@ class RunnerCommand:
             try:
                 with self.marks.of("context"):
                     self.device = CudaDevice()
+                    self.device.handle(self.device.waste)
             except DeviceError as err:
-                raise NotStarted(f"the GPU cannot be used by this process: {err}") from err
+                what = "the GPU's memory cannot be shared with another process, which kernels in Python need"
+                raise NotStarted(f"{what}: {err}; is this WSL, or has the driver no CUDA IPC?") from err
         return self.device
 
     def both(self, paths: dict[str, str], first: str) -> dict[str, Worker]:
