@@ -3,7 +3,7 @@
     python benchmarks/python_memory.py
 
 Two processes as the runner and its worker, with torch: copies of several sizes by one, and how long a batch of the
-other takes after each; then answers that come before the work is done, how late the runner's turn on the device is
+other takes after each; then answers that come before the work is done, how late a probe of the device by the runner is
 after them, and whether results that are read at once are right. Prints JSON lines.
 """
 
@@ -115,21 +115,23 @@ class Runner:
                 self.stop()
             print(json.dumps({"after": name, "calls": calls, "took": told(took), "batch": told(spent)}), flush=True)
 
-    def early(self, us: int, turns: bool) -> None:
-        """Print how late a turn is after an answer that came early, or whether what is read at once is right."""
+    def early(self, us: int, probes: bool) -> None:
+        """Print how late a probe is after an answer that came early, or whether what is read at once is right."""
         late, right = [], 0
         for _ in range(12):
             self.ask(what="forget")
             self.stop()
             self.ask(what="early", cycles=max(CYCLES_A_US * us, 1))
-            if turns:
-                late.append(self.device.turn())
+            if probes:
+                late.append(self.device.probe())
             read = self.opened.read(self.results + (EARLY - 1) * BYTES, 64)
             right += read != bytes(64)
             self.stop()
             self.ask(what="run", calls=0)
             self.stop()
-        print(json.dumps({"early_us": us, "turn": told(late) if turns else None, "right": right, "of": 12}), flush=True)
+        print(
+            json.dumps({"early_us": us, "probe": told(late) if probes else None, "right": right, "of": 12}), flush=True
+        )
 
     def copied(self, size: int) -> None:
         self.device.copy(self.memory.lent[0][0], self.memory.start, size)
@@ -157,10 +159,10 @@ def main() -> None:
     for size in (1 << power for power in range(12, 21)):
         runner.after(f"a copy of {size} bytes", lambda size=size: runner.copied(size))  # type: ignore[misc]
     runner.after("all inputs", lambda: runner.memory.write(0, SETS * BYTES))
-    runner.after("a turn", lambda: runner.device.turn())
+    runner.after("a probe", lambda: runner.device.probe())
     for us in (0, 20, 50, 100, 200, 500, 1000, 3000, 10000):
-        runner.early(us, turns=True)
-        runner.early(us, turns=False)
+        runner.early(us, probes=True)
+        runner.early(us, probes=False)
     os.kill(runner.pid, signal.SIGKILL)
 
 

@@ -50,7 +50,8 @@ class CaseReport:
 
     `lost_ns` is the time of these batches in which other work had the CPU, `steal_ticks` are the ticks that the
     hypervisor took, `threads` those of the process (0: not known). `layouts` is as in CaseSample. The other fields are
-    for a GPU: a side that `synchronises` waits for it, so its time on the device alone cannot be told (None).
+    for a GPU: a side that `synchronises` waits for it, so its time on the device alone cannot be told (None), and a
+    GPU was `gpu_busy` that did other work after most batches of both.
     """
 
     reps: int
@@ -66,6 +67,7 @@ class CaseReport:
     telemetry: ClockReadings | None = None
     clock: DriverClock | None = None
     host_ns: tuple[float, float] | None = None
+    gpu_busy: bool = False
 
     def sample(self) -> CaseSample:
         """Return the part of the report that is kept."""
@@ -264,6 +266,8 @@ def taint(cases: Mapping[str, CaseReport]) -> str:
         spent = sum(case.a_ns) + sum(case.b_ns)
         if case.lost_ns > LOST_SHARE * spent:
             return f"other work took the CPU for {case.lost_ns / 1e6:.1f} of {spent / 1e6:.1f} ms of {name}"
+        if case.gpu_busy:
+            return "the GPU was busy with other work after most batches"
         if case.telemetry is not None and (slowed := samples.taint(name, case.telemetry)):
             return slowed
     if any(case.warm or case.device_ns or case.host_ns for case in cases.values()):

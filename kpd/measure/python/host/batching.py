@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.judging import refuse_wrong
+from kpd.measure.python.host.problems import blamed
 from kpd.measure.python.host.process import RequestCost, Worker
 from kpd.measure.python.host.session import WorkerCase
 from kpd.measure.python.host.watched import scheduled_ns
@@ -69,15 +70,17 @@ class WarmCase(NamedTuple):
 class Batch(NamedTuple):
     """A batch: its nanoseconds, those beside in which other work had the CPU, and those of its calls on the host.
 
-    The last are what the worker says, and 0 where it says nothing. Was a result compared, the kernels rested meanwhile,
-    and `turned_ns` is what this process then waited for the device.
+    The last are what the worker says, and 0 where it says nothing. Was a result looked at, it is `compared`: the
+    kernels rested meanwhile, and `probed_ns` is what this process then waited for the device. `known` says whether the
+    result's memory was, so that there was something to compare.
     """
 
     ns: int
     waited: int
     host_ns: int
     compared: bool
-    turned_ns: int = 0
+    probed_ns: int = 0
+    known: bool = False
 
 
 def batching(gpu: bool) -> Batching:
@@ -177,17 +180,24 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     answer, spent = calls.run(side, count, rounds, work.limit_ms, looks)
     waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
     delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
+    known = False
     if looks:
         with work.session.marks.of("results"):
-            compare(work, calls, side, answer, work.rng.randrange(count))
-    said = answer["at"][-1] if worker.gpu and answer.get("at") else 0
-    host = said if 0 <= said <= spent else 0
-    return Batch(without_request(worker, count, spent - delayed), delayed, host, looks, worker.turned_ns)
+            known = compare(work, calls, side, answer, work.rng.randrange(count))
+    with blamed(side):
+        said = answer["at"][-1] if worker.gpu else 0
+        host = said if type(said) is int and 0 <= said <= spent else 0
+    return Batch(without_request(worker, count, spent - delayed), delayed, host, looks, worker.probed_ns, known)
 
 
-def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> None:
-    """Have what a call of the last batch returned compared with the truth, if it can be read. Raises KernelProblem."""
+def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> bool:
+    """Have what a call of the last batch returned compared with the truth. Raises KernelProblem.
+
+    Return whether its memory was known, so that it could be read.
+    """
     result = calls.result(side, answer, number)
     calls.unchanged(side, number)
+    calls.looked(side, result is not None)
     if result is not None:
         refuse_wrong(work.session.judging.add(result))
+    return result is not None

@@ -5,36 +5,19 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
-from kpd.measure.python.host.process import TOLD, Failed, Worker
+from kpd.measure.python.host.problems import KernelProblem, blamed
+from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.results import ASKED_MS, ResultMemory, ReturnedArray
 
-SIDES = {"a": "incumbent", "b": "candidate"}
+TRIES = 5  # of calls, for results in memory that is known
+MISSED = 3  # results of a case in memory that is not, after which one in two has to be in memory that is
+ELSEWHERE = "its results lie in other memory each time"
 CHANGES = 2  # elements of each input that change before a batch
-
-
-class KernelProblem(Exception):
-    """What a kernel does wrong, as the report has it: see `CheckFailure` in measure/driver/check.py."""
-
-    def __init__(self, kind: str, side: str, message: str = "", number: int = 0, **more: Any) -> None:
-        super().__init__(message)
-        self.report: dict[str, Any] = {
-            "kind": kind, "who": SIDES[side], "case": "", "distribution": "", "when": "check",
-            "message": message[:TOLD].encode(errors="replace").decode(), "signal": number, **more,
-        }  # fmt: skip
-
-    def at(self, case: str, kind: str, when: str = "check") -> KernelProblem:
-        """Return it with its case, its kind of inputs and its moment."""
-        self.report.update(case=case, distribution=kind, when=when)
-        return self
-
-    def __reduce__(self) -> Any:
-        return KernelProblem, (self.report["kind"], "b"), {"report": self.report}
 
 
 class CallOutput(NamedTuple):
@@ -81,6 +64,7 @@ class CallSets:
         self.called: set[str] = set()
         self.known: dict[str, list[ReturnedArray]] = {}
         self.memories = {side: ResultMemory(worker) for side, worker in workers.items()}
+        self.looks: dict[str, list[bool]] = {side: [] for side in workers}
 
     def at(self, number: int) -> int:
         """Return where a set begins in the shared memory."""
@@ -159,7 +143,7 @@ class CallSets:
         return [(self.at(at) + start, self.at(at) + end) for at in range(len(self.drawn)) for start, end in spans]
 
     def run(
-        self, side: str, count: int, rounds: int, limit_ms: float, turns: bool = False
+        self, side: str, count: int, rounds: int, limit_ms: float, probes: bool = False
     ) -> tuple[dict[str, Any], int]:
         """Call a kernel on the first `count` sets. Return the answer, and the nanoseconds. Raises KernelProblem."""
         known, worker = side in self.called, self.workers[side]
@@ -168,16 +152,24 @@ class CallSets:
         self.called.add(side)
         with blamed(side), contextlib.nullcontext() if known else worker.marks.of("first"):
             asked = {"side": side, "base": self.base, "count": count, "rounds": rounds}
-            return worker.timed(limit_ms, heard=not known, turns=turns, what="run", **asked)
+            return worker.timed(limit_ms, heard=not known, probes=probes, what="run", **asked)
 
     def results(self, side: str, count: int, limit_ms: float) -> list[CallResult]:
         """Call a kernel on the first `count` sets, and return what came of each call. Raises KernelProblem."""
-        while True:
+        for _ in range(TRIES):
             self.restore()
             answer, _ = self.run(side, count, 1, count * limit_ms)
             found = [self.result(side, answer, number) for number in range(count)]
             if all(found):
                 return [one for one in found if one]
+        raise KernelProblem("raised", side, ELSEWHERE)
+
+    def looked(self, side: str, known: bool) -> None:
+        """Note that a result was looked for, and whether its memory was known. Raises KernelProblem."""
+        self.looks[side].append(known)
+        missed = self.looks[side].count(False)
+        if missed >= MISSED and 2 * missed > len(self.looks[side]):
+            raise KernelProblem("raised", side, ELSEWHERE)
 
     def device_ns(self, side: str) -> float:
         """Return the time of a call on a GPU, as the worker says. Raises Failed, and what comes of a bad answer."""
@@ -203,8 +195,8 @@ class CallSets:
         """
         inputs, known = self.drawn[number], self.known[side]
         with blamed(side):
-            here = answer["at"][number * len(known) : (number + 1) * len(known)]
-            if (data := self.memories[side].read(known, here)) is None:
+            places = answer["at"][:-1] if self.workers[side].gpu else answer["at"]  # the last is none
+            if (data := self.memories[side].read(known, places, number)) is None:
                 return None
             layouts = [one.layout for one in known]
             placed = dict(zip(self._returned(), map(CallOutput, layouts, data), strict=True))
@@ -283,28 +275,6 @@ class CallSets:
                 if leaf.offset <= where < leaf.offset + leaf.span:
                     raise KernelProblem("input", side, f"it changes its input {name}")
         raise KernelProblem("input", side, "it writes outside its arguments")
-
-
-@contextlib.contextmanager
-def blamed(side: str) -> Iterator[None]:
-    """Blame a kernel for all that can be wrong with its process and its answers. Raises KernelProblem."""
-    try:
-        yield
-    except Failed as err:
-        raise problem_of(err, side) from err
-    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as err:
-        message = f"its worker answers what cannot be read: {type(err).__name__}: {err}"
-        raise KernelProblem("forged", side, message) from err
-
-
-def problem_of(err: Failed, side: str) -> KernelProblem:
-    if err.kind == "left":
-        return KernelProblem("raised", side, leaves(err.number))
-    return KernelProblem(err.kind, side, str(err), err.number)
-
-
-def leaves(threads: int) -> str:
-    return f"it leaves {threads} thread{'s' * (threads != 1)} running"
 
 
 def _moved(layout: Any, by: int) -> Any:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kpd.measure.python.host import kept, sizes
-from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.compare import Errors, errors, widest
 from kpd.measure.python.host.judging import CallVerdict, compared, wrong
+from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.session import AT_ONCE, COMPILE_MS, GOES_ON, RunnerCommand, WorkerCase
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}

@@ -24,9 +24,9 @@ L2 = 38  # an attribute of a device: CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
 PEERS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: the only way to open memory
 PORTABLE = 1  # CU_MEMHOSTREGISTER_PORTABLE
 BESIDE = 1  # CU_STREAM_NON_BLOCKING
-MOST_OPEN = 64  # pieces of a worker's memory
-LATE_NS = 40_000  # of a turn after an answer: a fiftieth of a batch
-OFTEN, FEWEST = 0.5, 8  # of the turns after answers, and how many tell something
+MOST_OPEN = 512  # pieces of a worker's memory
+LATE_NS = 40_000  # of a probe after an answer: a fiftieth of a batch
+OFTEN, FEWEST = 0.5, 8  # of the probes after answers, and how many tell something
 
 
 class DeviceError(Exception):
@@ -80,7 +80,9 @@ class CudaDevice:
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function of the driver. Raises DeviceError."""
         if failed := getattr(self.cuda, name)(*arguments):
-            raise DeviceError(f"{name}: CUDA error {failed}")
+            told = ctypes.c_char_p()
+            self.cuda.cuGetErrorName(failed, byref(told))
+            raise DeviceError(f"{name}: {(told.value or b'error').decode()} ({failed})")
 
     def taken(self, size: int) -> int:
         """Take memory of the device; return its address."""
@@ -135,10 +137,10 @@ class CudaDevice:
         self.wait()
         return bytes(found)
 
-    def turn(self) -> int:
+    def probe(self) -> int:
         """Have the device do next to nothing for this process, and return the nanoseconds until it has.
 
-        While another process's kernels run it does not begin: it is late by what is left of them, or of their turn.
+        While another process's kernels run it does not begin: it is late by what is left of them, or of their slice.
         """
         begun = time.perf_counter_ns()
         self.call("cuMemsetD8Async", c_uint64(self.waste), ctypes.c_ubyte(0), c_size_t(1), self.stream)
@@ -159,18 +161,15 @@ class LentMemory:
         self.content = memoryview(self.pages)
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.pages))
         self.lent: dict[int, tuple[int, int]] = {}  # address and bytes, by base
+        self.former: list[int] = []  # a kernel may have kept tensors of it
         self.pinned = 0  # bytes of the content, from its beginning
-        self.stale: list[int] = []
 
     def lend(self, base: int, size: int) -> str:
         """Have memory of the device for `size` bytes from `base` on. Return its handle, for the worker to open."""
-        for address in self.stale:  # the worker has opened other memory since
-            self.device.free(address)
-        self.stale = []
         size = whole(size)
         if self.lent.get(base, (0, 0))[1] < size:
             if base in self.lent:
-                self.stale.append(self.lent[base][0])
+                self.former.append(self.lent[base][0])
             self.lent[base] = self.device.taken(size), size
         if base + size > self.pinned:
             if self.pinned:
@@ -186,6 +185,15 @@ class LentMemory:
     def read(self, base: int, at: int, size: int) -> bytes:
         """Return what kernels have left of the content."""
         return self.device.read(self.lent[base][0] + at - base, size)
+
+    def end(self) -> None:
+        """Give all memory back, once the worker has ended."""
+        for address in (*self.former, *(address for address, _ in self.lent.values())):
+            self.device.free(address)
+        if self.pinned:
+            self.device.call("cuMemHostUnregister", c_void_p(self.start))
+        self.pages.madvise(mmap.MADV_DONTNEED)
+        self.lent, self.former, self.pinned = {}, [], 0
 
 
 class OpenedMemory:
@@ -209,14 +217,30 @@ class OpenedMemory:
 
     def learn(self, number: int, theirs: int, handle: bytes) -> None:
         """Take the worker's word for where memory begins there. Raises DeviceError."""
-        if number in self.pieces:
-            return
-        here, size = self.device.opened(handle)
-        known = list(self.pieces.items())
-        over = [one for one, piece in known if piece.theirs < theirs + size and theirs < piece.theirs + piece.size]
+        if number not in self.pieces:
+            self._put(number, Piece(theirs, *self.device.opened(handle)))
+
+    def lent(self, memory: LentMemory, base: int, theirs: int) -> None:
+        """Take its word for where it has what is lent to it: a kernel may return an input. Raises KeyError."""
+        self.pieces.pop(-1 - base, None)
+        self._put(-1 - base, Piece(theirs, *memory.lent[base]))
+
+    def _put(self, number: int, piece: Piece) -> None:
+        end, known = piece.theirs + piece.size, list(self.pieces.items())
+        over = [one for one, other in known if other.theirs < end and piece.theirs < other.theirs + other.size]
         for one in over or [number for number, _ in known[:1] if len(known) >= MOST_OPEN]:
-            self.device.close(self.pieces.pop(one).here)
-        self.pieces[number] = Piece(theirs, here, size)
+            self._close(one)
+        self.pieces[number] = piece
+
+    def _close(self, number: int) -> None:
+        piece = self.pieces.pop(number)
+        if number >= 0:
+            self.device.close(piece.here)
+
+    def end(self) -> None:
+        """Close all memory, once the worker has ended."""
+        for number in [*self.pieces]:
+            self._close(number)
 
 
 def whole(size: int) -> int:
@@ -224,6 +248,6 @@ def whole(size: int) -> int:
     return size + -size % WHOLE
 
 
-def late(turns: Sequence[int], usual_ns: int) -> bool:
-    """Return whether most turns after answers were late: by then the device was not done."""
-    return len(turns) >= FEWEST and sum(ns > usual_ns + LATE_NS for ns in turns) > OFTEN * len(turns)
+def late(probes: Sequence[int], usual_ns: int) -> bool:
+    """Return whether most probes after answers were late: by then the device was not done."""
+    return len(probes) >= FEWEST and sum(ns > usual_ns + LATE_NS for ns in probes) > OFTEN * len(probes)

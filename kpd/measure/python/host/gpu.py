@@ -22,6 +22,7 @@ from kpd.measure.python.host.device import FLUSHED, PEERS, IpcHandle
 USUAL_L2 = 64 << 20  # bytes, where torch does not say
 REPLAYS = 7
 NUMBER = 7  # an attribute of an address: CU_POINTER_ATTRIBUTE_BUFFER_ID
+REMEDY = "let torch take it, without expandable segments"
 
 
 class _Piece:
@@ -61,13 +62,9 @@ class Gpu:
 
     def borrow(self, base: int, handle: str) -> None:
         """Open the memory of the sets from `base` on."""
-        known, address = self.lent.get(base, ("", 0))
-        if known == handle:
+        if self.lent.get(base, ("", 0))[0] == handle:
             return
-        if known:
-            self.synchronize()
-            self.call("cuIpcCloseMemHandle", c_uint64(address))
-        found = c_uint64()
+        found = c_uint64()  # what was opened before stays: a kernel may have kept tensors of it
         self.call("cuIpcOpenMemHandle_v2", byref(found), IpcHandle.from_buffer_copy(bytes.fromhex(handle)), PEERS)
         self.lent[base] = handle, found.value
 
@@ -108,8 +105,13 @@ class Gpu:
         """Return the memory that holds an address: its number, where it begins, and its handle for the runner."""
         base, size, number, handle = c_uint64(), c_size_t(), ctypes.c_ulonglong(), IpcHandle()
         self.call("cuMemGetAddressRange_v2", byref(base), byref(size), c_uint64(address))
+        for sets, (_, lent) in self.lent.items():
+            if lent == base.value:  # an input, which the runner knows
+                return {"number": -1 - sets, "base": lent, "handle": ""}
         self.call("cuPointerGetAttribute", byref(number), NUMBER, c_uint64(address))
-        self.call("cuIpcGetMemHandle", byref(handle), base)
+        if failed := self.cuda.cuIpcGetMemHandle(byref(handle), base):
+            why = f"cuIpcGetMemHandle: CUDA error {failed}"
+            raise RuntimeError(f"its results lie in memory that no other process can open ({why}): {REMEDY}")
         return {"number": number.value, "base": base.value, "handle": bytes(handle).hex()}
 
     def marked(self, name: str, function: Callable[..., Any], arguments: Any, calls: int) -> None:

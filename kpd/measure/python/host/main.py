@@ -34,11 +34,10 @@ from typing import Any
 from kpd.hosts.helper.children import prctl
 from kpd.measure.python.host import bytecode, checking, kept, profiled, roofline, timing
 from kpd.measure.python.host.ahead import alone
-from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.cores import cores, move
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.marks import Marks
-from kpd.measure.python.host.process import NotStarted
+from kpd.measure.python.host.problems import KernelProblem, NotStarted
 from kpd.measure.python.host.session import RunnerCommand, line, on_gpu
 from kpd.measure.python.host.spare import DUMPABLE, Spare, fork
 from kpd.measure.python.host.turns import STARTED, ContestTurn, adopt, contest, in_child

@@ -12,16 +12,16 @@ import os
 import secrets
 import select
 import signal
-import tempfile
 import time
 from collections import deque
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host import watched
-from kpd.measure.python.host.device import CudaDevice, LentMemory, OpenedMemory
+from kpd.measure.python.host.device import CudaDevice, DeviceError, LentMemory, OpenedMemory
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.messages import HEADER, answered, packed
-from kpd.measure.python.host.spare import SAID, Spare
+from kpd.measure.python.host.problems import TOLD, Failed, NotStarted
+from kpd.measure.python.host.spare import SAID, Spare, shared_file
 
 LONGEST = 4 << 20  # bytes of an answer
 START_MS = 120_000  # for a worker to import torch on a busy machine
@@ -29,21 +29,7 @@ STDERR, LAST = 40, 1 << 16  # lines that are kept, of the last bytes of what was
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
 FEW, MANY = 1, 64  # results of which it then tells where they lie
 MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
-TOLD = 2000  # characters of an error
 FORGED = "it writes to the socket of its process"
-
-
-class Failed(Exception):
-    """What the worker did wrong, by its kind: raised, exit, crash, timeout, forged, left."""
-
-    def __init__(self, kind: str, message: str, number: int = 0) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.number = number
-
-
-class NotStarted(Exception):
-    """A worker cannot start, before any kernel is loaded: the host's fault."""
 
 
 class RequestCost(NamedTuple):
@@ -78,7 +64,7 @@ class Worker:
         descriptor = shared_file(self.size)
         self.memory = self.shared = memoryview(mmap.mmap(descriptor, self.size))
         self.lent: LentMemory | None = None
-        self.threads = self.used_ns = self.asked = self.turn_ns = self.turned_ns = 0
+        self.threads = self.used_ns = self.asked = self.probe_ns = self.probed_ns = 0
         self.idle: tuple[RequestCost, RequestCost] = (RequestCost(0, 0),) * 2
         self.stopped = self.spins = self.times = False
         self.marks = Marks()
@@ -114,20 +100,23 @@ class Worker:
             self.threads = len(watched.threads(self.pid))
             few, many = self._idle(FEW), self._idle(MANY)
             self.idle = few, RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
-            self.turn_ns = min(self._touched() for _ in range(IDLE)) if self.lent else 0
+            self.probe_ns = min(self._touched() for _ in range(IDLE)) if self.lent else 0
         except Failed as err:
             raise NotStarted(f"the process of kernels does not start: {err.kind} {err.number} {err}") from err
+        except DeviceError as err:
+            raise NotStarted(f"the GPU cannot be used: {err}") from err
 
     def _touched(self) -> int:
         """Return how long this process waits for the device after the worker's work on it."""
         self.ask(START_MS, what="touch")
-        return self.device.turn()
+        return self.device.probe()
 
     def quiet(self) -> None:
         """Measure again what a request costs on a GPU, where others may have disturbed it. It can only become less."""
         if self.lent:
             found = self._idle(FEW)
             self.idle = min(self.idle[0], found), self.idle[1]
+            self.probe_ns = min(self.probe_ns, *(self._touched() for _ in range(IDLE)))
 
     def _idle(self, count: int) -> RequestCost:
         """Return what a batch without calls takes, which tells where so many results lie."""
@@ -151,18 +140,18 @@ class Worker:
         return answer
 
     def timed(
-        self, limit_ms: float, heard: bool = False, turns: bool = False, **what: Any
+        self, limit_ms: float, heard: bool = False, probes: bool = False, **what: Any
     ) -> tuple[dict[str, Any], int]:
         """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed.
 
         In calls that are `heard` its stderr is read, as in all else: they may compile, and their time tells nothing.
-        With `turns`, `turned_ns` is what this process has waited for the device, from the answer on.
+        With `probes`, `probed_ns` is what this process has waited for the device, from the answer on.
         """
         self.times = what["what"] == "run" and not heard
         with self.marks.of(what["what"]):
-            return self._timed(limit_ms, turns, what)
+            return self._timed(limit_ms, probes, what)
 
-    def _timed(self, limit_ms: float, turns: bool, what: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    def _timed(self, limit_ms: float, probes: bool, what: dict[str, Any]) -> tuple[dict[str, Any], int]:
         if self.ended is not None:
             self._gone(limit_ms)
         self.asked = secrets.randbits(62)
@@ -179,8 +168,8 @@ class Worker:
             self._send(raw, limit_ms)
         message = self._message(limit_ms)
         ended = time.perf_counter_ns()
-        if turns and self.lent:
-            self.turned_ns = self.device.turn()
+        if probes and self.lent:
+            self.probed_ns = self.device.probe()
         self.stop()
         found = self._parsed(message)
         if not self.gpu and what["what"] == "run" and len(watched.threads(self.pid)) > self.threads:
@@ -305,13 +294,8 @@ class Worker:
             _, self.ended = os.waitpid(self.pid, 0)
         self.line.close()
         self.errors.close()
-
-
-def shared_file(size: int) -> int:
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("inputs")
-    else:
-        with tempfile.TemporaryFile() as file:
-            descriptor = os.dup(file.fileno())
-    os.ftruncate(descriptor, size)
-    return descriptor
+        if self.lent:
+            with contextlib.suppress(DeviceError):  # of a device that is gone nothing is left
+                self.opened.end()
+                self.lent.end()
+            self.lent = None

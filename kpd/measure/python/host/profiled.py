@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kpd.measure.python.host import arrays
-from kpd.measure.python.host.process import shared_file
 from kpd.measure.python.host.session import SHARED, RunnerCommand
+from kpd.measure.python.host.spare import shared_file
 from kpd.measure.python.host.worker import Kernels
 
 SEED = 1

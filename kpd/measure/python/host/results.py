@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.device import DeviceError, NotShared
-from kpd.measure.python.host.process import Failed, Worker
+from kpd.measure.python.host.problems import Failed
+from kpd.measure.python.host.process import Worker
 
 ASKED_MS = 10_000.0  # for anything but calls
 POINTER = 8  # bytes; the first thing in NumPy's array behind what every object has is the pointer to its elements
-MOVED = 20  # times that results may lie in memory that is not known, until a kernel is refused
 
 
 class ReturnedArray(NamedTuple):
@@ -21,31 +21,34 @@ class ReturnedArray(NamedTuple):
     layout: Layout
     on_device: bool
 
+    @property
+    def shared(self) -> bool:
+        """Whether it has memory of a device."""
+        return self.on_device and self.layout.span > 0
+
 
 class ResultMemory:
     """The memory of one worker in which the results of one kernel lie."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
-        self.moved = 0
 
-    def read(self, arrays: Sequence[ReturnedArray], places: list[int]) -> list[bytes] | None:
-        """Read arrays at their places. None where a device's memory is not what it was; now it is known. Raises Failed.
+    def read(self, arrays: Sequence[ReturnedArray], places: list[int], number: int) -> list[bytes] | None:
+        """Read what call `number` returned, of all calls that returned these places. Raises Failed.
 
-        The worker says which memory it is only after it was read: it cannot give it for other memory meanwhile.
+        None where a device's memory is not what it was, or not known: now all is. The worker says which memory it is
+        only after it was read: it cannot give it for other memory meanwhile.
         """
+        many = len(arrays)
+        own = places[number * many : (number + 1) * many]
         try:
-            found = [self._one(one, place) for one, place in zip(arrays, places, strict=True)]
+            found = [self._one(one, place) for one, place in zip(arrays, own, strict=True)]
         except NotShared:
             found = []
         except DeviceError as err:
             raise Failed("forged", f"its result cannot be read: {err}") from err
-        if self.share(arrays, places) and len(found) == len(arrays):
-            return found
-        self.moved += 1
-        if self.moved > MOVED:
-            raise Failed("raised", "its results lie in memory that it takes anew again and again")
-        return None
+        known = self.share(arrays, places)
+        return found if len(found) == many and all(known[number * many : (number + 1) * many]) else None
 
     def _one(self, array: ReturnedArray, place: int) -> bytes:
         layout = array.layout
@@ -59,26 +62,28 @@ class ResultMemory:
             raise Failed("forged", "its result is nowhere")
         return self.worker.read(place, layout.span)
 
-    def share(self, arrays: Sequence[ReturnedArray], places: list[int]) -> bool:
-        """Ask for a device's memory that holds these arrays. Return whether all was known. Raises Failed."""
-        spans = zip(places, arrays, strict=True)
-        wanted = [(place, one.layout.span) for place, one in spans if one.on_device and one.layout.span]
-        if not wanted:
-            return True
-        said = self.worker.ask(ASKED_MS, what="share", at=[place for place, _ in wanted])["memory"]
-        known = [self._known(*where, one) for where, one in zip(wanted, said, strict=True)]  # each is learned
-        return all(known)
+    def share(self, arrays: Sequence[ReturnedArray], places: list[int]) -> list[bool]:
+        """Ask for the memory that holds each place on a device. Return what was known of it. Raises Failed."""
+        known = [True] * len(places)
+        asked = [at for at in range(len(places)) if arrays[at % len(arrays)].shared]
+        if asked:
+            said = self.worker.ask(ASKED_MS, what="share", at=[places[at] for at in asked])["memory"]
+            for at, one in zip(asked, said, strict=True):
+                known[at] = self._known(places[at], arrays[at % len(arrays)].layout.span, one)
+        return known
 
     def _known(self, place: int, size: int, said: dict[str, int | str]) -> bool:
-        opened = self.worker.opened
+        opened, number, base = self.worker.opened, int(said["number"]), int(said["base"])
         try:
-            if opened.at(place, size) == said["number"]:
+            if opened.at(place, size) == number:
                 return True
         except NotShared:
             pass
         try:
-            opened.learn(int(said["number"]), int(said["base"]), bytes.fromhex(str(said["handle"])))
+            if number < 0 and self.worker.lent:
+                opened.lent(self.worker.lent, -1 - number, base)
+            else:
+                opened.learn(number, base, bytes.fromhex(str(said["handle"])))
         except DeviceError as err:
-            message = f"its results lie in memory that no other process can open ({err}): let torch take it"
-            raise Failed("raised", message) from err
+            raise Failed("forged", f"its result lies in no memory of its own: {err}") from err
         return False

@@ -19,14 +19,15 @@ from pathlib import Path
 
 from kpd.measure.python.host import kept
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.calling import CallResult, CallSets, KernelProblem, blamed, leaves, problem_of
+from kpd.measure.python.host.calling import CallResult, CallSets
 from kpd.measure.python.host.compare import CompareRule
 from kpd.measure.python.host.cores import NONE, cores, move
 from kpd.measure.python.host.device import CudaDevice, DeviceError, late
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
 from kpd.measure.python.host.judging import Judging
 from kpd.measure.python.host.marks import Marks
-from kpd.measure.python.host.process import Failed, NotStarted, Worker
+from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted, blamed, leaves, problem_of
+from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.spare import Spare
 from kpd.measure.python.host.truths import Oracle, Referee
 from kpd.measure.python.host.turns import MEASURED, ContestTurn
@@ -74,7 +75,7 @@ class RunnerCommand:
         self.marks = Marks(marks)
         self.workers: list[Worker] = []
         self.device: CudaDevice | None = None
-        self.turns: dict[str, list[int]] = {"a": [], "b": []}
+        self.probes: dict[str, list[int]] = {"a": [], "b": []}
         self.folders: list[str] = []
         self.compiled: dict[str, str] = {}
         self.truth = self._truth()
@@ -176,18 +177,22 @@ class RunnerCommand:
             worker.idle = cost
         return {side: found[side] for side in "ab"}
 
-    def turned(self, side: str, ns: int) -> None:
-        """Note for how long this process waited for a GPU after a batch."""
+    def probed(self, side: str, ns: int) -> None:
+        """Note for how long this process waited for a GPU after a batch that was looked at."""
         if self.gpu:
-            self.turns[side].append(ns)
+            self.probes[side].append(ns)
 
-    def refuse_early(self) -> None:
-        """Refuse a candidate whose answers come before the device is done. Raises KernelProblem, DeviceError."""
-        usual = min((worker.turn_ns for worker in self.workers), default=0)
-        if late(self.turns["b"], usual):
-            if late(self.turns["a"], usual):
-                raise DeviceError("the GPU was busy with other work after most batches")
-            raise KernelProblem("raised", "b", "it answers before the GPU has done its work")
+    def refuse_early(self) -> bool:
+        """Refuse a candidate whose answers come before the device is done. Raises KernelProblem.
+
+        Return whether the device was busy after the incumbent's, too: then it is with other work.
+        """
+        usual = min((worker.probe_ns for worker in self.workers), default=0)
+        if not late(self.probes["b"], usual):
+            return False
+        if late(self.probes["a"], usual):
+            return True
+        raise KernelProblem("raised", "b", "it answers before the GPU has done its work")
 
     def audit(self, worker: Worker) -> None:
         """Refuse a candidate that has changed what the other kernel's calls need, or has left threads, on a GPU.

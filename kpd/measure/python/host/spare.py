@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from typing import Any, NamedTuple
 
@@ -78,3 +79,13 @@ def _wait(line: int, said: int) -> None:
     from kpd.measure.python.host.worker import main
 
     main(channel, memory, **order)
+
+
+def shared_file(size: int) -> int:
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("inputs")
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    os.ftruncate(descriptor, size)
+    return descriptor

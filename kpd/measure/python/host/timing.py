@@ -27,9 +27,9 @@ from kpd.measure.python.host.batching import (
     rounds_of,
     warmed,
 )
-from kpd.measure.python.host.calling import SIDES, CallSets, KernelProblem
+from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.judging import refuse_wrong
-from kpd.measure.python.host.process import Failed
+from kpd.measure.python.host.problems import SIDES, Failed, KernelProblem
 from kpd.measure.python.host.session import RunnerCommand, WorkerCase
 
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
@@ -38,6 +38,7 @@ CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that 
 FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_PAIRS, FEWEST_PAIRS = 40, 8
+PROBES = 12  # of a GPU after a side's batches, in a process, at least about
 FRESH_COMPARED = {"a": 0.3, "b": 0.3}  # without a GPU of the candidate's only
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
 TICKS = "cpu "
@@ -98,7 +99,9 @@ def _timed(
                 if not early:
                     lay_out(known, 0)
                 cases[known.work.case] = measure(known)
-        session.refuse_early()
+        if session.refuse_early() and not fresh:
+            for report in cases.values():
+                report["gpu_busy"] = True
         session.audit(workers["b"])
         with session.marks.of("end"):
             for worker in workers.values():
@@ -112,12 +115,13 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     work, calls, count, how = warm.work, warm.calls, warm.sets, batching(warm.work.session.gpu)
     with work.session.marks.of("ready"):
         rounds = rounds_of(warm)
-    compared = dict.fromkeys("ab", 0.0) if trusted else how.compared
-    first = [batch(work, calls, side, rounds, float(not trusted)).ns for side in "ab"]
+    first = [_first(work, calls, side, rounds, trusted) for side in "ab"]
     stolen = _stolen()
     taken: dict[str, list[Batch]] = {"a": [], "b": []}
     again, rested = 0, not trusted
     wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (4 * min(first))), how.quads)
+    fewest = PROBES / (2 * wanted * len(work.session.harness.cases)) if work.session.gpu else 0.0
+    compared = {side: 0.0 if trusted else max(share, min(fewest, 1.0)) for side, share in how.compared.items()}
     while len(taken["a"]) < 2 * wanted and not far_slower(taken):
         # What comes first in a quad is slower by some permille.
         for side in "baab" if len(taken["a"]) // 2 % 2 else "abba":
@@ -130,7 +134,7 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
             rested = one.compared
             taken[side].append(one)
             if one.compared:
-                work.session.turned(side, one.turned_ns)
+                work.session.probed(side, one.probed_ns)
     every = [one for side in "ab" for one in taken[side]]
     spent, lost = sum(one.ns for one in every), sum(one.waited for one in every)
     report = {
@@ -142,6 +146,16 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     if work.session.explains:
         report |= _on_device(calls)
     return report
+
+
+def _first(work: WorkerCase, calls: CallSets, side: str, rounds: int, trusted: bool) -> int:
+    """Take a batch of which a result is compared, and return its nanoseconds. Raises KernelProblem."""
+    while True:
+        one = batch(work, calls, side, rounds, float(not trusted))
+        if one.compared:
+            work.session.probed(side, one.probed_ns)
+        if trusted or one.known:
+            return one.ns
 
 
 def far_slower(taken: dict[str, list[Batch]]) -> bool:
@@ -176,8 +190,8 @@ def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
             calls.prepare(WAIT_MS)
             taken = batch(work, calls, side, 1, 1.0 if side == "b" and not times["b"] else how[side])
             if taken.compared:
-                work.session.turned(side, taken.turned_ns)
-            compared += side == "b" and taken.compared
+                work.session.probed(side, taken.probed_ns)
+            compared += side == "b" and taken.known
             spent += taken.ns
             times[side].append(taken.ns)
     drawing.close()

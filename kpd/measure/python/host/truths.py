@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kpd.measure.python.host.calling import CallSets, KernelProblem
+from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness
+from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.process import Worker
 
 CALLS = 3  # of the task's own kernel on the same inputs, as in native/referee.c

@@ -16,6 +16,7 @@ import mmap
 import os
 import random
 import resource
+import select
 import socket
 import sys
 import tempfile
@@ -231,7 +232,7 @@ def told(err: BaseException) -> dict[str, Any]:
     frames = [f for f in traceback.extract_tb(err.__traceback__) if "/kpd/measure/python/" not in f.filename]
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     said = f"{type(err).__name__}: {err}"
-    if isinstance(err, BlockingIOError):  # nothing else that is written to lets nobody wait
+    if isinstance(err, BlockingIOError) and ("write" in str(err) or not select.select([], [2], [], 0)[1]):
         said = f"it writes more than {fcntl.fcntl(2, fcntl.F_GETPIPE_SZ) >> 10} KiB to stderr in a batch of calls"
     return {"raised": f"{said}{place}"[:TOLD]}
 

@@ -94,11 +94,11 @@ worker.communicate("end\\n")
     assert said(environment, source) == [
         "before", "before", "behind", "hind", 1 << 21,
         "NotShared: ", "results", True, "NotShared: ", "NotShared: ",
-        "DeviceError: cuIpcOpenMemHandle_v2: CUDA error 201", "DeviceError: it is no handle of memory", [6],
+        "DeviceError: cuIpcOpenMemHandle_v2: error (201)", "DeviceError: it is no handle of memory", [6],
     ]  # fmt: skip
 
 
-def test_memory_that_is_too_small_is_taken_anew_and_freed_once_the_worker_has_opened_the_new_one(
+def test_memory_that_is_too_small_is_taken_anew_and_what_was_lent_stays_until_the_end(
     environment: dict[str, str],
 ) -> None:
     source = """
@@ -113,13 +113,16 @@ tell(raised(device.read, old, 1))
 memory.lend(1 << 22, 100)
 tell(raised(device.read, old, 1))
 tell([len(memory.lent), memory.pinned])
+memory.end()
+tell(raised(device.read, old, 1))
+tell([len(memory.lent), memory.pinned])
 """
-    gone = "DeviceError: cuMemcpyDtoHAsync_v2: CUDA error 1"
-    assert said(environment, source) == [True, False, "nothing", gone, [2, (1 << 22) + (1 << 21)]]
+    gone = "DeviceError: cuMemcpyDtoHAsync_v2: CUDA_ERROR_INVALID_VALUE (1)"
+    assert said(environment, source) == [True, False, "nothing", "nothing", [2, (1 << 22) + (1 << 21)], gone, [0, 0]]
 
 
-def test_a_turn_lasts_as_long_as_the_device_is_busy(environment: dict[str, str]) -> None:
-    source = "device = CudaDevice()\ntell(min(device.turn() for _ in range(5)))"
+def test_a_probe_lasts_as_long_as_the_device_is_busy(environment: dict[str, str]) -> None:
+    source = "device = CudaDevice()\ntell(min(device.probe() for _ in range(5)))"
     (short,) = said(environment, source)
     (long,) = said({**environment, "STANDIN_BUSY_US": "20000"}, source)
     assert long - short > 15_000_000

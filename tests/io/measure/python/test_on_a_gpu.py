@@ -27,7 +27,8 @@ RUNNER = """
 import json, random, sys
 sys.path.insert(0, ".")
 import numpy, torch
-from kpd.measure.python.host.calling import CallSets, KernelProblem
+from kpd.measure.python.host.calling import CallSets
+from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.device import CudaDevice
 from kpd.measure.python.host.harness import PythonHarness
 from kpd.measure.python.host.process import Worker
@@ -38,7 +39,7 @@ harness = PythonHarness()
 worker = Worker(spare, 1 << 24, ["numpy", "torch"], None, True, sys.path)
 worker.lend(CudaDevice())
 worker.start()
-found = {"turn_us": worker.turn_ns // 1000, "right": [], "turned_us": []}
+found = {"probe_us": worker.probe_ns // 1000, "right": [], "probed_us": []}
 try:
     worker.ask(9000, what="load", side="b", folder=sys.argv[1], entry="kernel", compiled="")
     drawn = harness.drawn("small", [1, 2, 3], "normal", True)
@@ -57,10 +58,11 @@ try:
         calls.unchanged("b", number)
     for _ in range(40):
         calls.change(rng)
-        answer, _ = calls.run("b", 3, 1, 9000, turns=True)
+        answer, _ = calls.run("b", 3, 1, 9000, probes=True)
         result = calls.result("b", answer, rng.randrange(3))
         calls.unchanged("b", 1)
-        found["turned_us"].append(worker.turned_ns // 1000)
+        calls.looked("b", result is not None)
+        found["probed_us"].append(worker.probed_ns // 1000)
         found["right"].append(None if result is None else right(result))
 except KernelProblem as err:
     found["problem"] = err.report["message"] or err.report["kind"]
@@ -123,8 +125,16 @@ WITH_NUMPY = HARNESS.replace('for name in "ab"}', 'for name in "a"} | {"b": draw
             "    out.array[:, 1] = 2 * a.array + b.array\n    return torch.Tensor(out.array[:, 1], True)\n",
             HARNESS,
         ),
+        ("def kernel(a, b):\n    return a\n", HARNESS.replace('2.0 * a.array.astype("float64") + b.array', "a.array")),
     ],
-    ids=["in place", "two, one of them a number", "an argument of NumPy's", "a result of NumPy's", "a column"],
+    ids=[
+        "in place",
+        "two, one of them a number",
+        "an argument of NumPy's",
+        "a result of NumPy's",
+        "a column",
+        "an input",
+    ],
 )
 def test_what_lies_elsewhere_is_read_as_well(
     tmp_path: Path, environment: dict[str, str], kernel: str, harness: str
@@ -144,15 +154,20 @@ def test_what_lies_elsewhere_is_read_as_well(
         ),
         (
             RIGHT.replace(OUT, "    out = torch.at(torch.cuda.anew(16396), 16396).view(a.dtype)\n"),
-            "its results lie in memory that it takes anew again and again",
+            "its results lie in other memory each time",
         ),
         (
             RIGHT.replace("return out", "return torch.Tensor(out.array.copy(), True)"),
             "cuMemGetAddressRange_v2: CUDA error 1",
         ),
+        (
+            f"calls = []\n{RIGHT}right = kernel\ndef kernel(a, b):\n    calls.append(a)\n    if len(calls) < 20:\n"
+            "        return right(a, b)\n    return torch.at(torch.cuda.anew(16396), 16396).view(a.dtype)\n",
+            "its results lie in other memory each time",
+        ),
         ("def kernel(a, b):\n    raise ValueError('no')\n", "ValueError: no"),
     ],
-    ids=["changes an input", "writes beside", "takes memory anew", "says a wrong place", "raises"],
+    ids=["changes an input", "writes beside", "takes memory anew", "says a wrong place", "elsewhere, later", "raises"],
 )  # fmt: skip
 def test_what_a_kernel_does_wrong_is_told(
     tmp_path: Path, environment: dict[str, str], kernel: str, problem: str
@@ -168,5 +183,5 @@ def test_results_of_before_are_wrong(tmp_path: Path, environment: dict[str, str]
 
 def test_it_waits_for_a_device_that_is_busy_after_answers_alone(tmp_path: Path, environment: dict[str, str]) -> None:
     told = found(tmp_path, environment, RIGHT, STANDIN_BUSY_US="3000")
-    assert min(told["turned_us"]) > 3000
-    assert told["turn_us"] > 3000
+    assert min(told["probed_us"]) > 3000
+    assert told["probe_us"] > 3000

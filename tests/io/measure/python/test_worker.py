@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns, without_request
-from kpd.measure.python.host.calling import CallSets, KernelProblem
+from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.harness import PythonHarness
-from kpd.measure.python.host.process import MANY, Failed, NotStarted, RequestCost, Worker
+from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted
+from kpd.measure.python.host.process import MANY, RequestCost, Worker
 from kpd.measure.python.host.spare import fork
 from kpd.measure.python.host.worker import CACHES, Kernels
 

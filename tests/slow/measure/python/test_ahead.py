@@ -12,8 +12,8 @@ import pytest
 
 from kpd.measure.bench import CheckFailed
 from kpd.measure.python.host.ahead import AHEAD, computed
-from kpd.measure.python.host.calling import KernelProblem
 from kpd.measure.python.host.harness import HarnessError
+from kpd.measure.python.host.problems import KernelProblem
 from tests.support.measure.measured import local_host
 from tests.support.measure.python_tasks import RIGHT, built, ready, small_task
 from tests.support.patience import PATIENCE_S

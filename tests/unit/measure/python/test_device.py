@@ -10,7 +10,7 @@ DONE, BUSY = USUAL + LATE_NS, USUAL + LATE_NS + 1
 
 
 @pytest.mark.parametrize(
-    ("turns", "found"),
+    ("probes", "found"),
     [
         ([BUSY] * FEWEST, True),
         ([BUSY] * (FEWEST - 1), False),
@@ -20,8 +20,8 @@ DONE, BUSY = USUAL + LATE_NS, USUAL + LATE_NS + 1
         ([], False),
     ],
 )
-def test_most_of_enough_turns_have_to_be_late(turns: list[int], found: bool) -> None:
-    assert late(turns, USUAL) is found
+def test_most_of_enough_probes_have_to_be_late(probes: list[int], found: bool) -> None:
+    assert late(probes, USUAL) is found
 
 
 @given(st.integers(0, 1 << 40))
