@@ -60,10 +60,11 @@ def draft(folder: ForeignFolder, answers: Answers) -> TaskDraft:
 
 
 def _missing(folder: ForeignFolder, words: str) -> str:
-    """Return the first file that a description says to edit, and that is not there; empty where there is none."""
+    """Return the first file of the folder that a description says to edit, and that is not there; empty: none."""
     named = dict.fromkeys(re.findall(r"`(?:\./)?([\w./-]*\w\.(?:c|cc|cpp|cu|py|json))`", words), 0)
     found = named_files(ForeignFolder(folder.root, named), words, VERBS)
-    return next((path for path in found if path not in folder.files), "")
+    within = (path for path in found if not path.startswith("/") and ".." not in path.split("/"))
+    return next((path for path in within if path not in folder.files), "")
 
 
 def _objectives(words: str) -> list[str]:

@@ -108,9 +108,13 @@ def test_a_folder_without_a_known_format(tmp_path: Path) -> None:
 
 
 def test_a_description_that_names_files_outside_makes_none_of_them_editable(tmp_path: Path) -> None:
-    files = {"task.md": "Edit `../../kernel.py`, `/etc/passwd` and `missing.c`.\n", "benchmark.py": "", "run.py": ""}
+    files = {"task.md": "Edit `../../kernel.py` and `/etc/passwd.c`.\n", "benchmark.py": "", "run.py": ""}
     folder = read_folder(written(tmp_path, files))
     with pytest.raises(Unclear, match="which files may a candidate change"):
+        recognised(folder).importer.draft(folder, Answers())
+    (tmp_path / "task.md").write_text("Edit `../../kernel.py`, `/etc/passwd.c` and `missing.c`.\n")
+    folder = read_folder(tmp_path)
+    with pytest.raises(ImportRefused, match=r"edit missing\.c, which is not in"):
         recognised(folder).importer.draft(folder, Answers())
     with pytest.raises(ImportRefused, match=r"\.\./x\.py is not in"):
         recognised(folder).importer.draft(folder, Answers(editable=("../x.py",)))
