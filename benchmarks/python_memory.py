@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Callable
 from ctypes import byref
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -157,9 +158,9 @@ def main() -> None:
     runner.stop()
     runner.after("nothing", lambda: None)
     for size in (1 << power for power in range(12, 21)):
-        runner.after(f"a copy of {size} bytes", lambda size=size: runner.copied(size))  # type: ignore[misc]
+        runner.after(f"a copy of {size} bytes", partial(runner.copied, size))
     runner.after("all inputs", lambda: runner.memory.write(0, SETS * BYTES))
-    runner.after("a probe", lambda: runner.device.probe())
+    runner.after("a probe", runner.device.probe)
     for us in (0, 20, 50, 100, 200, 500, 1000, 3000, 10000):
         runner.early(us, probes=True)
         runner.early(us, probes=False)

@@ -28,7 +28,7 @@ NoGainReason = Literal["launches", "cache", "share", "noise", "overlap"]
 """Why a kernel that is faster alone makes its program no faster.
 
 It is launched another number of times; it is not faster there, beside other data; its launches are too small a part of
-the program; or what they save is hidden behind other work.
+the program; its runs differ by more than they save; or what they save is hidden behind other work.
 """
 
 

@@ -39,7 +39,7 @@ FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are e
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_PAIRS, FEWEST_PAIRS = 40, 8
 PROBES = 12  # of a GPU after a side's batches, in a process, at least about
-FRESH_COMPARED = {"a": 0.3, "b": 0.3}  # without a GPU of the candidate's only
+FRESH_COMPARED = 0.3  # without a GPU of the candidate's only
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
 TICKS = "cpu "
 
@@ -176,7 +176,7 @@ def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limi
 
 def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
     work, calls, count, rng = warm.work, warm.calls, warm.sets, warm.work.rng
-    how = FRESH_COMPARED if work.session.gpu else {**FRESH_COMPARED, "a": 0.0}
+    compares = {"a": FRESH_COMPARED if work.session.gpu else 0.0, "b": FRESH_COMPARED}
     drawing = work.session.drawing([(work.case, work.kind, count)] * 2 * FRESH_PAIRS, rng)
     times: dict[str, list[int]] = {"a": [], "b": []}
     compared, spent = 0, 0.0
@@ -188,7 +188,7 @@ def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
             for number, inputs in enumerate(next(drawing).sets):
                 calls.fill(number, inputs)
             calls.prepare(WAIT_MS)
-            taken = batch(work, calls, side, 1, 1.0 if side == "b" and not times["b"] else how[side])
+            taken = batch(work, calls, side, 1, 1.0 if side == "b" and not times["b"] else compares[side])
             if taken.compared:
                 work.session.probed(side, taken.probed_ns)
             compared += side == "b" and taken.known

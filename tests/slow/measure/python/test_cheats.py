@@ -156,4 +156,4 @@ async def test_who_reads_what_a_kernel_writes_has_that_kernels_time(bench: Drive
     writes = (
         "def kernel(a, b):\n    os.write(2, b'\\n' * 2000)  # a batch: more than a pipe holds\n    return RIGHT(a, b)"
     )
-    assert (await gains(bench, writes))[-1] < -4
+    assert (await gains(bench, writes))[-1] < -20
