@@ -12,11 +12,10 @@ FEWEST = 2
 """The processes whose clocks must differ, at least: one may be an accident."""
 SHORT_SHARE = 3
 """Where other work can be the cause, one in so many must: a gain that fewer show is never accepted."""
-BETWEEN_NS = 30_000
-"""The most time that passes from one batch to the next, beside that share: counters are read there.
-
-On two virtual CPUs with a load of 4 to 13 it was 16 to 25 µs of the process's own CPU time, as caches are cold.
-"""
+BETWEEN_NS = 10_000
+"""The most time that passes from one batch to the next, beside that share: counters are read there."""
+COLD_NS = 1_000_000
+"""What a process may take besides: with cold caches it was 16 to 25 µs a batch on a loaded machine of two CPUs."""
 MOST_WAITED_NS = 10_000_000
 """The most that others may have had the CPU between the batches of a process: some time slices of 3 to 4 ms."""
 
@@ -80,7 +79,7 @@ def _shorter(sample: ProcessSample) -> _Clocks:
         timed = _timed(clock)
         beyond += (1 - CLOCK_SHARE) * timed - clock.spent_ns - BETWEEN_NS * batches
         spent, wall, waited = spent + clock.spent_ns, wall + timed, waited + clock.waited_ns
-    return _Clocks(beyond - min(waited, MOST_WAITED_NS), spent, wall)
+    return _Clocks(beyond - COLD_NS - min(waited, MOST_WAITED_NS), spent, wall)
 
 
 def _summed(case: CaseSample) -> float:
