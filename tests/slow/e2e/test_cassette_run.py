@@ -30,6 +30,8 @@ COMPARED = (
 )  # fmt: skip
 ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached", "flags", "hashes")
 """What of an event is of the machine, of the moment, of who proposed, or of an object, which a replay does not have."""
+BY_TIME = ("seconds", "processes", "alone")
+"""What of an audit depends on how many processes there was time for."""
 
 
 def loops(number: int) -> str:
@@ -91,7 +93,9 @@ def log_of(workspace: Workspace) -> list[dict[str, Any]]:
 
 def body_of(event: dict[str, Any]) -> dict[str, Any]:
     body = {key: value for key, value in event["body"].items() if key not in ELSEWHERE}
-    return {**body, "audited": {**body["audited"], "seconds": 0.0}} if body.get("audited") else body
+    if body.get("audited"):
+        body["audited"] = {key: value for key, value in body["audited"].items() if key not in BY_TIME}
+    return body
 
 
 def essence(events: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
