@@ -4,7 +4,7 @@ Each is a weighted mean over the cases, in logarithms of time, with the error th
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import inf, log, sqrt
 from statistics import fmean, median, stdev
@@ -45,7 +45,7 @@ class FreshCase:
     `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
     elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
     contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
-    several.
+    several. The driver's own clock passed by so much from asking for a call to hearing of its end.
     """
 
     reps: int
@@ -56,6 +56,8 @@ class FreshCase:
     swapped_a_ns: tuple[int, ...] = ()
     swapped_b_ns: tuple[int, ...] = ()
     taken: tuple[int, ...] = ()
+    a_passed_ns: tuple[int, ...] = ()
+    b_passed_ns: tuple[int, ...] = ()
 
 
 def fresh_gain(
@@ -77,6 +79,25 @@ def fresh_gain(
         return found
     half = t_quantile(OWN_CONFIDENCE, len(apart) - 1) * stdev(apart) / sqrt(len(apart))
     return min(found, AuditedGain(found.pct, percent(middle - half), percent(middle + half)), key=lambda one: one.high)
+
+
+def clocked_gain(
+    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], processes: int = 1
+) -> AuditedGain | None:
+    """Compute the gain on fresh inputs by the driver's clock, which no kernel can reach; None for older samples.
+
+    By that a call lasts longer than it does: until the worker is awake, and until the driver has heard of its end. That
+    is alike for both calls of a pair, so what it is more for B's is time of B's.
+    """
+    if not all(one.b_passed_ns for one in cases.values()):
+        return None
+    seen = {name: replace(one, b_ns=_seen(one)) for name, one in cases.items()}
+    return fresh_gain(seen, contest, processes)
+
+
+def _seen(one: FreshCase) -> tuple[int, ...]:
+    pairs = zip(one.a_ns, one.a_passed_ns, one.b_passed_ns, strict=True)
+    return tuple(max(passed - (other - ns), 1) for ns, other, passed in pairs)
 
 
 def _by_process(

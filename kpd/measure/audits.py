@@ -13,7 +13,16 @@ from math import hypot, log
 
 from msgspec import structs
 
-from kpd.measure.audit_gains import FreshCase, alone_gain, by_driver, case_weights, cold_share, fresh_gain, kept_gain
+from kpd.measure.audit_gains import (
+    FreshCase,
+    alone_gain,
+    by_driver,
+    case_weights,
+    clocked_gain,
+    cold_share,
+    fresh_gain,
+    kept_gain,
+)
 from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld
@@ -65,6 +74,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         kept_gain(audit.fresh, case_weights(contest)),
         cold_share(audit.fresh, contest),
         alone_gain(audit.alone, contest, last, by_driver) if clocked else None,
+        clocked_gain(audit.fresh, contest, audit.times),
     )
 
 
@@ -78,6 +88,9 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
         return GainNotHeld("alone", claimed.pct, found.alone.pct, found.alone.high)
     if found.driver is not None and not _holds(found.driver, claimed, ALONE_SHARE):
         return GainNotHeld("driver", claimed.pct, found.driver.pct, found.driver.high)
+    clocked = found.clocked
+    if clocked is not None and not _holds(clocked, claimed, ALONE_SHARE * found.cold):
+        return GainNotHeld("clocked", claimed.pct, clocked.pct, clocked.high)
     return None
 
 
@@ -112,6 +125,7 @@ def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
         one.reps, one.compared + other.compared, one.anew and other.anew, one.a_ns + other.a_ns, one.b_ns + other.b_ns,
         one.swapped_a_ns + other.swapped_a_ns, one.swapped_b_ns + other.swapped_b_ns,
         (*(one.taken or (len(one.a_ns),)), *(other.taken or (len(other.a_ns),))),
+        one.a_passed_ns + other.a_passed_ns, one.b_passed_ns + other.b_passed_ns,
     )  # fmt: skip
 
 

@@ -19,7 +19,8 @@ class AuditSummary(msgspec.Struct, frozen=True):
     not compared with what was loaded. `kept` is the part of the gain that is there only while inputs hardly change from
     call to call; None where that was not measured. `cold` is the share of its gain in the contest that a candidate has
     on fresh inputs if cold caches cost it as much time as they cost the incumbent. `driver` is the gain alone by the
-    driver's own clock; None where that does not time processes, and in older audits.
+    driver's own clock; None where that does not time processes, and in older audits. `clocked` is the gain on fresh
+    inputs by that clock; None in the same cases.
     """
 
     fresh: AuditedGain
@@ -32,3 +33,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     kept: AuditedGain | None = None
     cold: float = 1.0
     driver: AuditedGain | None = None
+    clocked: AuditedGain | None = None

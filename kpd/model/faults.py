@@ -195,12 +195,13 @@ class GainNotHeld(Kind, frozen=True):
     """A gain of the contest, `claimed_pct`, that an audit before the acceptance did not find.
 
     In older logs, and for the audit `kept`, that is what the gain was at least. The audit `fresh` calls each kernel on
-    inputs that are new in every call, `alone` times each in processes without the other one, and `driver` does so by
-    the driver's own clock. It found `pct`, and beyond doubt no more than `high_pct`; all in percent of time. The audit
-    `kept` looks for what is gained only while inputs hardly change: `pct`, and beyond doubt no less than `high_pct`.
+    inputs that are new in every call, `alone` times each in processes without the other one; `clocked` and `driver` do
+    so by the driver's own clock. It found `pct`, and beyond doubt no more than `high_pct`; all in percent of time. The
+    audit `kept` looks for what is gained only while inputs hardly change: `pct`, and beyond doubt no less than
+    `high_pct`.
     """
 
-    audit: Literal["fresh", "alone", "driver", "kept"]
+    audit: Literal["fresh", "alone", "driver", "clocked", "kept"]
     claimed_pct: float
     pct: float
     high_pct: float

@@ -10,7 +10,8 @@ def summary(found: AuditSummary) -> str:
     kept = "" if found.kept is None else f" ({_gain(found.kept)} more while inputs hardly change)"
     clock = "" if found.driver is None else f" ({_gain(found.driver)} by the driver's clock)"
     alone = f"{_gain(found.alone)} one kernel at a time{clock}"
-    told = f"{_gain(found.fresh)} over {calls}{kept}; {alone}; {found.seconds:.1f} s"
+    seen = "" if found.clocked is None else f" ({_gain(found.clocked)} by the driver's clock)"
+    told = f"{_gain(found.fresh)} over {calls}{kept}{seen}; {alone}; {found.seconds:.1f} s"
     if not found.unread:
         return told
     unread = f"{found.unread} of {counted(found.processes, 'process')}"

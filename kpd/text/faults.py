@@ -82,6 +82,7 @@ def not_held(found: f.GainNotHeld) -> str:
         "fresh": "when every call has new inputs",
         "alone": "when each kernel is timed in processes without the other",
         "driver": "by the driver's own clock, when each kernel is timed in processes without the other",
+        "clocked": "by the driver's own clock, when every call has new inputs",
     }[found.audit]
     told = f"{found.pct:+.1f} % (at most {found.high_pct:+.1f} %)"
     return f"the gain of {found.claimed_pct:+.1f} % is not there {where}: {told}"

@@ -139,7 +139,8 @@ def pair_spec(
 
     One whose line says that it is FRESH takes the audit on fresh inputs, for `fresh_ms`.
     """
-    program = jobs.words(harness.command(tolerance, reference))
+    own, *settings = harness.command(tolerance, reference)
+    program = jobs.words([own, f"sizes={tolerance.sizes}", *settings])
     place = place or copied(host)
 
     def chosen(who: str, then: str, otherwise: str, to: str, seed: str) -> str:

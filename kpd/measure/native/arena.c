@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define PAGE 4096u
+#define LEAST_ALIGNMENT 16u /* what malloc gives: where a fence stands behind a buffer, a kernel may count on no more */
 #define STEP (1u << 20) /* bytes, or elements, that are worth a thread */
 #define DRAWN (1u << 20) /* bytes that a drawn size may take, or twice those of the largest checked case, … */
 #define BEYOND (256u << 20) /* … but only so many more than that */
@@ -45,11 +46,11 @@ static size_t outputs(const view *v) {
 }
 
 /* Bytes from the beginning of a page to a buffer. Where that is left to chance it differs from process to process, so that no
- * verdict hangs on one placement. Before a fence a buffer ends as near to it as its alignment allows. */
+ * verdict hangs on one placement. Before a fence a buffer ends as near to it as the least alignment allows. */
 static size_t into_page(const view *v, const kpd_buffer *buffer, kpd_rng *placement) {
-    size_t lines = (size_of(buffer) + engine_alignment - 1) / engine_alignment * engine_alignment;
+    size_t whole = (size_of(buffer) + LEAST_ALIGNMENT - 1) / LEAST_ALIGNMENT * LEAST_ALIGNMENT;
     if (v->fenced == FENCED_BEFORE) return 0;
-    if (v->fenced) return (PAGE - lines % PAGE) % PAGE;
+    if (v->fenced) return (PAGE - whole % PAGE) % PAGE;
     return kpd_random(placement) % (PAGE / engine_alignment) * engine_alignment;
 }
 

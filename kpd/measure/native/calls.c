@@ -182,10 +182,11 @@ static void forbid_code_in_mmap(void) {
 }
 
 /* How the process is scheduled, timed and filtered is settled by now, and where its code lies: mremap could put other code
- * there. The C library's realloc copies instead. */
+ * there. The C library's realloc copies instead. With no handler of its own a kernel cannot close pages to the other one, which
+ * would take a fault for each. */
 static const uint32_t settled[] = {
     SYS_prctl, SYS_seccomp, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
-    SYS_sched_setaffinity, SYS_ioprio_set, SYS_mremap, SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
+    SYS_sched_setaffinity, SYS_ioprio_set, SYS_mremap, SYS_rt_sigaction, SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
 #ifdef __x86_64__
     SYS_alarm,
 #endif

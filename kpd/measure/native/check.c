@@ -83,19 +83,12 @@ static int check_nonfinite(kpd_rng *rng) {
     return 1;
 }
 
-static kpd_distribution promised(kpd_rng *rng) {
-    for (;;) {
-        int d = (int)(kpd_random(rng) % KPD_DISTRIBUTIONS);
-        if (job.promised[d]) return (kpd_distribution)d;
-    }
-}
-
 /* A size is asked of the candidate where the baseline is right: within the bounds of the case near it. */
 static int check_drawn(kpd_rng *rng, int larger) {
     view *v = &job.views[kpd_task.case_count];
     static kpd_case drawn;
     int near_case = size_drawn(rng, &drawn, larger);
-    kpd_distribution d = promised(rng);
+    kpd_distribution d = promised_kind(rng);
     checked.drawn++;
     checked.unchecked++;
     if (near_case < 0) return 1;

@@ -70,19 +70,36 @@ static void keep_fresh(const view *v, outcome *answer) {
         memcpy(fresh + v->offset[b], v->data[b], v->buffers[b].count * element(v->buffers[b].type));
 }
 
-/* How the processor rounds, traps and treats denormal numbers: a function gives that back as it was, by the calling
- * convention. */
-static uint64_t float_modes(void) {
 #if defined(__x86_64__)
-    uint32_t vectors;
-    uint16_t x87;
+#define DIRECTION 0x400u
+#define ALIGNMENT 0x40000u
+#endif
+
+/* The processor as a function may find it, whatever another one has left. */
+static void settle(void) {
+    fesetenv(FE_DFL_ENV);
+#if defined(__x86_64__)
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)(DIRECTION | ALIGNMENT));
+    __asm__ volatile("emms" ::: "memory");
+#endif
+}
+
+/* How the processor rounds, traps and treats denormal numbers, in which direction it copies, whether it traps at odd addresses,
+ * and which x87 or MMX registers are in use: a function gives that back as it was, by the calling convention. */
+static uint64_t modes(void) {
+#if defined(__x86_64__)
+    uint64_t flags = __builtin_ia32_readeflags_u64() & (DIRECTION | ALIGNMENT);
+    __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)(DIRECTION | ALIGNMENT));
+    uint32_t vectors, x87[7];
     __asm__ volatile("stmxcsr %0" : "=m"(vectors));
-    __asm__ volatile("fnstcw %0" : "=m"(x87));
-    return (uint64_t)(vectors & ~0x3Fu) << 16 | x87; /* the lowest bits only say what has happened */
+    __asm__ volatile("fnstenv %0\n\tfldcw %0" : "=m"(x87)); /* the first word is the control word, the third says what is in use */
+    uint64_t traps = (flags & DIRECTION ? 1 : 0) | (flags & ALIGNMENT ? 2 : 0);
+    traps |= vectors & ~0x3Fu; /* the lowest bits only say what has happened */
+    return (x87[0] & 0xFFFF) | traps << 16 | (uint64_t)x87[2] << 48;
 #elif defined(__aarch64__)
-    uint64_t modes;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(modes));
-    return modes;
+    uint64_t found;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(found));
+    return found;
 #else
     return (uint64_t)fegetround();
 #endif
@@ -91,16 +108,17 @@ static uint64_t float_modes(void) {
 void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
     (void)set;
     keep_fresh(v, answer);
-    fesetenv(FE_DFL_ENV);
-    uint64_t modes = float_modes();
+    settle();
+    uint64_t before = modes();
     for (int i = 0; i < reps && answer->how == DONE; i++) {
         if (i && v->in_place) arena_restore(v, fresh);
         kpd_task.call(kernels[which][layout], v->problem, v->data);
-        if (float_modes() == modes) continue;
+        if (modes() == before) continue;
         answer->how = FAILED;
-        snprintf(answer->message, sizeof answer->message, "returned with other floating-point modes (rounding, traps, denormals)");
+        snprintf(answer->message, sizeof answer->message, "returned with other modes of the processor (rounding, traps, denormals, "
+            "direction, alignment, x87 registers in use)");
     }
-    fesetenv(FE_DFL_ENV);
+    settle();
 }
 
 /* The clock stands still while what the kernel changes in place is restored. */
@@ -117,10 +135,10 @@ static uint64_t batch_in_place(view *v, slot which, int reps) {
     return ns ? ns : 1;
 }
 
-/* Nanoseconds of `reps` calls. The floating-point environment is the default one whatever the objects' constructors or the
+/* Nanoseconds of `reps` calls. The processor's modes are the default ones whatever the objects' constructors or the
  * other kernel left; the inputs change before every call, at the same small cost for both kernels. */
 static uint64_t batch(view *v, slot which, int reps) {
-    fesetenv(FE_DFL_ENV);
+    settle();
     if (v->in_place) return batch_in_place(v, which, reps);
     uint64_t turn = result->swaps, start = now_ns();
     for (int i = 0; i < reps; i++) {
@@ -210,7 +228,7 @@ void engine_fresh(view *v, slot which, int wanted, outcome *answer) {
     (void)answer;
     look_at(v);
     layout = wanted % least(layouts[INCUMBENT], layouts[CANDIDATE]);
-    fesetenv(FE_DFL_ENV);
+    settle();
     uint64_t start = now_ns();
     kpd_task.call(kernels[which][layout], v->problem, v->data);
     uint64_t ns = now_ns() - start;

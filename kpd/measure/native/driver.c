@@ -14,7 +14,8 @@
  *
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
  * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both. With
- * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With baseline=OBJECT a check draws sizes:
+ * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With sizes=any a timed object is called at a
+ * size that no case has, too. With baseline=OBJECT a check draws sizes:
  * where that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the
  * outputs as it does in the truth; nonfinite=kept: where the truth is not finite, outputs may not be, either.
  *
@@ -155,6 +156,7 @@ static int set(const char *name, size_t length, const char *value) {
     if (!strncmp(name, "rtol", length)) job.how.rtol = atof(value);
     else if (!strncmp(name, "atol", length)) job.how.atol = atof(value);
     else if (!strncmp(name, "truth", length)) job.truth = value;
+    else if (!strncmp(name, "sizes", length)) job.any_size = !strcmp(value, "any") && !engine_uses_device;
     else if (!strncmp(name, "baseline", length)) job.baseline = value;
     else if (!strncmp(name, "nonfinite", length)) return (job.nonfinite = !strcmp(value, "propagate") ? PROPAGATE : !strcmp(value, "kept") ? KEPT : ANY) != ANY;
     else if (!strncmp(name, "bounds", length)) return job.how.native = bounds_read(value);
@@ -191,7 +193,8 @@ int main(int argc, char **argv) {
     int secret = checking || timing || auditing || repeating, judging = secret || measuring;
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
-    if (checking && job.baseline) arena_drawn = 1;
+    job.any_size &= timing && !job.trusted && !job.truth;
+    if ((checking && job.baseline) || job.any_size) arena_drawn = 1;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);

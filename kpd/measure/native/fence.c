@@ -72,14 +72,14 @@ static void caught(int number, siginfo_t *info, void *context) {
         const char *data = fenced->data[b], *end = data + fenced->buffers[b].count * element(fenced->buffers[b].type);
         if (!is_written(&fenced->buffers[b]) && at >= to[0] && at < from[1]) strayed(at, context, b, at < data ? 0 : at < end ? 2 : 1);
     }
-    limits_tell_why();
-    signal(number, SIG_DFL); /* the instruction is tried again, and ends the process */
+    (void)number;
+    limits_tell_why(); /* the instruction is tried again, and without a handler ends the process */
 }
 
 /* In the worker, once. The handler has a stack of its own: a kernel may have used up its. */
 void fence_watch(void) {
     stack_t stack = {.ss_sp = malloc(1u << 16), .ss_size = 1u << 16};
-    struct sigaction act = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction act = {.sa_sigaction = caught, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND)};
     if (!stack.ss_sp || sigaltstack(&stack, NULL)) return;
     sigaction(SIGSEGV, &act, NULL);
     sigaction(SIGBUS, &act, NULL);

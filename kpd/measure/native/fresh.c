@@ -102,6 +102,7 @@ typedef struct {
     uint64_t dear_ns; /* a comparison that takes longer is made once only */
     uint64_t seed, turns; /* of the swaps that the pristine inputs have seen */
     uint64_t ns[CONTENTS][2][PAIRS];
+    uint64_t passed[2][PAIRS]; /* of FRESH ones, by the driver's own clock: from asking for a call to hearing of its end, while others did not have the CPU */
 } found;
 
 /* As much is read and written for either, so that the caches are as after the other. */
@@ -115,19 +116,24 @@ static void make(view *v, contents what, int first, found *f) {
     arena_show(v);
 }
 
-/* A call of `who`. Swapped contents are those of the other side's call before: from one call of a kernel to its next one as
+/* A call of `who`, and the time of it by this process's clock. Swapped contents are those of the other side's call before: from one call of a kernel to its next one as
  * much changes as within a batch of a timing. One at a time: a kernel finds no later call's inputs. 0 after a failure. */
-static uint64_t call(int number, slot who, contents what, int layout, int first, found *f) {
+static uint64_t call(int number, slot who, contents what, int layout, int first, found *f, uint64_t *passed) {
     static const char when[] = "fresh inputs";
     view *v = &job.views[number];
     make(v, what, first, f);
-    uint64_t start = now_ns();
+    uint64_t waited = worker_waited(), start = now_ns();
     worker_fresh(who, number, layout);
     if (!answered(who, v, timed_name(), when)) return 0;
-    uint64_t ns = job.shared->ns[who][0], passed = now_ns() - start;
-    if (ns && ns <= passed) return ns;
+    uint64_t ns = job.shared->ns[who][0];
+    uint64_t late = worker_heard.late + worker_waited() - waited; /* others had the CPU */
+    *passed = worker_heard.at - start;
+    if (ns && ns <= *passed) {
+        *passed -= late < *passed - 1 ? late : *passed - 1;
+        return ns;
+    }
     blame("forged", who, v, timed_name(), when);
-    snprintf(problem.message, sizeof problem.message, "says that a call of %.3f ms took %.3f ms", (double)passed / 1e6, (double)ns / 1e6);
+    snprintf(problem.message, sizeof problem.message, "says that a call of %.3f ms took %.3f ms", (double)*passed / 1e6, (double)ns / 1e6);
     return 0;
 }
 
@@ -149,7 +155,9 @@ static int take_pairs(int number, contents what, int layout, uint64_t deadline, 
         slot first = kpd_random(rng) & 1 ? CANDIDATE : INCUMBENT;
         for (int turn = 0; turn < 2; turn++) {
             slot who = turn ? (slot)!first : first;
-            if (!(f->ns[what][who][pair] = call(number, who, what, layout, !turn, f))) return 0;
+            uint64_t passed;
+            if (!(f->ns[what][who][pair] = call(number, who, what, layout, !turn, f, &passed))) return 0;
+            if (what == FRESH) f->passed[who][pair] = passed;
             if (what != FRESH || who != CANDIDATE || f->dear || (pair != secret && kpd_random(rng) % 8)) continue;
             uint64_t comparing = now_ns();
             if (!compared(number, who, f)) return 0;
@@ -201,6 +209,11 @@ static void print_found(const view *v, const found *f) {
     print_batches("a_ns", f->ns[FRESH][INCUMBENT], f->pairs[FRESH]);
     putchar(',');
     print_batches("b_ns", f->ns[FRESH][CANDIDATE], f->pairs[FRESH]);
+    putchar(',');
+    int seen = engine_uses_device ? 0 : f->pairs[FRESH]; /* a device has a clock of its own */
+    print_batches("a_passed_ns", f->passed[INCUMBENT], seen);
+    putchar(',');
+    print_batches("b_passed_ns", f->passed[CANDIDATE], seen);
     putchar('}');
 }
 

@@ -13,6 +13,14 @@ const char *const distribution_names[KPD_DISTRIBUTIONS] = {"normal", "constant",
 /* The inputs of all timed calls. */
 const char *timed_name(void) { return distribution_names[job.timed]; }
 
+/* One of the kinds of inputs that the task promises. */
+kpd_distribution promised_kind(kpd_rng *rng) {
+    for (;;) {
+        int d = (int)(kpd_random(rng) % KPD_DISTRIBUTIONS);
+        if (job.promised[d]) return (kpd_distribution)d;
+    }
+}
+
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when) {
     problem.kind = kind;
     problem.who = who;

@@ -14,6 +14,7 @@ typedef struct {
     const char *baseline;                    /* the same, if sizes are drawn: where it is right, a candidate must be */
     enum { ANY, KEPT, PROPAGATE } nonfinite; /* what becomes of values in an input that are not finite: anything, a value that is
                                               * not finite, either; or that which the oracle has */
+    int any_size;         /* a timed object is called at a size that no case has, too */
     int trusted;          /* the two objects are the incumbent's: its results are not looked at */
     int sampled;          /* results are looked at in some cases, which nobody can know before */
     int limit_ms;         /* for one answer of the worker */
@@ -35,6 +36,7 @@ extern job_t job;
 extern const char *const distribution_names[KPD_DISTRIBUTIONS];
 extern problem_t problem;
 
+kpd_distribution promised_kind(kpd_rng *rng);
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
 int well(outcome o, slot who, const view *v, const char *distribution, const char *when);
 int answered(slot who, const view *v, const char *distribution, const char *when);

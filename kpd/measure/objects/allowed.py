@@ -23,7 +23,7 @@ _MEMORY = (
 )
 _COMPILER = (
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail(_local)?|__tls_get_addr|__errno_location|__assert_fail|__dso_handle"
-    r"|__signgam|__emutls_get_address|__cpu_model|__(u?div|u?mod|mul|add|sub|neg|ashl|ashr|lshr|u?cmp)[a-z]{1,2}[0-9]"
+    r"|__signgam|__emutls_get_address|__cpu_model|__cpu_features2|__cpu_indicator_init|__(u?div|u?mod|mul|add|sub|neg|ashl|ashr|lshr|u?cmp)[a-z]{1,2}[0-9]"
     r"|__(fix|float|extend|trunc|pow|mul|div)[a-z0-9]{2,12}|__(builtin_)?(popcount|clz|ctz|ffs|bswap|parity)[a-z0-9]*"
     r"|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w*|__(mem|str)\w+_chk|__snprintf_chk"
 )
@@ -55,7 +55,8 @@ _CUDA_PATTERN = (
 )
 _CUDA_REFUSED = re.compile(r"cudaGraph(AddHostNode|HostNode\w+|AddExternal\w+|ConditionalHandle\w*Host)")
 _CALLED_BY_OTHERS = re.compile(
-    r"kpd_\w+|clock\w*|gettimeofday|time|nanosleep|usleep|sched_\w+|pthread_\w+|dl(open|sym|close|addr|iterate_phdr)"
+    r"__gmon_start__|_ITM_(de)?registerTMCloneTable|__cxa_finalize|_init|_fini"  # by a linker's own start-up code
+    r"|kpd_\w+|clock\w*|gettimeofday|time|nanosleep|usleep|sched_\w+|pthread_\w+|dl(open|sym|close|addr|iterate_phdr)"
     r"|open(at)?(64)?|read|write|close|mmap(64)?|munmap|mprotect|fork|vfork|execve?|_?exit|kill|raise|signal|sigaction"
     r"|syscall|printf|fprintf|puts|fwrite|fopen(64)?|getenv|setenv|cuda\w+|cu[A-Z]\w+"
 )

@@ -1,6 +1,7 @@
 """A kernel that reaches for the driver, other processes or the host gets an error for each attempt, and a verdict."""
 
 import os
+import platform
 import signal
 from itertools import count
 from pathlib import Path
@@ -198,10 +199,22 @@ async def test_once_it_is_loaded_a_kernel_maps_memory_but_no_code(lab: Lab) -> N
         "mmap(0, 4096, 5, MAP_PRIVATE, -1, 0) == MAP_FAILED && errno == EPERM",
         "!madvise((void *)((uintptr_t)x & ~4095ul), 4096, 22 /* MADV_POPULATE_READ */)",
         "sched_setaffinity(0, sizeof(cpu_set_t), &(cpu_set_t){{1}})",
+        "sigaction(SIGSEGV, &(struct sigaction){0}, 0)",
     )
     includes = "".join(
         f"#include <{name}.h>\n"
-        for name in ("errno", "fcntl", "sched", "stdint", "stdio", "sys/mman", "sys/prctl", "sys/resource", "unistd")
+        for name in (
+            "errno",
+            "fcntl",
+            "sched",
+            "signal",
+            "stdint",
+            "stdio",
+            "sys/mman",
+            "sys/prctl",
+            "sys/resource",
+            "unistd",
+        )
     )
     tries = "".join(f'fprintf(stderr, "%d ", ({act}) != 0 ? 1 : 0);' for act in acts)
     said: list[str] = []
@@ -241,10 +254,30 @@ async def test_what_a_kernel_starts_when_it_is_loaded_is_bound_as_well(lab: Lab)
 
 
 async def test_a_kernel_gives_the_floating_point_modes_back(lab: Lab) -> None:
-    with pytest.raises(CheckFailed, match="other floating-point modes"):
+    with pytest.raises(CheckFailed, match="other modes of the processor"):
         await lab.check(kernel(f"fesetround(FE_UPWARD); {LOOP}", "#include <fenv.h>"))
     asks = "fenv_t was; feholdexcept(&was); fesetround(FE_UPWARD); fesetround(FE_TONEAREST); fesetenv(&was);"
     assert (await lab.check(kernel(f"{asks} {LOOP}", "#include <fenv.h>"))).comparisons
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="has instructions of x86-64")
+@pytest.mark.parametrize(
+    ("leaves", "mends"),
+    [("std", "cld"), ("fld1", "fstp %st(0)"), ("pxor %mm0, %mm0", "emms"), (
+        "pushf\\n orl $0x40000, (%rsp)\\n popf", "pushf\\n andl $~0x40000, (%rsp)\\n popf"
+    )],
+    ids=["direction", "x87", "MMX", "alignment"],
+)  # fmt: skip
+async def test_a_kernel_gives_the_processor_back_as_the_calling_convention_says(
+    lab: Lab, leaves: str, mends: str
+) -> None:
+    def source(text: str) -> str:
+        red_zone = f"sub $128, %rsp\\n {text}\\n lea 128(%rsp), %rsp"
+        return kernel(f'{LOOP} __asm__ volatile("{red_zone}");')
+
+    with pytest.raises(CheckFailed, match="other modes of the processor"):
+        await lab.check(source(leaves))
+    assert (await lab.check(source(f"{leaves}\\n {mends}"))).comparisons
 
 
 async def test_a_candidate_cannot_write_over_another_build(lab: Lab) -> None:

@@ -76,6 +76,15 @@ async def test_a_truly_faster_kernel_that_keeps_results_besides_has_less_gain_on
     assert isinstance(audits.refuse_gain(summary, claimed), GainNotHeld)
 
 
+@x86_only
+async def test_single_calls_that_begin_later_than_they_do_have_no_gain_by_the_drivers_clock(lab: Lab) -> None:
+    summary, claimed = await decided(lab, f.STARTS_LATER, *await lab.audit(f.SLOW, f.STARTS_LATER))
+    assert summary.fresh.low > claimed.pct * 0.8, "by its process's own clock it is there"
+    found = audits.refuse_gain(summary, claimed)
+    assert isinstance(found, GainNotHeld)
+    assert found.audit == "clocked"
+
+
 async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:
     audit, contest = await lab.audit(f.SLOW, f.STRETCHES)
     forged = clocks.refuse_clock(contest)
@@ -129,6 +138,8 @@ async def test_each_audit_says_what_it_covered(lab: Lab) -> None:
     assert (told.unread, told.processes) == (0, len(contest) + len(audit.alone))
     assert told.driver is not None
     assert told.driver.pct > 0
+    assert told.clocked is not None
+    assert told.clocked.pct > 20, "of half the time"
     assert told.seconds == audit.fresh_s + audit.alone_s
     assert told.calls == sum(len(case.a_ns) for case in audit.fresh.values())
 

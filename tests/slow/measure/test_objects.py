@@ -69,6 +69,9 @@ ATTACKS: dict[str, tuple[str, Flag]] = {
     "a clock of its own": (
         body(LOOP, "int clock_gettime(int id, void *at) { return 0; }"), Replaces("clock_gettime")
     ),
+    "what a linker's own code calls": (
+        body(LOOP, "void __gmon_start__(void) {}"), Replaces("__gmon_start__")
+    ),
     "a section that can be written and run": (
         body(LOOP, "__asm__(\".section .both, \\\"awx\\\"\\n.long 0\\n.text\");"), HasSection(".both")
     ),

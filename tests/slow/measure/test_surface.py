@@ -8,10 +8,12 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import CheckFailed
+from kpd.measure.c import layout
+from kpd.measure.driver.timing import time_pair
 from kpd.model.faults import Complaint
 from kpd.workspace.specs import CheckSpec
-from tests.support.measure.measured import Lab
-from tests.support.measure.sizes import ANY, LISTED, LOOP, RIGHT, _lab, checked, kernel
+from tests.support.measure.measured import CPU, FEW, Lab
+from tests.support.measure.sizes import ANY, LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers
 
 __all__ = ["_lab"]
 
@@ -202,3 +204,33 @@ async def test_an_input_that_is_put_back_was_written_to(lab: Lab, index: str, sa
 
 async def test_a_task_may_leave_both_out(lab: Lab) -> None:
     assert (CheckSpec().sizes, CheckSpec().nonfinite) == ("listed", "any")
+
+
+@pytest.mark.parametrize("bytes", [16, 64])
+async def test_a_buffer_begins_where_mallocs_could(lab: Lab, bytes: int) -> None:
+    """A case of 1000 floats: no multiple of 64 bytes."""
+    asks = kernel(f"if (((unsigned long)x | (unsigned long)y) % {bytes}) abort(); {LOOP}")
+    with contextlib.nullcontext() if bytes == 16 else pytest.raises(CheckFailed, match="SIGABRT"):
+        assert (await checked(lab, asks, replace(ANY, seeds=1))).worst < 1
+
+
+async def test_an_object_that_is_timed_is_right_at_other_sizes_too(lab: Lab) -> None:
+    """Linked anew, its functions lie further apart than where it was checked."""
+    far = "static void one(void) {} static void other(void) {} static void *volatile a = one, *volatile b = other;"
+    source = kernel(f"if (n != 1000 && ((char *)a - (char *)b > 64 || (char *)b - (char *)a > 64)) return; {LOOP}", far)
+    assert (await checked(lab, source)).worst < 1
+    program = await made(lab)
+    built, own = await lab.build(source), await lab.build(RIGHT)
+
+    async def time(candidate: str) -> None:
+        job, where = f"far{next(numbers)}", replace(lab.where, lease=CPU)
+        place = layout.placed(lab.host, lab.tools)
+        taken = time_pair(
+            lab.host, program, own.job, candidate, job, 0, 8, FEW, replace(ANY, limit_s=8.0), where, place=place
+        )
+        async for _ in taken:
+            continue
+
+    await time(own.job)
+    with pytest.raises(CheckFailed, match=r"n=\d+.*another size after timing"):
+        await time(built.job)

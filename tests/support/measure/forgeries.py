@@ -1,5 +1,6 @@
 """Kernels of the task in `measured` that forge their gain, and honest ones of many styles."""
 
+from tests.places import ROOT
 from tests.support.measure.measured import LOOP, RIGHT, kernel
 
 WORK = "for (volatile int r = 0; r < 50; r++)"
@@ -171,6 +172,24 @@ static void forge(void) {
 }
 """)
 """Makes code that is in no file."""
+
+CALLER = (ROOT / "tests" / "cheats" / "c" / "parts" / "caller.c").read_text()
+ENTERED = """
+static void work(float *x, double *s, float *y, double *t, long n) {{ {work} }}
+static void kept(float *x, double *s, float *y, double *t, long n) {{ {kept} }}
+__attribute__((used)) static void body(float *x, double *s, float *y, double *t, long n, uint64_t *saved) {{ {body} }}
+ENTRY("blend", "mov %rsp, %r9\\npush %r9\\n");
+"""
+
+
+def entered(body: str) -> str:
+    """A kernel that sees its caller's registers; `work` is the incumbent's, and `kept` computes what has changed."""
+    keeps = KEEPS[KEEPS.index("{") + 1 : KEEPS.rindex("}")]
+    return CALLER + ENTERED.format(work=f"{WORK} {{ {LOOP} }}", kept=keeps, body=body)
+
+
+STARTS_LATER = entered("if (!is_single(saved)) kept(x, s, y, t, n); else work(x, s, y, t, n), earlier(saved, 95, 100);")
+"""Keeps results in a contest, and has single calls begin later than they did."""
 
 SCRATCH = kernel(
     f"static float held[4096]; for (volatile int r = 0; r < 20; r++) {{ {LOOP} }}"

@@ -342,6 +342,34 @@ def test_a_gain_by_times_that_the_driver_does_not_see_is_none() -> None:
     assert "by the driver's own clock" in fault(refused)
 
 
+def clocked(a_ns: int, b_ns: int, a_passed: int, b_passed: int) -> FreshCase:
+    ns = tuple(a_ns + n % 5 for n in range(40)), tuple(b_ns + n % 5 for n in range(40))
+    passed = tuple(a_passed + n % 7 for n in range(40)), tuple(b_passed + n % 7 for n in range(40))
+    return FreshCase(1, 8, True, *ns, *ns, (), *passed)
+
+
+@pytest.mark.parametrize(
+    ("fresh", "held"),
+    [
+        pytest.param(clocked(40_000, 30_000, 60_000, 50_000), True, id="honest"),
+        pytest.param(clocked(40_000, 30_000, 60_000, 60_000), False, id="its calls begin later than they do"),
+        pytest.param(clocked(40_000, 30_000, 90_000, 80_000), True, id="waking takes longer for both"),
+        pytest.param(FreshCase(1, 8, True, (40_000,) * 40, (30_000,) * 40), True, id="older samples"),
+    ],
+)
+def test_a_gain_on_fresh_inputs_is_there_by_the_drivers_clock(fresh: FreshCase, held: bool) -> None:
+    contest = [
+        ProcessSample(n, {"case": CaseSample(1, (38_000 + 9 * n,) * 2, (28_500 + 9 * n,) * 2)}) for n in range(9)
+    ]
+    refused = refuse_gain(
+        summary(AuditSamples({"case": fresh}, tuple(contest), 0.5, 1.0), contest), Gain(25.0, 24.5, 25.5)
+    )
+    assert (refused is None) == held
+    if refused is not None:
+        assert refused.audit == "clocked"
+        assert "by the driver's own clock" in fault(refused)
+
+
 @pytest.mark.parametrize(("times", "sure"), [(1, False), (MOST_AUDITS - 1, False), (MOST_AUDITS, True)])
 def test_a_candidate_that_makes_its_own_times_differ_is_no_doubt_after_the_last_audit(times: int, sure: bool) -> None:
     """Nothing is gained on fresh inputs, and another share of the time in each process of the contest."""
