@@ -12,7 +12,6 @@ import argparse
 import gc
 import json
 import os
-import random
 import secrets
 import select
 import signal
@@ -154,7 +153,7 @@ def observed(kernel: str, number: int, pinned: bool) -> dict[str, Any]:
     alone()
     session = RunnerCommand({"seed": secrets.token_hex(8), "inputs": "normal"}, Marks(), [spare])
     sides = "abcd"[number % 4 :] + "abcd"[: number % 4]
-    rng = random.Random(session.seed())
+    rng = session.rng()
     how = batching(session.gpu)
     drawing = session.drawing(((case, "normal", how.bases) for case in session.harness.cases), rng)
     worker = session.worker(dict.fromkeys(sides, kernel))

@@ -10,7 +10,7 @@ HELPERS = ("children", "processes", "sandbox")
 HOST = (
     "ahead", "arrays", "batching", "bytecode", "calling", "calls", "checking", "compare", "cores", "device", "draw",
     "gpu", "harness", "identity", "judging", "kept", "main", "marks", "messages", "problems", "process", "profiled",
-    "results", "roofline", "session", "sizes", "spare", "timing", "truths", "turns", "watched", "worker",
+    "results", "roofline", "secret", "session", "sizes", "spare", "timing", "truths", "turns", "watched", "worker",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

@@ -6,6 +6,7 @@ Neither library is needed: one that is not imported has no arrays.
 from __future__ import annotations
 
 import array
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ NAMES = {code: name for name, code in CODES.items()}
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53}
 GREATEST = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028234e38, "float64": 1.7976931348623157e308}
+APART, SPARSE = 64 << 20, 8  # bytes that an output may extend over, or so many times those of its elements
 ALIGNED = 256  # bytes, as memory of a GPU is
 SIZES = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
@@ -83,9 +85,14 @@ def described(said: Any) -> Layout:
         raise ValueError("it is no layout")
     if itemsize != (1 if dtype.startswith("float8") else SIZES.get(dtype)):
         raise ValueError(f"elements of type {dtype} cannot be compared")
-    if min(numbers) < 0 or len(shape) != len(strides):
+    # To a single element any step will do.
+    steps = tuple(step if n > 1 else 1 for n, step in zip(shape, strides, strict=False))
+    if len(shape) != len(strides) or min(0, *shape, *steps) < 0:
         raise ValueError("it runs backwards through its memory")
-    return Layout(lib, dtype, tuple(shape), tuple(strides), itemsize)
+    found = Layout(lib, dtype, tuple(shape), steps, itemsize)
+    if found.span > max(APART, SPARSE * math.prod(shape) * itemsize):
+        raise ValueError(f"its {math.prod(shape)} elements lie {found.span >> 20} MiB apart")
+    return found
 
 
 def address_of(value: Any) -> int:

@@ -115,12 +115,14 @@ class CallSets:
 
     def change(self, rng: random.Random) -> None:
         """Give some elements of each set the values of others, here and in the memory that the kernels read."""
-        memories, random = [worker.memory for worker in self.owners], rng.random
+        memories = [worker.memory for worker in self.owners]
+        drawn = iter(memoryview(rng.randbytes(8 * CHANGES * sum(map(len, self.changing)))).cast("I"))
         for number, content in enumerate(self.private):
             at = self.at(number)
             for offset, width, many in self.changing[number]:
                 for _ in range(CHANGES):
-                    to, source = offset + int(random() * many) * width, offset + int(random() * many) * width
+                    to = offset + (next(drawn) * many >> 32) * width
+                    source = offset + (next(drawn) * many >> 32) * width
                     content[to : to + width] = piece = content[source : source + width]
                     for memory in memories:
                         memory[at + to : at + to + width] = piece

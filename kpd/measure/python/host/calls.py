@@ -1,14 +1,15 @@
 """Forbids the worker, for good, the system calls that no kernel needs: a filter as in native/calls.c, for Python.
 
-It cannot ask for another process's memory or files, and no signal of a file's wakes it up while its parent has stopped
-it. On a CPU it starts no process, opens no connection, sets no timer, changes neither a file's attributes nor how it is
-scheduled, and takes no memory that is in no limit. Where the machine or the system is another than the filter knows,
-nothing is forbidden.
+It cannot ask for another process's memory or files. No signal wakes it up while its parent has stopped it, or takes
+back a stop that has begun: neither a file's nor one that it, or what it starts, sends. On a CPU it starts no process,
+opens no connection, sets no timer, changes neither a file's attributes nor how it is scheduled, and takes no memory
+that is in no limit. Where the machine or the system is another than the filter knows, nothing is forbidden.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import struct
 import sys
 from typing import NamedTuple
@@ -21,6 +22,7 @@ ALLOW, KILL, DENY, UNKNOWN = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026  # E
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 LOAD, EQUAL, ANY_BIT, AT_LEAST, END = 0x20, 0x15, 0x45, 0x35, 0x06  # of BPF
 CLONE_THREAD = 0x00010000
+MAP_SHARED = 1
 CLONE3 = 435
 # pidfd_send_signal, io_uring, open_tree and on to fspick, pidfd_open, pidfd_getfd, process_madvise, mount_setattr,
 # memfd_secret, process_mrelease
@@ -51,7 +53,7 @@ class Machine(NamedTuple):
 
 KNOWN = {
     "x86_64": Machine(
-        0xC000003E, {"clone": 56, "kill": 62, "tgkill": 234, "prlimit64": 302, "fcntl": 72},
+        0xC000003E, {"clone": 56, "kill": 62, "tgkill": 234, "prlimit64": 302, "fcntl": 72, "mmap": 9},
         (
             101, 310, 311, 312, 298, 321, 323, 272, 308, 165,
             166, 155, 161, 304, 200, 129, 297, 135,
@@ -65,7 +67,7 @@ KNOWN = {
         ),
     ),
     "aarch64": Machine(
-        0xC00000B7, {"clone": 220, "kill": 129, "tgkill": 131, "prlimit64": 261, "fcntl": 25},
+        0xC00000B7, {"clone": 220, "kill": 129, "tgkill": 131, "prlimit64": 261, "fcntl": 25, "mmap": 222},
         (
             117, 270, 271, 272, 241, 280, 282, 97, 268, 40,
             39, 41, 51, 265, 130, 138, 240, 92,
@@ -104,20 +106,33 @@ def steps(machine: Machine, pid: int, gpu: bool) -> list[bytes]:
     ]  # fmt: skip
     for number in (*machine.forbidden, *EVERYWHERE, *(() if gpu else (*machine.of_a_gpu, *FILES))):
         found += [step(EQUAL, number, 0, 1), step(END, DENY)]
-    if not gpu:
+    if gpu:
+        found += allowed_if(some["kill"], EQUAL, signal.SIGCONT, 1, bad=True)
+        found += allowed_if(some["tgkill"], EQUAL, signal.SIGCONT, 2, bad=True)
+    else:
         found += [step(EQUAL, CLONE3, 0, 1), step(END, UNKNOWN)]  # the C library takes clone, whose flags can be seen
         found += allowed_if(some["clone"], ANY_BIT, CLONE_THREAD)
-        found += allowed_if(some["kill"], EQUAL, pid) + allowed_if(some["tgkill"], EQUAL, pid)
+        found += signals(some["kill"], pid, 1) + signals(some["tgkill"], pid, 2)
+        found += allowed_if(some["mmap"], ANY_BIT, MAP_SHARED, 3, bad=True)  # such memory can be kept and not be seen
     found += allowed_if(some["prlimit64"], EQUAL, 0)  # its own limits
     found += [step(EQUAL, some["fcntl"], 0, len(SIGNALS) + 1), step(LOAD, ARGUMENTS + 8)]
     found += [step(EQUAL, one, len(SIGNALS) - at, 0) for at, one in enumerate(SIGNALS)]
     return [*found, step(END, ALLOW), step(END, DENY)]
 
 
-def allowed_if(call: int, test: int, value: int) -> list[bytes]:
-    """Allow a call only if its first argument passes the test."""
+def allowed_if(call: int, test: int, value: int, argument: int = 0, bad: bool = False) -> list[bytes]:
+    """Allow a call only if its argument of this number passes the test; where that is `bad`, only if it does not."""
     return [
-        step(EQUAL, call, 0, 4), step(LOAD, ARGUMENTS), step(test, value, 1, 0), step(END, DENY), step(END, ALLOW),
+        step(EQUAL, call, 0, 4), step(LOAD, ARGUMENTS + 8 * argument), step(test, value, not bad, bad),
+        step(END, DENY), step(END, ALLOW),
+    ]  # fmt: skip
+
+
+def signals(call: int, pid: int, argument: int) -> list[bytes]:
+    """Allow a call that sends a signal, its argument of this number, to this process only, and no SIGCONT."""
+    return [
+        step(EQUAL, call, 0, 6), step(LOAD, ARGUMENTS), step(EQUAL, pid, 0, 2), step(LOAD, ARGUMENTS + 8 * argument),
+        step(EQUAL, signal.SIGCONT, 0, 1), step(END, DENY), step(END, ALLOW),
     ]  # fmt: skip
 
 

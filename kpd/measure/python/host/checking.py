@@ -23,7 +23,7 @@ SEED = 0x6B706462  # what is found by it holds for other inputs of the same kind
 
 def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
     """Check a kernel in every case. Returns the report; raises KernelProblem, which says what failed besides."""
-    rng = random.Random(session.seed())
+    rng = session.rng()
     asked = [(case, kind) for case in session.harness.cases for kind in session.kinds for _ in range(int(seeds))]
     report = {**NOTHING, "problem": None}
     if "baseline" in session.settings:
@@ -100,7 +100,7 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
 
     On one set alone what the call before has left would be right.
     """
-    rng = random.Random(session.seed())
+    rng = session.rng()
     same = how == "yes" or (how == "auto" and _steady(session, rng, float(limit_ms)))
     worker = session.worker({"b": kernel})
     made: dict[str, int] = {}

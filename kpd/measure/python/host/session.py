@@ -28,6 +28,7 @@ from kpd.measure.python.host.judging import Judging
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted, blamed, leaves, problem_of
 from kpd.measure.python.host.process import Worker
+from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.spare import Spare
 from kpd.measure.python.host.truths import Oracle, Referee
 from kpd.measure.python.host.turns import MEASURED, ContestTurn
@@ -40,6 +41,7 @@ COMPILE_MS = 60_000.0  # for a kernel's first call on inputs of these shapes
 AUDIT_MS = 10_000.0
 MOST_NAMED = 3
 EXPLAINED = 3  # processes of a contest that measure, besides, how long a call takes on the device alone
+THREADS, THREADS_OF_A_CPU = 64, 4  # that a kernel on a CPU may start while it is imported
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
@@ -96,9 +98,9 @@ class RunnerCommand:
         except KernelProblem as err:
             raise HarnessError(f"kernel.py: the task's own kernel cannot be loaded: {err}") from err
 
-    def seed(self) -> int:
-        """Return the secret seed, which is the first line of stdin where no setting tells it."""
-        return int(self.settings.get("seed") or line() or "0", 16)
+    def rng(self) -> SecretRandom:
+        """Return what draws by the secret seed, which is the first line of stdin where no setting tells it."""
+        return SecretRandom(int(self.settings.get("seed") or line() or "0", 16))
 
     def drawing(self, calls: Iterable[tuple[str, str, int]], rng: random.Random) -> Generator[CaseInputs]:
         """Draw inputs that nobody has seen, for so many calls of a case with a kind of inputs. Raises HarnessError.
@@ -142,12 +144,15 @@ class RunnerCommand:
                     entry=self.harness.entry,
                     compiled=self.compiled.get(folder, ""),
                 )
-            worker.threads = len(threads(worker.pid))
+            begun, worker.threads = worker.threads, len(threads(worker.pid))
         except Failed as err:
             problem = problem_of(err, side)
             if err.kind == "raised":
                 problem.report["kind"] = "load"
             raise problem from err
+        most = THREADS + THREADS_OF_A_CPU * (os.cpu_count() or 1)
+        if not self.gpu and worker.threads - begun > most:
+            raise KernelProblem("load", side, f"it starts {worker.threads - begun} threads, more than {most}")
         return worker
 
     def _device(self) -> CudaDevice:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import random
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -83,7 +82,7 @@ def _timed(
     The next process is loaded meanwhile, and results are judged when it may measure. Are all inputs `fresh` in each
     batch, it has fewer. Raises KernelProblem.
     """
-    rng, kind, cases = random.Random(session.seed()), session.kinds[0], {}
+    rng, kind, cases = session.rng(), session.kinds[0], {}
     drawing = session.drawing(((case, kind, batching(session.gpu).bases) for case in session.harness.cases), rng)
     workers = session.both(paths, order)
     warm = []

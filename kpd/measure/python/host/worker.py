@@ -36,6 +36,7 @@ TRITON = "TRITON_CACHE_DIR"
 CACHES = (TRITON, "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TMPDIR")
 TOLD = 2000  # characters of an error
 LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
+OPEN_FILES = 1024  # that it may have: each can have memory of the system's own
 
 
 class LaidOut(NamedTuple):
@@ -246,6 +247,13 @@ def elsewhere(place: int) -> list[bytearray]:
     return [bytearray(drawn.randrange(1 << drawn.randrange(4, 18))) for _ in range(drawn.randrange(1000))][::2]
 
 
+def limit(what: int, most: int) -> None:
+    """Have this process have no more of it for good, nor what is less already."""
+    _, hard = resource.getrlimit(what)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(what, (most, most))
+
+
 def main(
     channel: socket.socket,
     memory: int,
@@ -260,8 +268,10 @@ def main(
     for name in libraries:
         __import__(name)
     kept = elsewhere(place)  # noqa: F841 - for as long as the process lives
+    limit(resource.RLIMIT_CORE, 0)
     if not gpu:
-        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_DATA, LIMIT_DATA))
+        limit(resource.RLIMIT_DATA, LIMIT_DATA)
+        limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     if writes is not None:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
         confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu))

@@ -9,7 +9,7 @@ from kpd.measure.python.host.calls import EVERYWHERE, FILES, KNOWN
 from tests.support.patience import PATIENCE_S
 
 TRIES = """
-import ctypes, errno, os, resource, signal, subprocess, sys, threading
+import ctypes, errno, mmap, os, resource, signal, subprocess, sys, threading
 from kpd.measure.python.host import calls
 gpu = sys.argv[1] == "gpu"
 libc = ctypes.CDLL(None, use_errno=True)
@@ -29,12 +29,16 @@ own = os.getpid()
 forbidden = (*known.forbidden, *calls.EVERYWHERE, *(() if gpu else (*known.of_a_gpu, *calls.FILES)))
 assert [one for one in forbidden if not refused(one, *[-1] * 6)] == []
 assert all(refused(some["fcntl"], 0, what, 0) for what in calls.SIGNALS)
+assert refused(some["kill"], own, signal.SIGCONT)
+assert refused(some["tgkill"], own, threading.get_native_id(), signal.SIGCONT)
 assert refused(some["prlimit64"], os.getppid(), 0, None, None)
 if gpu:
     assert subprocess.run(["sh", "-c", "exit 7"]).returncode == 7
 else:
     assert refused(some["kill"], os.getppid(), 0) and refused(some["clone"], 17, 0, 0, 0, 0)
-resource.getrlimit(resource.RLIMIT_DATA), os.kill(own, 0), os.get_inheritable(0)
+    assert refused(some["mmap"], 0, 4096, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, -1, 0)
+resource.getrlimit(resource.RLIMIT_DATA), os.kill(own, 0), signal.raise_signal(signal.SIGURG)
+mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), os.get_inheritable(0)
 print("held")
 """
 

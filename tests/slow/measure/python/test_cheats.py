@@ -68,6 +68,25 @@ REFUSED = {
         "Operation not permitted",
     ),
     "takes memory that is in no limit": ("os.memfd_create('hoard')\nkernel = RIGHT", "Operation not permitted"),
+    "takes shared memory": ("import mmap\nmmap.mmap(-1, 1 << 20)\nkernel = RIGHT", "Operation not permitted"),
+    "opens too many files": ("opened = [os.pipe() for _ in range(600)]\nkernel = RIGHT", "Too many open files"),
+    "has hundreds of threads": (
+        "for _ in range(65 + 4 * os.cpu_count()): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\n"
+        "kernel = RIGHT",
+        r"it starts \d+ threads, more than \d+",
+    ),
+    "undoes its stop": ("os.kill(os.getpid(), signal.SIGCONT)\nkernel = RIGHT", "Operation not permitted"),
+    "has gibibytes between its elements": (
+        "store = np.empty((4099, 1 << 16), 'float32')\n"
+        "def kernel(a, b):\n    store[:, 7] = RIGHT(a, b)\n    return store[:, 7]",
+        "4099 elements lie 1024 MiB apart",
+    ),
+    "says that its elements are where none can be": (
+        f"{ARRAYS}layout_of = arrays.layout_of\n"
+        "arrays.layout_of = lambda value: layout_of(value)._replace(shape=(value.size, 1), strides=(1, 1 << 70))\n"
+        "def kernel(a, b):\n    return RIGHT(a, b) + 1",
+        "out.* should be",
+    ),
     "takes memory": ("hoard = np.empty(9 << 30, 'uint8')\nkernel = RIGHT", "Unable to allocate"),
     "returns what runs backwards": ("def kernel(a, b):\n    return RIGHT(a, b)[::-1]", "runs backwards"),
     "returns far too many": (
@@ -153,7 +172,6 @@ def kernel(a, b):
 
 
 async def test_who_reads_what_a_kernel_writes_has_that_kernels_time(bench: DriverBench) -> None:
-    writes = (
-        "def kernel(a, b):\n    os.write(2, b'\\n' * 2000)  # a batch: more than a pipe holds\n    return RIGHT(a, b)"
-    )
+    # A batch has some 600 calls: that is more than the 64 KiB which a pipe usually holds, and less than 1 MiB.
+    writes = "def kernel(a, b):\n    os.write(2, b'\\n' * 1000)\n    return RIGHT(a, b)"
     assert (await gains(bench, writes))[-1] < -20
