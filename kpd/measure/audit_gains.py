@@ -4,7 +4,7 @@ Each is a weighted mean over the cases, in logarithms of time, with the error th
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf, log, sqrt
 from statistics import fmean, median, stdev
@@ -87,17 +87,22 @@ def clocked_gain(
     """Compute the gain on fresh inputs by the driver's clock, which no kernel can reach; None for older samples.
 
     By that a call lasts longer than it does: until the worker is awake, and until the driver has heard of its end. That
-    is alike for both calls of a pair, so what it is more for B's is time of B's.
+    is alike for both calls of a pair, so they differ by as much as what was called. It is added to A's own time.
     """
     if not all(one.b_passed_ns for one in cases.values()):
         return None
-    seen = {name: replace(one, b_ns=_seen(one)) for name, one in cases.items()}
-    return fresh_gain(seen, contest, processes)
-
-
-def _seen(one: FreshCase) -> tuple[int, ...]:
-    pairs = zip(one.a_ns, one.a_passed_ns, one.b_passed_ns, strict=True)
-    return tuple(max(passed - (other - ns), 1) for ns, other, passed in pairs)
+    middles: dict[str, Sequence[float]] = {}
+    variances: dict[str, float] = {}
+    for name, one in cases.items():
+        more = [b - a for a, b in zip(one.a_passed_ns, one.b_passed_ns, strict=True)]
+        a_ns = median(one.a_ns)
+        b_ns = max(a_ns + median(more), 1.0)
+        middles[name], variances[name] = [log(a_ns / b_ns)], _variance_by_place(more, None) / b_ns**2
+    middle, variance = _over_cases(middles, variances, case_weights(contest))
+    a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
+    spread = _deviation([one - other for one, other in zip(a, b, strict=True)])
+    fewest = min(len(one.b_passed_ns) for one in cases.values()) - 1
+    return _gain(middle, sqrt(variance + spread**2 / processes), fewest)
 
 
 def _by_process(
