@@ -23,7 +23,9 @@ WORK = """\
   is one idea where they ask for another structure.
 - Do not try again what failed in this run or in memory, unless MEMO says what differs.
 - EXPECT is held against the measurement.
-- Be right for every size: what no tile or vector divides, one element, offsets past 2^31."""
+- Be right for every size: what no tile or vector divides, one element, offsets past 2^31{aligned}."""
+
+ALIGNED = {"gpu": "", "cpu": ", buffers at any multiple of 16 bytes"}
 
 LIMITS = """\
 ## What ends an attempt
@@ -48,7 +50,7 @@ def role(task: Task, run: Run, kind: Kind) -> str:
 def work(kind: Kind, works: bool) -> str:
     """Return how to work; an agent that `works` in a session runs programs, and measures."""
     once = "" if works else "You are asked once and can run nothing. "
-    return WORK.format(once=once, reckon=RECKON[kind])
+    return WORK.format(once=once, reckon=RECKON[kind], aligned=ALIGNED[kind])
 
 
 def limits(task: Task, kind: Kind) -> str:

@@ -226,6 +226,7 @@ def test_every_kind_of_task_has_its_prompt(name: str, tmp_path: Path) -> None:
     assert ("uncoalesced_store:" in catalogue) == (task.language != "c")
     assert ("on secret inputs" in said["role"]) == (task.bench.command is None)
     assert ("Threads, " in said["limits"]) == (task.language == "c")
+    assert ("buffers at any multiple of 16 bytes" in said["work"]) == (task.language == "c")
     assert ("Work outside the given stream" in said["limits"]) == (name == "softmax_cuda")
     if name == "softmax_cuda":
         assert "the kernel section, which alone is yours" in said["source"].replace("its kernel", "the kernel")
