@@ -100,10 +100,9 @@ def seems_missing(found: AuditSummary, claimed: Gain) -> bool:
     On a busy machine an audit has few calls, and no interval from few calls is narrow. All its fresh inputs are of one
     process besides: what other work does to that, or where it lies in memory, is in every one of its calls.
     """
-    kept = None if found.kept is None else _sure(found.kept)
-    driver = None if found.driver is None else _sure(found.driver)
-    sure = structs.replace(found, fresh=_sure(found.fresh), alone=_sure(found.alone), kept=kept, driver=driver)
-    return refuse_gain(sure, claimed) is not None
+    gains = ("fresh", "alone", "kept", "driver", "clocked")
+    sure = {name: _sure(gain) for name in gains if (gain := getattr(found, name)) is not None}
+    return refuse_gain(structs.replace(found, **sure), claimed) is not None
 
 
 def _sure(found: AuditedGain) -> AuditedGain:

@@ -102,7 +102,7 @@ typedef struct {
     uint64_t dear_ns; /* a comparison that takes longer is made once only */
     uint64_t seed, turns; /* of the swaps that the pristine inputs have seen */
     uint64_t ns[CONTENTS][2][PAIRS];
-    uint64_t passed[2][PAIRS]; /* of FRESH ones, by the driver's own clock: from asking for a call to hearing of its end, while others did not have the CPU */
+    uint64_t passed[2][PAIRS]; /* of FRESH ones, by the driver's own clock: from asking for a call to hearing of its end */
 } found;
 
 /* As much is read and written for either, so that the caches are as after the other. */
@@ -122,16 +122,12 @@ static uint64_t call(int number, slot who, contents what, int layout, int first,
     static const char when[] = "fresh inputs";
     view *v = &job.views[number];
     make(v, what, first, f);
-    uint64_t waited = worker_waited(), start = now_ns();
+    uint64_t start = now_ns();
     worker_fresh(who, number, layout);
     if (!answered(who, v, timed_name(), when)) return 0;
     uint64_t ns = job.shared->ns[who][0];
-    uint64_t late = worker_heard.late + worker_waited() - waited; /* others had the CPU */
     *passed = worker_heard.at - start;
-    if (ns && ns <= *passed) {
-        *passed -= late < *passed - 1 ? late : *passed - 1;
-        return ns;
-    }
+    if (ns && ns <= *passed) return ns;
     blame("forged", who, v, timed_name(), when);
     snprintf(problem.message, sizeof problem.message, "says that a call of %.3f ms took %.3f ms", (double)*passed / 1e6, (double)ns / 1e6);
     return 0;

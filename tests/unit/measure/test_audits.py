@@ -161,6 +161,15 @@ def test_a_gain_that_seems_not_to_be_there_is_looked_at_again(fresh: float, agai
     assert seems_missing(found, claimed) == again
 
 
+@pytest.mark.parametrize(("clocked", "again"), [(19.9, True), (20.1, False)])
+def test_so_is_one_that_seems_not_to_be_there_by_the_drivers_clock(clocked: float, again: bool) -> None:
+    claimed = Gain(36.0, 36.0, 36.0)
+    seen = AuditedGain(clocked, -100.0, 90.0)
+    found = AuditSummary(audited(36.0), audited(36.0), 160, 8, 1.5, cold=1.0, clocked=seen)
+    assert refuse_gain(found, claimed) is None, "the interval is too wide to tell"
+    assert seems_missing(found, claimed) == again
+
+
 def test_one_process_in_which_an_honest_kernel_has_no_gain_does_not_refuse_it() -> None:
     """Seen on a busy machine: in one of three processes on fresh inputs, for its whole second, half the work took as
     long as all of it. A kernel that is as long in each of them is refused."""
