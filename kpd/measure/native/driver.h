@@ -181,7 +181,12 @@ int watch_threads(void);
 int batch_shown(const measurement *m, int number);
 
 /* worker.c: post a request, then wait for its answer, of which a timing has several. */
-void worker_use(int referee); /* which of the two is spoken to */
+/* That of both kernels, or of the candidate; the referee, of the baseline where its outputs are the truth; and one of the
+ * incumbent's own, for its calls on fresh inputs on a CPU. */
+enum { OF_BOTH, REFEREE, OF_INCUMBENT, WORKERS };
+void worker_use(int which); /* it is spoken to from now on */
+void worker_rest(int which);
+void worker_wake(int which);
 void worker_start(view *views, measurement *shared, const char *const objects[2]); /* that it may load */
 void worker_load(const char *const paths[2], slot first);
 void worker_call(slot which, int number, int set, int reps);

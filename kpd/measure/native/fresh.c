@@ -9,12 +9,16 @@
  * So what is gained in these calls only is gained by what a kernel keeps from call to call. Nothing that it sees tells them from
  * a timing, but that on a GPU they come one by one; and its outputs still hold what was there, as in one: a kernel that keeps
  * results does so here.
+ *
+ * On a CPU the incumbent's calls are made in a process of its own, and while either process works, the other one is stopped: a
+ * candidate finds nothing of the incumbent that is timed, and cannot work beside it.
  */
 #include "report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define PLACES 4         /* places of the code in memory, of as many as there are; each kernel's copies may have states of their own */
 #define PAIRS_A_PLACE 10 /* of calls, one of each side, for either kind of contents */
@@ -37,6 +41,48 @@ typedef struct {
     size_t size, count, blocks;
     uint64_t factor, offset, key;
 } shuffle;
+
+static const char when[] = "fresh inputs";
+
+/* What the incumbent's own worker measures; NULL where it has none. */
+static measurement *of_incumbent;
+
+/* After the candidate's worker has started: that has not this memory, nor anything of this worker's. */
+void fresh_start(const char *incumbent) {
+    if (engine_uses_device) return;
+    of_incumbent = mmap(NULL, sizeof *of_incumbent, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+    if (of_incumbent == MAP_FAILED) {
+        perror("kpd driver: no memory for the incumbent's worker");
+        worker_stop();
+        exit(2);
+    }
+    worker_use(OF_INCUMBENT);
+    worker_start(job.views, of_incumbent, (const char *const[2]){incumbent, NULL});
+    worker_use(OF_BOTH);
+}
+
+/* Speak to the worker in which `who` is called; the other one rests. */
+static void turn_to(slot who) {
+    static const int workers[] = {[INCUMBENT] = OF_INCUMBENT, [CANDIDATE] = OF_BOTH};
+    if (!of_incumbent) return;
+    worker_rest(workers[!who]);
+    worker_use(workers[who]);
+    worker_wake(workers[who]);
+}
+
+/* It has the incumbent for both sides, as the layouts of both are counted. */
+static int incumbent_loaded(void) {
+    if (!of_incumbent) return 1;
+    turn_to(INCUMBENT);
+    outcome o = worker_ready();
+    if (o.how == DONE) {
+        worker_load((const char *const[2]){job.paths[INCUMBENT], job.paths[INCUMBENT]}, INCUMBENT);
+        o = worker_wait(job.limit_ms, 0);
+    }
+    int done = well(o, INCUMBENT, NULL, "", "load");
+    turn_to(CANDIDATE);
+    return done;
+}
 
 static uint64_t common(uint64_t a, uint64_t b) {
     while (b) {
@@ -116,16 +162,17 @@ static void make(view *v, contents what, int first, found *f) {
     arena_show(v);
 }
 
-/* A call of `who`, and the time of it by this process's clock. Swapped contents are those of the other side's call before: from one call of a kernel to its next one as
- * much changes as within a batch of a timing. One at a time: a kernel finds no later call's inputs. 0 after a failure. */
+/* A call of `who`, and the time of it by this process's clock. Swapped contents are those of the other side's call before: from
+ * one call of a kernel to its next one as much changes as within a batch of a timing. One at a time: a kernel finds no later
+ * call's inputs. 0 after a failure. */
 static uint64_t call(int number, slot who, contents what, int layout, int first, found *f, uint64_t *passed) {
-    static const char when[] = "fresh inputs";
     view *v = &job.views[number];
+    turn_to(who);
     make(v, what, first, f);
     uint64_t start = now_ns();
     worker_fresh(who, number, layout);
     if (!answered(who, v, timed_name(), when)) return 0;
-    uint64_t ns = job.shared->ns[who][0];
+    uint64_t ns = (of_incumbent && who == INCUMBENT ? of_incumbent : job.shared)->ns[who][0];
     *passed = worker_heard.at - start;
     if (ns && ns <= *passed) return ns;
     blame("forged", who, v, timed_name(), when);
@@ -134,7 +181,6 @@ static uint64_t call(int number, slot who, contents what, int layout, int first,
 }
 
 static int compared(int number, slot who, found *f) {
-    static const char when[] = "fresh inputs";
     view *v = &job.views[number];
     worker_fetch(number, job.shared->first_set);
     if (!answered(who, v, timed_name(), when)) return 0;
@@ -164,8 +210,15 @@ static int take_pairs(int number, contents what, int layout, uint64_t deadline, 
     return 1;
 }
 
+static int begun(int number, slot who) {
+    turn_to(who);
+    worker_fresh_begin(number, secret_draw());
+    return answered(who, &job.views[number], timed_name(), when);
+}
+
 static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
     view *v = &job.views[number];
+    turn_to(CANDIDATE);
     if (!engine_uses_device) {
         arena_fill(v, job.timed);
         arena_poison(v);
@@ -180,8 +233,7 @@ static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
         worker_stop();
         exit(2);
     }
-    worker_fresh_begin(number, secret_draw());
-    if (!answered(CANDIDATE, v, timed_name(), "fresh inputs")) return 0;
+    if ((of_incumbent && !begun(number, INCUMBENT)) || !begun(number, CANDIDATE)) return 0;
     f->seed = secret_draw();
     f->anew = fills_anew(filling, budget_ns);
     f->dear_ns = budget_ns / (8 * DEAR);
@@ -224,7 +276,7 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
     uint64_t budget_ns = (uint64_t)budget_ms * 1000000u;
     printf("{\"cases\":{");
     await_turn();
-    going = loaded();
+    going = loaded() && incumbent_loaded();
     uint64_t end = now_ns() + budget_ns, least = budget_ns / (uint64_t)(cases * LEAST_SHARE);
     for (size_t c = 0; c < kpd_task.case_count && going; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
@@ -234,6 +286,7 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
         going = audit_one((int)c, share > least ? share : least, &rng, &f);
         if (going) print_found(&job.views[c], &f);
     }
+    turn_to(CANDIDATE);
     if (going) unpatched();
     printf("},");
     print_problem();

@@ -22,7 +22,7 @@ static void must(outcome o, const view *v) {
     const char *why = o.how == CRASHED ? crash : o.how == TIMED_OUT ? "it takes too long"
         : o.how == EXITED ? "it ends the process" : o.message;
     fprintf(stderr, "kpd driver: %s: the task's own kernel does not return: %s\n", v ? v->problem->name : "load", why);
-    worker_use(0);
+    worker_use(OF_BOTH);
     worker_stop();
     exit(2);
 }
@@ -33,9 +33,9 @@ void referee_start(const char *object, int limit_ms, int outputs_are_the_truth) 
     arena_fenced = 0; /* a baseline that reads past the end may still say what is right */
     arena_make(views, &shared);
     arena_fenced = fenced;
-    worker_use(1);
+    worker_use(REFEREE);
     worker_start(views, shared, (const char *const[2]){NULL, object});
-    worker_use(0);
+    worker_use(OF_BOTH);
     path = object;
     limit = limit_ms;
     is_truth = outputs_are_the_truth;
@@ -75,7 +75,7 @@ int referee_find(view *v) {
     size_t number = (size_t)(v - job.views);
     view *own = &views[number];
     if (!is_truth) return 0;
-    worker_use(1);
+    worker_use(REFEREE);
     must(load(), NULL);
     for (int call = 0; call < CALLS; call++) {
         give(own, v);
@@ -86,7 +86,7 @@ int referee_find(view *v) {
             if (is_written(&v->buffers[b])) note(v, own, b, !call);
         }
     }
-    worker_use(0);
+    worker_use(OF_BOTH);
     return 1;
 }
 
@@ -99,7 +99,7 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
     int same = 1;
     if (unable) return 0;
     if (!path) referee_start(job.baseline, job.limit_ms, 0);
-    worker_use(1);
+    worker_use(REFEREE);
     outcome o = load();
     for (size_t call = 0; o.how == DONE && same && call < calls && (call < CALLS || now_ns() < until); call++) {
         give(own, v);
@@ -110,7 +110,7 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
     }
     unable = o.how == UNABLE;
     if (!unable) must(o, v);
-    worker_use(0);
+    worker_use(OF_BOTH);
     return same && !unable;
 }
 
@@ -123,7 +123,7 @@ void *const *referee_call(const view *v) {
     static int hung;
     char text[200];
     if (hung) return NULL;
-    worker_use(1);
+    worker_use(REFEREE);
     must(load(), NULL);
     arena_resize(own, v->problem, v->fenced);
     worker_resize((int)number, v->problem, v->fenced);
@@ -139,6 +139,6 @@ void *const *referee_call(const view *v) {
         worker_start(views, shared, (const char *const[2]){NULL, path});
         is_loaded = 0;
     }
-    worker_use(0);
+    worker_use(OF_BOTH);
     return o.how == DONE && !arena_damage(own, text, sizeof text) ? own->data : NULL;
 }

@@ -74,6 +74,7 @@ void check(const char *object, int seeds);
 void await_turn(void);
 int rehearsed(int number, int quads);
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads);
+void fresh_start(const char *incumbent);
 void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms);
 void repeat(const char *object, steadiness asked, int ms);
 

@@ -23,14 +23,25 @@
 #define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
 
-/* The candidate's worker, and the referee: a worker of its own for the baseline, where its outputs are the truth. */
-static pid_t children[2] = {-1, -1};
-static int lines[2] = {-1, -1}, asked_for_threads[2] = {-1, -1}, current;
+static pid_t children[WORKERS] = {-1, -1, -1};
+static int lines[WORKERS] = {-1, -1, -1}, asked_for_threads[WORKERS] = {-1, -1, -1}, current;
 #define child children[current]
 #define line_to_child lines[current]
 #define asks_for_thread asked_for_threads[current]
 
-void worker_use(int referee) { current = referee; }
+void worker_use(int which) { current = which; }
+
+/* Stop a worker with all its threads until it is woken: nothing in it runs once this returns. One that has ended stays to be
+ * waited for. */
+void worker_rest(int which) {
+    siginfo_t about;
+    if (children[which] < 0 || kill(children[which], SIGSTOP)) return;
+    while (waitid(P_PID, (id_t)children[which], &about, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) continue;
+}
+
+void worker_wake(int which) {
+    if (children[which] >= 0) kill(children[which], SIGCONT);
+}
 
 /* Fork the worker. What a kernel prints does not reach the driver's standard output, which is the report. */
 void worker_start(view *views, measurement *shared, const char *const objects[2]) {
@@ -235,6 +246,6 @@ void worker_end(void) {
 }
 
 void worker_stop(void) {
-    for (current = 1; current >= 0; current--) worker_end();
-    current = 0;
+    for (current = WORKERS - 1; current >= 0; current--) worker_end();
+    current = OF_BOTH;
 }
