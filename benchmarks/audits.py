@@ -92,9 +92,7 @@ class Auditor:
                 "fresh_pct": [summary.fresh.pct, summary.fresh.low, summary.fresh.high],
                 "kept_pct": [] if summary.kept is None else [summary.kept.pct, summary.kept.low, summary.kept.high],
                 "cold": summary.cold,
-                "clocked_pct": [
-                    (one.pct, one.low, one.high) for one in (summary.clocked,) if one is not None
-                ],
+                "clocked_pct": [] if (seen := summary.clocked) is None else [seen.pct, seen.low, seen.high],
                 "alone_pct": [summary.alone.pct, summary.alone.low, summary.alone.high],
                 "calls": {case: one.reps * len(one.a_ns) for case, one in found.fresh.items()},
                 "compared": {case: one.compared for case, one in found.fresh.items()},

@@ -20,7 +20,7 @@ class AuditSummary(msgspec.Struct, frozen=True):
     call to call; None where that was not measured. `cold` is the share of its gain in the contest that a candidate has
     on fresh inputs if cold caches cost it as much time as they cost the incumbent. `driver` is the gain alone by the
     driver's own clock; None where that does not time processes, and in older audits. `clocked` is the gain on fresh
-    inputs by that clock; None in the same cases.
+    inputs by that clock; None in the same cases, and on a GPU.
     """
 
     fresh: AuditedGain
