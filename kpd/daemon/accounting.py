@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from kpd.daemon.store import EventStore
-from kpd.engine.plan import without_gain
+from kpd.engine.rotation import without_gain
 from kpd.hosts.errors import HostError
 from kpd.hosts.gpu_hours import GpuHours, hours_file
 from kpd.hosts.shares import by_run

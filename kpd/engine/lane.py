@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kpd.agents.agent import Agent, Exhausted, ReflectingAgent
 from kpd.agents.catalogue import make_agent
-from kpd.engine import edits, plan
+from kpd.engine import edits, plan, rotation
 from kpd.engine.attempt import Attempt, Unconfirmed
 from kpd.engine.control import Control, Interrupted
 from kpd.engine.ending import report_end
@@ -229,7 +229,7 @@ class Lane:
             await self.control.run(iterate(at))
             await self._reflect(at)
         except Exhausted as err:
-            for_good = not plan.explores(self.run, step.agent)
+            for_good = not rotation.explores(self.run, step.agent)
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "skipped", NothingLeft(err.why), for_good))
         except Unconfirmed as err:
             self.journal.emit(e.IterationEnded(self.run_id, step.number, "infra", err.why))
@@ -280,7 +280,7 @@ class Lane:
         )
         self.journal.emit(begun)
         waiting = tuple(line.note for line in run.steering if line.consumed_by is None)
-        reads = held.reads_steering and not plan.explores(run, step.agent)
+        reads = held.reads_steering and not rotation.explores(run, step.agent)
         if waiting and reads:
             self.journal.emit(e.SteeringConsumed(self.run_id, waiting, step.number))
 

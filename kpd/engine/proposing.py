@@ -12,7 +12,7 @@ from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.edits import edit_folder
 from kpd.engine.journal import run_of, until
 from kpd.engine.ledger import RunLedger
-from kpd.engine.plan import explored, explores
+from kpd.engine.rotation import explored, explores
 from kpd.engine.waiting import WaitReporter
 from kpd.measure.screen import protected_touched, spliced
 from kpd.model import events as e
