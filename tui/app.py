@@ -4,7 +4,7 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from kpd.messages import Push
 from kpd.model.events import Event
 from kpd.model.state import State
 from kpd.workspace.config import TuiConfig
-from tui import commands, copying, editing, navigation, opening, themes
+from tui import commands, opening, themes
 from tui.actions.keymap import keymap
 from tui.actions.table import ACTIONS, BY_ID, key, reason
 from tui.format.operator_acts import OperatorAct, operator_act
@@ -28,8 +28,9 @@ from tui.model.answers import DetailQuery
 from tui.model.device_status import DeviceStatusPoller
 from tui.model.feed import FIRST_WAIT_S, Connect, Feed, LinkState, follow
 from tui.model.outline import newest
-from tui.model.view import TABS, StatusMessage, View
+from tui.model.view import StatusMessage, View
 from tui.model.view_model import ViewModel
+from tui.own_actions import OWN
 from tui.screens.modal import BaseScreen
 from tui.widgets.board import Board
 from tui.widgets.hosts import HostsPane
@@ -258,47 +259,3 @@ class KpdApp(App[int]):
         if self.feed is not None:
             for host in message.hosts:
                 self.run_worker(self._look_at(self.feed, host), group="look")
-
-
-def _tab(nth: int) -> Callable[[KpdApp], None]:
-    return lambda app: navigation.tab(app, TABS[nth])
-
-
-OWN: Mapping[str, Callable[[KpdApp], None]] = {
-    **{f"tab_{tab}": _tab(nth) for nth, tab in enumerate(TABS)},
-    "next_tab": navigation.next_tab,
-    "previous_tab": navigation.previous_tab,
-    "focus_left": lambda app: app.board.focus_left(),
-    "focus_right": lambda app: app.board.focus_right(),
-    "zoom": lambda app: app.board.zoom(),
-    "follow": navigation.follow,
-    "mark": navigation.mark,
-    "compare": navigation.compare,
-    "against": navigation.against,
-    "split": navigation.split,
-    "next_hunk": navigation.next_hunk,
-    "previous_hunk": navigation.previous_hunk,
-    "find": navigation.find,
-    "clear": navigation.clear,
-    "sort": navigation.sort,
-    "theme": navigation.theme,
-    "palette": navigation.palette,
-    "help": navigation.help,
-    "detach": lambda app: app.exit(0),
-    "run": commands.new_run,
-    "steer": commands.steer,
-    "rollback": commands.rollback,
-    "deploy": commands.deploy,
-    "skill": commands.skill,
-    "tools": commands.tools,
-    "pin": commands.pin,
-    "ban": commands.ban,
-    "edit": editing.edit,
-    "copy_path": copying.copy_path,
-    "copy_text": copying.copy_text,
-    "copy_command": copying.copy_command,
-    "copy_kernel": copying.copy_kernel,
-    "screenshot": copying.screenshot,
-    "open_folder": copying.open_folder,
-}
-"""Actions that the app handles itself, by id; all others send a command to the daemon."""

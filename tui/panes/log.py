@@ -1,7 +1,7 @@
 """Draws the Log tab: the steps of an iteration with their times, and live output between them."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from textual.content import Content
@@ -11,7 +11,6 @@ from kpd.model.fact import StepFact
 from kpd.model.facts.iterations import StepStarted
 from kpd.model.facts.steps import STEP_OF
 from kpd.model.notices import Notice
-from kpd.model.session import AGENT, KPD, OPERATOR, THOUGHT, TOOL
 from kpd.text import notices
 from kpd.text.numbers import counted
 from tui.actions.table import key
@@ -21,9 +20,8 @@ from tui.format.numbers import clock
 from tui.format.story import sentence as told
 from tui.format.text import BLANK, clean, clip, line, wrapped
 from tui.model.answers import Problem, Show
-from tui.model.conversation import SESSION_LOG, spoken
-from tui.model.details import TEXTS
-from tui.model.output import OutputLine, shortened
+from tui.model.kept_output import with_kept
+from tui.model.output import OutputLine
 from tui.model.view import View
 from tui.panes import output_rows
 from tui.panes.iterations import around
@@ -32,8 +30,6 @@ from tui.panes.parts import heading, nothing_heard, nothing_selected, problem, s
 ROWS = 1 << 12
 """More rows than a printed line is ever folded to."""
 
-CONVERSATION = (AGENT, THOUGHT, TOOL, KPD, OPERATOR)
-"""Channels on which a session's conversation begins."""
 MOST_KEPT = 2_000
 """Events whose rows are kept: the log is put together anew with every line that comes."""
 
@@ -113,8 +109,7 @@ class LogRows:
         ]
         heard = {one.channel for one in output if one.run}
         if it.outcome is not None or it.session is not None:
-            kept = _kept(view, journal, heard) if it.outcome is not None else ()
-            output = _in_order([*_talk(view, journal, output), *kept], output)
+            output = with_kept(view, journal, output)
         pairs = zip(journal, (*journal[1:], None), strict=False)
         shown = [
             self._timed(view, one.seq, one.at, *told(one.fact)) for one, after in pairs if not _goes_on(one, after)
@@ -242,49 +237,6 @@ def _made_of(view: View) -> tuple[object, ...]:
         view.state.notices, view.at, view.run, view.state.seq == 0, view.link.state, view.find,
         view.zone,
     )  # fmt: skip
-
-
-def _kept(view: View, journal: Sequence[Event], heard: Collection[str]) -> Sequence[OutputLine]:
-    """Return the output that was printed while nobody watched, from the iteration's files, each below its step.
-
-    Channels that were received live are left out. The lines have numbers of their own, below those received live.
-    """
-    begun = {event.fact.step: event.seq for event in journal if isinstance(event.fact, StepStarted)}
-    at = view.at
-    assert at.iteration is not None
-    found = []
-    for text in view.shown.texts if isinstance(view.shown.texts, tuple) else ():
-        channel = TEXTS[text.name]
-        if channel in heard or text.name == SESSION_LOG:
-            continue
-        after = begun.get("propose" if channel == AGENT else "build", 0)
-        said = [shortened(one) for one in text.text.splitlines()]
-        more = [f"… the rest is in {text.name}"] if text.cut else []
-        found += [OutputLine(at.run, at.iteration, after, channel, one) for one in (*said, *more)]
-    return found
-
-
-def _talk(view: View, journal: Sequence[Event], output: Sequence[OutputLine]) -> Sequence[OutputLine]:
-    """Return what a session's agent said before this screen heard anything of it, from the session's log."""
-    texts = view.shown.texts if isinstance(view.shown.texts, tuple) else ()
-    first = next((one.after for one in output if one.run and one.channel in CONVERSATION), None)
-    until = next((event.at for event in journal if event.seq == first), 0.0) if first is not None else float("inf")
-    found, seen = [], 0
-    for text in texts:
-        for said in spoken(text.text) if text.name == SESSION_LOG else ():
-            while seen < len(journal) and journal[seen].at <= said.at:
-                seen += 1
-            if said.at < until:
-                after = journal[seen - 1].seq if seen else 0
-                found.append(OutputLine(view.at.run, view.at.iteration or 0, after, said.channel, shortened(said.text)))
-    return found
-
-
-def _in_order(kept: Sequence[OutputLine], heard: Sequence[OutputLine]) -> list[OutputLine]:
-    """Return all lines in their order in time; those that were kept have numbers below those received live."""
-    before = sorted(kept, key=lambda one: one.after)
-    numbered = [one._replace(number=nth - len(before)) for nth, one in enumerate(before)]
-    return sorted([*numbered, *heard], key=lambda one: one.after)
 
 
 def _where(view: View) -> str:
