@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 from kpd.engine.journal import Journal, run_of
+from kpd.model.lanes import waits_in
 from kpd.model.status import Running
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class Control:
         A step that only waits is interrupted.
         """
         self._finishing = True
-        if not self.in_step or run_of(self._journal, self._run).waits_in(self.lane):
+        if not self.in_step or waits_in(run_of(self._journal, self._run), self.lane):
             self.interrupt("shutdown", "")
         self.wake()
 

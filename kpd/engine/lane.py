@@ -30,6 +30,7 @@ from kpd.measure.catalogue import prepare
 from kpd.model import events as e
 from kpd.model.agents import AGAIN, EDIT
 from kpd.model.causes import NothingLeft, Skipped
+from kpd.model.lanes import current_in, first_lane
 from kpd.model.notices import NoSanitizer, Said, Unlooked
 from kpd.model.run import Run
 from kpd.model.waits import ForSanitizer
@@ -73,7 +74,7 @@ class Lane:
     @property
     def is_stranded(self) -> bool:
         """Whether its host was taken away, and what it is at needs that; an agent that thinks goes on."""
-        it = self.run.current_in(self.number)
+        it = current_in(self.run, self.number)
         now = it.under_way if it is not None else None
         return is_taken_away(self.host) and (now is None or now.use != "thinks")
 
@@ -89,7 +90,7 @@ class Lane:
         while not self.run.over:
             try:
                 task, bench = await self._ready()
-                if self.number == self.run.first_lane:
+                if self.number == first_lane(self.run):
                     self._tell_sanitizer(task, bench)
                 await self._iterations(task, bench)
             except RunRestart:
@@ -149,7 +150,7 @@ class Lane:
                         raise
                     self.give_up(interrupted)
                     continue
-                if self.number == self.run.first_lane:
+                if self.number == first_lane(self.run):
                     beside.begin(self.run)
                 bench = await self._next(task, bench, beside)
         finally:
@@ -286,5 +287,5 @@ class Lane:
 
     def give_up(self, interrupted: Interrupted) -> None:
         """End the iteration that was to be skipped, unless it has just ended by itself."""
-        if (current := self.run.current_in(self.number)) is not None:
+        if (current := current_in(self.run, self.number)) is not None:
             self.journal.emit(e.IterationEnded(self.run_id, current.number, "skipped", Skipped(interrupted.by)))

@@ -10,6 +10,7 @@ from typing import Literal
 
 from kpd.engine import plan
 from kpd.model.hosts import Device, DeviceRef, HostCard, Need
+from kpd.model.lanes import current_in, lanes_on, measures_in
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Running
@@ -104,8 +105,8 @@ def devices_in_use(state: State, at: float) -> dict[DeviceRef, float]:
     bound: dict[DeviceRef, list[tuple[Run, int]]] = {}
     for run in state.begun:
         for place in set(run.lanes.values()):
-            own = run.lanes_on(place)
-            at_work = [lane for lane in own if run.current_in(lane) is not None] or own[:1]
+            own = lanes_on(run, place)
+            at_work = [lane for lane in own if current_in(run, lane) is not None] or own[:1]
             bound.setdefault(place, []).extend((run, lane) for lane in at_work)
     until = {place: _until(state, runs) for place, runs in bound.items()}
     return {place: time for place, time in until.items() if time > at}
@@ -124,10 +125,10 @@ def _leaves_at(run: Run, lane: int, action: plan.Action) -> float:
     waits for other lanes keeps its device: they will not be long.
     """
     waits = isinstance(action, plan.Wait) and action.what is not None
-    current = run.current_in(lane)
+    current = current_in(run, lane)
     now = current.under_way if current is not None else None
     if run.paused:
-        return inf if run.measures_in(lane) else 0.0
+        return inf if measures_in(run, lane) else 0.0
     if now is not None:
         return now.since + GRACE_S if now.use == "thinks" else inf
     return (run.iterations[-1].ended or 0.0) + GRACE_S if waits and run.iterations else inf

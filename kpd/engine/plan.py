@@ -21,6 +21,7 @@ from kpd.model.faults import CandidateFault
 from kpd.model.headline import headline, on_former, paired_score
 from kpd.model.iteration import Confirming, Iteration
 from kpd.model.kinds import Told
+from kpd.model.lanes import current_in, first_lane, lane_of, place_in
 from kpd.model.run import Run
 from kpd.model.scores import Direction
 from kpd.model.status import RunOutcome
@@ -83,7 +84,7 @@ def next_action(run: Run, direction: Direction = "lower", lane: int = 0) -> Acti
     while another one for the same device is being prepared. What concerns the whole run is the first lane's, and the
     last thing that is done. Before the first candidate on a device comes the baseline against itself there.
     """
-    if (current := run.current_in(lane)) is not None:
+    if (current := current_in(run, lane)) is not None:
         return Iterate(current.number, current.agent, resumed=True)
     action = _next_in(run, direction, lane)
     baseline = run.baseline
@@ -96,7 +97,7 @@ def _next_in(run: Run, direction: Direction, lane: int) -> Action:
     """Decide what comes next in a lane, where nothing is under way there."""
     action = _next(run, direction)
     if not run.open:
-        begins = lane == run.first_lane or (isinstance(action, Iterate) and run.incumbent is not None)
+        begins = lane == first_lane(run) or (isinstance(action, Iterate) and run.incumbent is not None)
         return action if begins else Wait(None)
     if not isinstance(action, Iterate) or not _needs_no_end(run, action):
         return action if isinstance(action, Wait) else Wait(None)
@@ -121,7 +122,7 @@ def _needs_no_end(run: Run, action: Action) -> bool:
 def _lacks_floor(run: Run, lane: int) -> bool:
     """Return whether the baseline has never been measured, nor tried, on the lane's device."""
     tried = {it.place for it in run.on_this_kind if it.outcome == "baseline" or it.measures_floor}
-    return all(device for _, device in tried) and run.place_in(lane) not in (("", ""), *tried)
+    return all(device for _, device in tried) and place_in(run, lane) not in (("", ""), *tried)
 
 
 def _all_taken(run: Run) -> bool:
@@ -138,7 +139,7 @@ def _unnamed(run: Run, agent: str) -> bool:
 def _prepares_beside(run: Run, lane: int) -> bool:
     """Return whether another lane on the same device prepares a candidate: one at a time is enough to keep it busy."""
     lanes = run.lanes
-    prepares = {run.lane_of(it) for it in run.open if not it.prepared}
+    prepares = {lane_of(run, it) for it in run.open if not it.prepared}
     return lane in lanes and any(lanes.get(other) == lanes[lane] for other in prepares)
 
 

@@ -6,6 +6,7 @@ from kpd.engine.waiting import WaitReporter
 from kpd.model import events as e
 from kpd.model.detail import Detail
 from kpd.model.faults import DeclinedBy
+from kpd.model.lanes import waits_in
 from kpd.model.waits import ForApproval
 
 
@@ -35,7 +36,7 @@ async def _decided(attempt: Attempt) -> None:
             await attempt.control.checkpoint()
             waits(ForApproval(attempt.run_id, attempt.number))
             await attempt.control.wait_until(
-                lambda: attempt.iteration.review != "waits" or not attempt.run.waits_in(attempt.lane)
+                lambda: attempt.iteration.review != "waits" or not waits_in(attempt.run, attempt.lane)
             )
     finally:
         waits(None)

@@ -21,6 +21,7 @@ from kpd.hosts.shares import by_run
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.causes import NotMeasurable, PlugInTrouble, RunCause, Stopped
+from kpd.model.lanes import current_in, first_lane, lane_of, waits_in
 from kpd.model.run import Run
 from kpd.model.status import RunOutcome
 from kpd.workspace.config import Config
@@ -68,7 +69,7 @@ class RunLoop:
             await (self.lanes[0].execute() if self.run.devices == 1 else self._all_lanes())
         except Interrupted as interrupted:
             if interrupted.how == "skip":
-                self.lanes[self.run.first_lane].give_up(interrupted)
+                self.lanes[first_lane(self.run)].give_up(interrupted)
             if interrupted.how == "stop":
                 self._break_off("stopped", Stopped(interrupted.by))
         except RunRestart:
@@ -158,7 +159,7 @@ class RunLoop:
         """Cancel the steps under way: all of them, or only that of one iteration. Unknown ones are the first lane's."""
         it = self.run.iteration(number) if number is not None else None
         for lane in self.lanes.values():
-            if number is None or lane.number == (self.run.lane_of(it) if it is not None else self.run.first_lane):
+            if number is None or lane.number == (lane_of(self.run, it) if it is not None else first_lane(self.run)):
                 lane.control.interrupt(how, by)
 
     def finish(self) -> tuple[str, ...]:
@@ -166,8 +167,8 @@ class RunLoop:
         left = []
         for lane in self.lanes.values():
             lane.control.finish()
-            it = self.run.current_in(lane.number)
-            if lane.control.in_step and not self.run.waits_in(lane.number) and it is not None:
+            it = current_in(self.run, lane.number)
+            if lane.control.in_step and not waits_in(self.run, lane.number) and it is not None:
                 left.append(f"the step {it.step} of {self.run_id}.{it.number}")
         return tuple(left)
 
@@ -209,9 +210,9 @@ class RunLoop:
             self.journal.emit(e.DeadlinePassed(self.run_id, gpus))
         on_a_tool = plan.on_a_tool(self.run) is not None
         for lane in self.lanes.values():
-            it = self.run.current_in(lane.number)
+            it = current_in(self.run, lane.number)
             of_agent = it is not None and not self.run.trait(it.agent).operators
-            if of_agent or (on_a_tool and lane.number == self.run.first_lane):
+            if of_agent or (on_a_tool and lane.number == first_lane(self.run)):
                 lane.control.interrupt("skip", f"the budget's {'GPU ' if gpus else ''}hours")
         self.wake()
 

@@ -2,13 +2,14 @@
 
 from kpd.engine.journal import Journal, holding, run_of
 from kpd.model import events as e
+from kpd.model.lanes import waits_in
 from kpd.model.run import Run
 from kpd.model.waits import Wait
 
 
 def set_waiting(journal: Journal, run: Run, wait: Wait | None, lane: int = 0) -> None:
     """Record what the run waits for in a lane, if that has changed; None: it does not wait any more."""
-    if run.waits_in(lane) != wait:
+    if waits_in(run, lane) != wait:
         with holding(journal):
             journal.emit(e.RunWaits(run.id, wait, lane))
 
@@ -27,7 +28,7 @@ class WaitReporter:
 
     def __call__(self, wait: Wait | None) -> None:
         run = run_of(self._journal, self._run)
-        if run.waits_in(self._lane) not in (None, self._said):
+        if waits_in(run, self._lane) not in (None, self._said):
             return
         if self._journal.state.held and wait == self._said:
             return  # the log may be unwritable, and each try would be broadcast

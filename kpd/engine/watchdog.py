@@ -14,6 +14,7 @@ from kpd.measure.catalogue import device_of
 from kpd.model import events as e
 from kpd.model.hosts import DeviceRef
 from kpd.model.iteration import Iteration
+from kpd.model.lanes import current_in, lane_of, measures_in, waits_in
 from kpd.model.notices import HostDown, IdleReason, NotBegun, QueueIsHeld
 from kpd.model.run import Run
 from kpd.model.state import State
@@ -55,7 +56,7 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
     for run in state.begun:
         for lane, place in run.lanes.items():
             cause, keeps = _kept_by(state, run, lane)
-            it = run.current_in(lane)
+            it = current_in(run, lane)
             now = it.under_way if it is not None else None
             if keeps is not None:
                 one = found.setdefault(place, IdleDeviceWork(place[0], run.device, place[1], cause, keeps))
@@ -80,7 +81,7 @@ def idle_devices(state: State) -> list[IdleDeviceWork]:
 def _left(state: State, run: Run, lane: int) -> bool:
     """Return whether a run has nothing to do on a device: it is paused, or waits for an edit, or for other lanes."""
     if run.paused:
-        return not run.measures_in(lane)
+        return not measures_in(run, lane)
     return isinstance(plan.next_action(run, state.direction(run), lane), plan.Wait)
 
 
@@ -96,7 +97,7 @@ def _kept_by(state: State, run: Run, lane: int) -> tuple[str, IdleReason | None]
             return f"{run.id} paused", None
         case Paused(cause=cause):
             return f"{run.id} paused", cause
-    return f"{run.id} waits", run.waits_in(lane)
+    return f"{run.id} waits", waits_in(run, lane)
 
 
 def _held(state: State) -> QueueIsHeld | None:
@@ -113,7 +114,7 @@ def steps_under_way(state: State) -> Iterator[tuple[Run, Iteration, Key]]:
     for run in state.begun:
         for it in run.open if isinstance(run.status, Running) and not state.held else ():
             now = it.under_way
-            if now is not None and now.step is not None and not run.waits_in(run.lane_of(it)):
+            if now is not None and now.step is not None and not waits_in(run, lane_of(run, it)):
                 yield run, it, ("step", run.id, str(it.number), str(now.attempt), now.step)
 
 

@@ -18,6 +18,7 @@ from kpd.model import (
     sessions,
     tools,
 )
+from kpd.model.lanes import lane_of, waits_in
 from kpd.model.notices import Finishing, Idle, Notice, SettingsRead, SettingsRefused, Stalled
 from kpd.model.reducers import REDUCERS, on_run, reduces, with_notice
 from kpd.model.run import Run
@@ -181,7 +182,7 @@ def _with_lanes(state: State, run: Run) -> State:
     """Have each iteration under way in a lane that is there, on its device: those of others go on in the first one."""
     placed = []
     for it in run.iterations:
-        lane = run.lane_of(it)
+        lane = lane_of(run, it)
         here = run.lanes.get(lane)
         if it.outcome is None and it.verdict is None and here is not None:
             it = replace(it, host=here[0], device=here[1])
@@ -225,7 +226,7 @@ def _run_ended(state: State, at: float, fact: e.RunEnded) -> State:
 
 def _waiting(state: State, run_id: str) -> Wait | None:
     run = state.runs.get(run_id)
-    return run.waits_in(0) if run is not None else None
+    return waits_in(run, 0) if run is not None else None
 
 
 @reduces(e.OperatorEdited)

@@ -8,6 +8,7 @@ from msgspec import structs
 from kpd.model import events as e
 from kpd.model.causes import DeviceChanged, Noise, Superseded
 from kpd.model.iteration import Iteration, Remeasure
+from kpd.model.lanes import place_in
 from kpd.model.reducers import on_iteration, on_run, reduces
 from kpd.model.spending import OpenCall, day_of
 from kpd.model.state import State
@@ -19,7 +20,7 @@ def _iteration_started(state: State, at: float, fact: e.IterationStarted) -> Sta
     run = state.runs.get(fact.run)
     if run is None:
         return state
-    host, device = run.place_in(fact.lane)
+    host, device = place_in(run, fact.lane)
     begun = Iteration(
         fact.iteration, fact.agent, fact.parent, started=at, edit=fact.edit, again=fact.again, thorough=fact.thorough,
         confirming=fact.confirming, lane=fact.lane, device=device, host=host,

@@ -14,7 +14,7 @@ from kpd.model.preparation import BEFORE, BeforePhase, Phase, TaskOrder
 from kpd.model.side import ComparedRun
 from kpd.model.spending import NOTHING, OpenCall, Spend
 from kpd.model.status import Ended, Paused, Queued, Running, RunStatus
-from kpd.model.waits import EditedDuring, ForAllocation, ForTurn, HostTrouble, Wait
+from kpd.model.waits import EditedDuring, ForTurn, Wait
 
 RuleSetting = Literal["pinned", "banned", "plain"]
 """What an operator decided on a rule: agents hear of it first (pinned), never (banned), or by its severity."""
@@ -180,17 +180,8 @@ class Run:
     @property
     def waiting(self) -> Wait | None:
         """What it waits for, beside a pause or without one; not that the first lane waits for one of its own."""
-        wait = self.waits_in(0)
+        wait = None if isinstance(self.status, Ended) else self.status.wait
         return None if isinstance(wait, ForTurn) and wait.who == self.id else wait
-
-    def waits_in(self, lane: int) -> Wait | None:
-        """Return what the run waits for in a lane. In the first one that is also what the whole run waits for."""
-        return self.lane_waits.get(lane) if lane else None if isinstance(self.status, Ended) else self.status.wait
-
-    def keeps(self, it: Iteration) -> Wait | None:
-        """Return what an iteration under way waits for: its lane's own wait, or the host that it has from the first."""
-        whole = self.waiting if isinstance(self.waiting, HostTrouble | ForAllocation) and it.host == self.host else None
-        return self.waits_in(self.lane_of(it)) or whole
 
     @property
     def device_kind(self) -> DeviceKind:
@@ -214,42 +205,12 @@ class Run:
     @property
     def lanes(self) -> dict[int, DeviceRef]:
         """The lanes that have a device now, and these."""
-        return {lane: place for lane, place in enumerate(self.places) if self._is_here(lane)}
-
-    def _is_here(self, lane: int) -> bool:
-        return 0 <= lane <= len(self.more) and lane not in self.away
+        return {lane: place for lane, place in enumerate(self.places) if lane not in self.away}
 
     @property
     def each_device(self) -> tuple[DeviceRef, ...]:
         """The devices of its lanes, each once."""
         return tuple(dict.fromkeys(self.places))
-
-    def lanes_on(self, place: DeviceRef) -> list[int]:
-        """Return the lanes on a device: that which measures there first, then that which has an iteration under way."""
-        lanes = [lane for lane, device in self.lanes.items() if device == place]
-        return sorted(lanes, key=lambda lane: (not self.measures_in(lane), self.current_in(lane) is None))
-
-    @property
-    def first_lane(self) -> int:
-        """The lane that does what concerns the whole run."""
-        return next(filter(self._is_here, range(len(self.more) + 1)), 0)
-
-    def place_in(self, lane: int) -> DeviceRef:
-        """Return a lane's device, with empty names before the run has begun, and where there is no such lane."""
-        return self.lanes.get(lane, ("", "")) if self.started is not None else ("", "")
-
-    @property
-    def measures(self) -> bool:
-        """Whether it measures now, unless the queue is held. A run that waits for the device or its lease does not."""
-        return any(self.measures_in(self.lane_of(it)) for it in self.open)
-
-    def measures_in(self, lane: int) -> bool:
-        """Return whether it measures on the device of this lane now."""
-        if not self.begun or self.waits_in(lane) or (isinstance(self.status, Paused) and self.status.infra):
-            return False
-        it = self.current_in(lane)
-        now = it.under_way if it is not None else None
-        return now is not None and now.use == "measures"
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -286,15 +247,6 @@ class Run:
         """The iterations under way, at most one in each lane, the oldest first."""
         last = self.iterations[-1:] if self.devices == 1 else self.iterations
         return tuple(it for it in last if it.outcome is None)
-
-    def lane_of(self, it: Iteration) -> int:
-        """Return the lane of an iteration; the first goes on with those of a lane whose device is gone."""
-        first = self.first_lane  # one that is not here either, where none is
-        return it.lane if self._is_here(it.lane) or not self._is_here(first) else first
-
-    def current_in(self, lane: int) -> Iteration | None:
-        """Return the iteration under way in a lane, the oldest where one of a lane that is gone is there, too."""
-        return next((it for it in self.open if self.lane_of(it) == lane), None)
 
     @property
     def counted(self) -> tuple[Iteration, ...]:

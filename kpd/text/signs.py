@@ -7,6 +7,7 @@ from kpd.model.causes import Flagged
 from kpd.model.deployments import DeploymentCard, DeployState
 from kpd.model.faults import BreaksMeasurement, IsIncorrect, NotMended
 from kpd.model.iteration import Iteration
+from kpd.model.lanes import wait_of
 from kpd.model.run import Run
 from kpd.model.status import Ended, Outcome, Queued, RunOutcome
 from kpd.model.verdicts import VerdictWord
@@ -94,7 +95,7 @@ def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> S
         sign = HELD if held else RUNNING if run is None else of_run(run)
         if run is None or run.devices == 1 or sign not in (RUNNING, WAITING):
             return sign
-        return WAITING if run.keeps(it) else RUNNING
+        return WAITING if wait_of(run, it) else RUNNING
     if it.measures_floor and it.outcome == "measured":
         return FLOOR
     if it.override:

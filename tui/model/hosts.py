@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
+from kpd.model.lanes import lanes_on, measures_in
 from kpd.model.run import Run
 from kpd.model.state import Overhead, State
 from kpd.text.numbers import counted
@@ -57,7 +58,7 @@ def holders(state: State, card: HostCard, device: Device) -> list[Run]:
     """Return the runs that are bound to the device; the one that measures there now comes first."""
     place = (card.name, device.id)
     bound = (run for run in state.begun if place in run.lanes.values())
-    return sorted(bound, key=lambda run: not run.measures_in(run.lanes_on(place)[0]))
+    return sorted(bound, key=lambda run: not measures_in(run, lanes_on(run, place)[0]))
 
 
 def look(view: View, card: HostCard) -> HostStatus | None:

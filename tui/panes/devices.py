@@ -9,6 +9,7 @@ from textual.content import Content
 
 from kpd.model import clocks
 from kpd.model.hosts import Device, DeviceRef, GpuProcess, HostCard, Telemetry
+from kpd.model.lanes import current_in, lanes_on
 from kpd.model.run import Run
 from kpd.model.state import Overhead
 from kpd.text.numbers import counted
@@ -271,7 +272,7 @@ def _use(view: View, card: HostCard, device: Device) -> Content:
 def held(view: View, runs: Sequence[Run], place: DeviceRef) -> Content:
     """Return the first of the runs on a device, with its mark and its iteration there, and the number of the others."""
     run = runs[0]
-    now = run.current_in(run.lanes_on(place)[0])
+    now = current_in(run, lanes_on(run, place)[0])
     of = (bool(view.state.held), view.out_of_touch)
     mark = marks.of_run(run, *of) if now is None else marks.of_iteration(now, run, *of)
     at = f"{run.id}.{now.number}" if now is not None else run.id

@@ -6,6 +6,7 @@ from textual.content import Content
 
 from kpd.model.agents import BASELINE
 from kpd.model.iteration import Iteration
+from kpd.model.lanes import wait_of
 from kpd.model.run import Run
 from kpd.model.session import AGENT
 from kpd.model.status import Ended, Paused, Queued
@@ -60,7 +61,7 @@ def _next(view: View, run: Run) -> tuple[str, str, str]:
     now = under_way(view, run)
     if now is not None and now.review == "waits":
         return "waits", _review(view, run, now), ""
-    waiting = run.waiting if now is None else run.keeps(now)
+    waiting = run.waiting if now is None else wait_of(run, now)
     if isinstance(waiting, ForPermission):
         acts = f"{key(view, 'allow')} allows it, {key(view, 'deny')} refuses it"
         return "waits", f"{clean(permission(waiting))}: {acts}", ""

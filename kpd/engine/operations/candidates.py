@@ -6,6 +6,7 @@ from kpd.engine.journal import run_of
 from kpd.engine.waiting import set_waiting
 from kpd.measure.screen import protected_touched
 from kpd.model import events as e
+from kpd.model.lanes import lane_of
 from kpd.model.run import Run
 from kpd.operations.iterations import EditKernel, MeasureAgain, WriteMemo
 from kpd.operations.operation import Refused, RunIteration
@@ -42,7 +43,7 @@ def decline(engine: Engine, op: DeclineCandidate, target: RunIteration, by: str)
 def _decided(engine: Engine, target: RunIteration) -> None:
     """Clear what the run waits for, also if a former daemon recorded it, and let the run go on."""
     run, it = target
-    set_waiting(engine.journal, run_of(engine.journal, run.id), None, run.lane_of(it))
+    set_waiting(engine.journal, run_of(engine.journal, run.id), None, lane_of(run, it))
     engine.wake()
 
 

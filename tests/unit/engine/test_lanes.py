@@ -19,6 +19,7 @@ from kpd.model.fold import fold
 from kpd.model.headline import floors
 from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Iteration
+from kpd.model.lanes import current_in, first_lane, lane_of, lanes_on, measures_in, waits_in
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Outcome
@@ -93,7 +94,7 @@ def played(story: Story, budget: Budget, choose: Callable[[int], int], check: Ca
     lanes = story.lanes
     for _ in range(40 * (budget.iterations + 2)):
         lane = choose(lanes)
-        mine = story.run.current_in(lane)
+        mine = current_in(story.run, lane)
         if mine is not None and not mine.prepared and choose(2):
             story.emit(e.StepStarted("r1", mine.number, "check"))
         elif mine is not None and choose(2):
@@ -104,7 +105,7 @@ def played(story: Story, budget: Budget, choose: Callable[[int], int], check: Ca
     while True:  # whatever was chosen: nothing stands still for ever
         before = story.seq
         for lane in range(lanes):
-            if (mine := story.run.current_in(lane)) is not None:
+            if (mine := current_in(story.run, lane)) is not None:
                 story.end(mine, False)
             if isinstance(story.begin(lane), End):
                 return story
@@ -123,7 +124,7 @@ def test_lanes_keep_to_the_budget_and_the_run_ends_when_nothing_is_under_way(
     def check(story: Story) -> None:
         run = story.run
         assert len(run.open) <= lanes
-        assert len({run.lane_of(it) for it in run.open}) == len(run.open), "at most one in each lane"
+        assert len({lane_of(run, it) for it in run.open}) == len(run.open), "at most one in each lane"
         assert [it.number for it in run.iterations] == list(range(len(run.iterations)))
         assert len(run.open) <= 1 or run.incumbent is not None, "the baseline comes first, and alone"
         assert sum(it.again is None for it in run.iterations) <= iterations + 1, "no more than the budget has left"
@@ -240,11 +241,11 @@ def test_a_device_has_its_next_candidate_prepared_while_it_measures() -> None:
     story.emit(e.StepStarted("r1", 2, "time", 1, "measures"))
     story.emit(e.RunWaits("r1", ForTurn("box", "r1"), 1))
     run = story.run
-    assert (run.lanes_on(run.place), run.waiting) == ([0, 1], None)
+    assert (lanes_on(run, run.place), run.waiting) == ([0, 1], None)
     story.emit(e.RunWaits("r1", None, 1))
     story.emit(e.RunWaits("r1", ForTurn("box", "r1")))
     run = story.run
-    assert (run.lanes_on(run.place), run.measures, run.waits_in(0)) == ([1, 0], True, ForTurn("box", "r1"))
+    assert (lanes_on(run, run.place), measures_in(run, 1), waits_in(run, 0)) == ([1, 0], True, ForTurn("box", "r1"))
     assert run.waiting is None, "it does not wait: it measures in its other lane"
     story.emit(e.RunWaits("r1", ForTurn("box", "r2")))
     assert story.run.waiting == ForTurn("box", "r2")
@@ -291,11 +292,11 @@ def test_each_lane_waits_and_measures_for_itself() -> None:
         story.emit(e.StepStarted("r1", number, "time", 1, "measures"))
     story.emit(e.RunWaits("r1", ForTurn("box", "r2"), 1))
     run = story.run
-    assert (run.measures_in(0), run.measures_in(1), run.measures, run.waiting) == (True, False, True, None)
+    assert (measures_in(run, 0), measures_in(run, 1), run.waiting) == (True, False, None)
     story.emit(e.RunWaits("r1", ForTurn("box", "r2")))
-    assert not story.run.measures
+    assert not measures_in(story.run, 0)
     story.emit(e.RunWaits("r1", None, 1))
-    assert (story.run.measures_in(1), story.run.lane_waits) == (True, {})
+    assert (measures_in(story.run, 1), story.run.lane_waits) == (True, {})
     story.emit(e.RunWaits("r1", DeviceBusy(HostTrouble("busy", ""), 1.0), 1))
     story.emit(e.DevicesTaken("r1", ("GPU-1",)))
     assert story.run.lane_waits == {}, "what a former daemon's lane waited for is over"
@@ -434,10 +435,10 @@ def test_what_a_lane_was_at_goes_on_in_the_first_that_is_there_and_stays_there()
     story.emit(e.RunWaits("r1", ForTurn("box", "r2"), 1))
     story.emit(e.RunWaits("r1", HostTrouble("unreachable", "")))
     lost(story, 0, 1)
-    assert (story.run.first_lane, story.run.lane_waits, story.run.waiting) == (2, {}, None)
+    assert (first_lane(story.run), story.run.lane_waits, story.run.waiting) == (2, {}, None)
     assert next_action(story.run, "lower", 2) == resumed(3)
     story.emit(e.LanesChanged("r1", (("box.2", "GPU-8"), ("box", "GPU-2")), (0,)))
-    assert story.run.first_lane == 1 and story.run.lanes[1] == ("box.2", "GPU-8")
+    assert first_lane(story.run) == 1 and story.run.lanes[1] == ("box.2", "GPU-8")
     for number in (3, 4, 5):
         assert next_action(story.run, "lower", 2) == resumed(number)
         assert story.run.iterations[number].place == ("box", "GPU-2")
@@ -481,7 +482,7 @@ def test_whatever_allocations_end_no_iteration_is_lost_or_done_twice(
     story = Story(lanes, Budget(iterations, 9))
     for _ in range(30 * (iterations + 2)):
         lane = choose(lanes)
-        mine = story.run.current_in(lane) if lane in story.run.lanes else None
+        mine = current_in(story.run, lane) if lane in story.run.lanes else None
         if mine is not None and choose(2):
             story.end(mine, bool(choose(2)))
         elif lane in story.run.lanes and isinstance(story.begin(lane), End):
@@ -491,7 +492,7 @@ def test_whatever_allocations_end_no_iteration_is_lost_or_done_twice(
         lost(story)
         for _ in range(200):
             lane = choose(lanes)
-            if (mine := story.run.current_in(lane)) is not None:
+            if (mine := current_in(story.run, lane)) is not None:
                 story.end(mine, False)
             if isinstance(story.begin(lane), End):
                 break

@@ -13,6 +13,7 @@ from kpd.model.budget import Budget
 from kpd.model.fold import fold_all
 from kpd.model.hosts import Device, DeviceKind, HostCard, Need
 from kpd.model.iteration import Iteration
+from kpd.model.lanes import measures_in
 from kpd.model.run import Run
 from kpd.model.state import State
 from kpd.model.status import Paused, Running, Stepping
@@ -257,7 +258,8 @@ def test_when_another_run_may_begin_on_a_device(runs: list[Run], until: float | 
 def test_nobody_begins_where_somebody_measures(events: list[e.Event]) -> None:
     now = fold_all(events)
     found = devices_in_use(now, 10.0 * len(events))
-    assert {run.place for run in now.begun if run.measures} <= found.keys()
+    measuring = {place for run in now.begun for lane, place in run.lanes.items() if measures_in(run, lane)}
+    assert measuring <= found.keys()
     assert found.keys() <= {run.place for run in now.begun}
 
 
