@@ -11,7 +11,7 @@ from statistics import fmean, median, stdev
 
 from kpd.measure.clocks import lengthening
 from kpd.measure.interval import t_quantile
-from kpd.measure.judge import percent
+from kpd.measure.judge import CONFIDENCE as JUDGED, percent
 from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain
 
@@ -115,6 +115,16 @@ def _by_process(
     parts = zip(*([ratios[name][a:b] for a, b in pairwise([0, *some])] for name, some in ends.items()), strict=True)
     nothing = dict.fromkeys(cases, 0.0)
     return [_over_cases(dict(zip(cases, part, strict=True)), nothing, weights)[0] for part in parts]
+
+
+def steady_error(contest: Sequence[ProcessSample]) -> float:
+    """Return how much the error of the contest's gain may count after the last audit, as a logarithm.
+
+    It is what processes tell that differ by no more than `STEADY` times what the incumbent's times do: a kernel that
+    has another gain in each process makes the error as large as it likes.
+    """
+    levels = [_level(sample, "a_ns") for sample in _clean(contest)]
+    return STEADY * t_quantile((1 + JUDGED) / 2, len(levels) - 1) * stdev(levels) / sqrt(len(levels))
 
 
 def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:

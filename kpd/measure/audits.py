@@ -8,7 +8,7 @@ candidate, too. Calls that differ from those on new inputs in nothing but the co
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot, log
 
 from msgspec import structs
@@ -22,7 +22,9 @@ from kpd.measure.audit_gains import (
     cold_share,
     fresh_gain,
     kept_gain,
+    steady_error,
 )
+from kpd.measure.judge import percent
 from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld
@@ -75,21 +77,23 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         cold_share(audit.fresh, contest),
         alone_gain(audit.alone, contest, last, by_driver) if clocked else None,
         clocked_gain(audit.fresh, contest, audit.times),
+        percent(steady_error(contest)) if last else None,
     )
 
 
 def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain is not there in an audit; None where both agree with the contest."""
-    if not _holds(found.fresh, claimed, FRESH_SHARE * found.cold):
+    steady = _steadied(claimed, found.steady)
+    if not _holds(found.fresh, steady, FRESH_SHARE * found.cold):
         return GainNotHeld("fresh", claimed.pct, found.fresh.pct, found.fresh.high)
     if found.kept is not None and (_keeps(found, found.kept.low, claimed) or _kept_beside(found.kept.low, claimed)):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
-    if not _holds(found.alone, claimed, ALONE_SHARE):
+    if not _holds(found.alone, steady, ALONE_SHARE):
         return GainNotHeld("alone", claimed.pct, found.alone.pct, found.alone.high)
-    if found.driver is not None and not _holds(found.driver, claimed, ALONE_SHARE):
+    if found.driver is not None and not _holds(found.driver, steady, ALONE_SHARE):
         return GainNotHeld("driver", claimed.pct, found.driver.pct, found.driver.high)
     clocked = found.clocked
-    if clocked is not None and not _holds(clocked, claimed, ALONE_SHARE * found.cold):
+    if clocked is not None and not _holds(clocked, steady, ALONE_SHARE * found.cold):
         return GainNotHeld("clocked", claimed.pct, clocked.pct, clocked.high)
     return None
 
@@ -136,6 +140,13 @@ def _keeps(found: AuditSummary, kept_pct: float, claimed: Gain) -> bool:
 
 def _kept_beside(kept_pct: float, claimed: Gain) -> bool:
     return _ratio(kept_pct) > max(KEPT_BESIDE * _ratio(claimed.low), LEAST_KEPT)
+
+
+def _steadied(claimed: Gain, most_pct: float | None) -> Gain:
+    """Return the gain with no more error than that."""
+    if most_pct is None:
+        return claimed
+    return replace(claimed, low=max(claimed.low, percent(_ratio(claimed.pct) - _ratio(most_pct))))
 
 
 def _holds(found: AuditedGain, claimed: Gain, share: float) -> bool:

@@ -20,7 +20,9 @@ class AuditSummary(msgspec.Struct, frozen=True):
     call to call; None where that was not measured. `cold` is the share of its gain in the contest that a candidate has
     on fresh inputs if cold caches cost it as much time as they cost the incumbent. `driver` is the gain alone by the
     driver's own clock; None where that does not time processes, and in older audits. `clocked` is the gain on fresh
-    inputs by that clock; None in the same cases, and on a GPU.
+    inputs by that clock; None in the same cases, and on a GPU. `steady` is the most that the error of the contest's own
+    gain counts, after the last audit only: what of it is more than the incumbent's times tell may be the candidate's
+    doing.
     """
 
     fresh: AuditedGain
@@ -34,3 +36,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     cold: float = 1.0
     driver: AuditedGain | None = None
     clocked: AuditedGain | None = None
+    steady: float | None = None

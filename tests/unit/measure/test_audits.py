@@ -6,6 +6,7 @@ from random import Random
 from statistics import fmean
 
 import pytest
+from msgspec import structs
 
 from kpd.measure.audit_gains import PAIRS_A_PLACE, FreshCase, alone_gain, cold_share, fresh_gain, kept_gain
 from kpd.measure.audits import MOST_AUDITS, AuditSamples, joined, refuse_gain, seems_missing, summary
@@ -427,3 +428,17 @@ def test_the_audits_are_told_on_one_line() -> None:
         "+35.0 % [+33.0, +37.0] over 160 calls of each kernel on fresh inputs, 8 compared; "
         "+36.0 % [+30.0, +42.0] one kernel at a time; 1.4 s"
     )
+
+
+@pytest.mark.parametrize(("times", "refused"), [(MOST_AUDITS - 1, False), (MOST_AUDITS, True)])
+def test_a_contest_is_no_surer_in_doubt_than_the_incumbent_is_steady(times: int, refused: bool) -> None:
+    """The gain is within its own error of nothing, and far beyond the incumbent's, as fresh inputs are."""
+    contest = [ProcessSample(n, {"case": CaseSample(1, (1000 + n % 3,), (980 - n % 3 * 70,))}) for n in range(9)]
+    calls = tuple(1000 + 40 * (n % 3) for n in range(40))
+    alone = tuple(ProcessSample(n, {"case": CaseSample(1, (1000,), (1000 - n % 3 * 30,))}) for n in range(6))
+    audit = AuditSamples({"case": FreshCase(1, 1, True, calls, calls[::-1])}, alone, 0.5, 1.0, times)
+    found = summary(audit, contest)
+    assert (found.steady is not None) == refused
+    claimed = Gain(9.0, 0.1, 17.2)
+    assert (refuse_gain(found, claimed) is not None) == refused
+    assert refuse_gain(structs.replace(found, steady=None), claimed) is None, "nothing else refuses it"
