@@ -156,3 +156,9 @@ class Attempt:
     def parent(self) -> int:
         """The iteration to beat: the incumbent when this one began. The baseline is its own parent."""
         return self.iteration.parent
+
+    @property
+    def superseded_by(self) -> int | None:
+        """The iteration that has become the incumbent since this one began; None where none has."""
+        now = self.run.incumbent
+        return None if now == self.parent else now

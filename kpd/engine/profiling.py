@@ -54,7 +54,8 @@ def why_uncounted(policy: str, stays: bool, broken: Iterable[e.MeasurementBroken
 
 def _stays(attempt: Attempt, found: Detail) -> bool:
     """Return whether the candidate is the baseline, or was accepted."""
-    return attempt.is_baseline or (found.judged is not None and found.judged.verdict.accepted)
+    judged = found.judged
+    return attempt.is_baseline or (judged is not None and judged.verdict.accepted and judged.superseded_by is None)
 
 
 async def explain(attempt: Attempt, found: Detail) -> e.Explained:

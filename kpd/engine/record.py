@@ -65,7 +65,7 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
     """Decide what the verdict means now: the incumbent may have changed since the candidate was judged."""
     assert found.judged is not None
     verdict = found.judged.verdict
-    now = attempt.run.incumbent
+    now = attempt.superseded_by if found.judged.superseded_by is None else found.judged.superseded_by
     if attempt.is_baseline:
         if found.accepted is None and now is not None:  # a person accepted another one
             return "rejected", Superseded(verdict, attempt.run_id, now)
@@ -76,7 +76,7 @@ def _outcome(attempt: Attempt, found: Detail) -> tuple[Outcome, IterationCause]:
         return "measured", Noise(verdict.gain) if attempt.iteration.measures_floor else ByVerdict(verdict)
     if attempt.iteration.again is not None and attempt.candidate() == attempt.files_of(attempt.parent):
         return "rejected", AgainstItself(verdict)
-    if verdict.accepted and found.accepted is None and now is not None and now != attempt.parent:
+    if verdict.accepted and found.accepted is None and now is not None:
         return "rejected", Superseded(verdict, attempt.run_id, now)
     if verdict.accepted and found.accepted is None and (flags := doubted(attempt)):
         return _doubted_as(attempt), Flagged(verdict, flags)

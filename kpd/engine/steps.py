@@ -162,6 +162,9 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
 async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine."""
     verdict, audited, repeats = _verdict(attempt, found), None, 0
+    if verdict.accepted and not attempt.iteration.confirming and (by := attempt.superseded_by) is not None:
+        attempt.keep("verdict.json", verdict)
+        return e.Judged(*_blank(attempt), verdict, superseded_by=by)
     if _is_audited(attempt, found):
         candidate, incumbent = await builds.both(attempt, found)
         winner = audits.Winner(attempt, _samples(attempt, found), candidate, incumbent)
@@ -196,7 +199,8 @@ def _samples(attempt: Attempt, found: Detail) -> tuple[ProcessSample, ...]:
 
 def _is_audited(attempt: Attempt, found: Detail) -> bool:
     """Return whether anything must hold of the candidate before it is accepted. Raises OSError."""
-    return audits.wanted(attempt, lambda: _verdict(attempt, found))
+    superseded = not attempt.is_baseline and attempt.superseded_by is not None
+    return not superseded and audits.wanted(attempt, lambda: _verdict(attempt, found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,3 +120,28 @@ async def test_one_that_was_under_way_when_a_person_accepted_another_is_no_secon
     journal.emit(e.Accepted("r1", 0, {}, Override("ada")))
     ended = await recorded(tmp_path, journal, 1, "hold")
     assert (ended.outcome, ended.cause) == ("rejected", Superseded(ITSELF, "r1", 0))
+
+
+@pytest.mark.parametrize("rolled_back", [False, True])
+async def test_one_that_beat_a_former_incumbent_is_not_audited_and_not_accepted(
+    tmp_path: Path, journal: EventJournal, rolled_back: bool
+) -> None:
+    """Nothing is asked of the bench. It stays so where its parent is the incumbent again before it is recorded."""
+    bench = SimpleNamespace(device=Device("cpu", "cpu", "a CPU"))
+    for number in (0, 1, 2):
+        journal.emit(e.IterationStarted("r1", number, "claude", 0))
+    for number in (0, 1):
+        journal.emit(e.Accepted("r1", number, {}, Override("ada")))
+        attempt_of(tmp_path, journal, number, bench).folder.write_candidate({"kernel.c": b"%d" % number})
+    attempt = attempt_of(tmp_path, journal, 2, bench)
+    samples = samples_to_json([ProcessSample(n, {"one": CaseSample(1, (9, 9), (4, 4))}) for n in range(9)])
+    attempt.folder.write("timing.json", samples)
+    journal.emit(e.Timed("r1", 2, 0, 0, 1.0, 9, (), samples=digest(samples)))
+    fact = await judge(attempt, attempt.detail_of(2))
+    assert (fact.verdict.accepted, fact.superseded_by, fact.audited) == (True, 1, None)
+    journal.emit(fact)
+    if rolled_back:
+        journal.emit(e.RolledBack("r1", 0, {}, "ada"))
+        assert attempt.superseded_by is None
+    ended = await record(attempt, attempt.detail_of(2))
+    assert (ended.outcome, ended.cause) == ("rejected", Superseded(fact.verdict, "r1", 1))
