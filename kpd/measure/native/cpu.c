@@ -67,7 +67,7 @@ static void keep_fresh(const view *v, outcome *answer) {
     }
     if (!fresh) answer->how = UNABLE, room = 0;
     for (size_t b = 0; fresh && b < kpd_task.buffer_count; b++) /* what lies between them may be without access */
-        memcpy(fresh + v->offset[b], v->data[b], v->buffers[b].count * element(v->buffers[b].type));
+        memcpy(fresh + v->offset[b], v->data[b], bytes_of(&v->buffers[b]));
 }
 
 #if defined(__x86_64__)

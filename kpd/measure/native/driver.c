@@ -47,7 +47,7 @@ static void describe(void) {
             printf("%s\"%s\":%ld", d ? "," : "", kpd_task.dims[d], one->dims[d]);
         printf("},\"bytes\":{");
         for (size_t b = 0; b < kpd_task.buffer_count; b++)
-            printf("%s\"%s\":%zu", b ? "," : "", buffers[b].name, buffers[b].count * element(buffers[b].type));
+            printf("%s\"%s\":%zu", b ? "," : "", buffers[b].name, bytes_of(&buffers[b]));
         printf("},\"timed\":%s", one->use == KPD_CHECK_ONLY ? "false" : "true");
         printf(",\"checked\":%s}", one->use == KPD_TIME_ONLY ? "false" : "true");
     }

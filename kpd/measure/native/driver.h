@@ -2,14 +2,14 @@
  *
  *   driver.c   modes                               check.c, timed.c, fresh.c, repeat.c   four of them
  *   report.c   the JSON, and what went wrong       values.c           kinds of inputs
- *   arena.c    memory, guard bands, poison         truth.c            oracle and comparison
+ *   arena.c    where the buffers lie               contents.c         inputs, poison, guard bytes in them
  *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
  *   crew.c     work in several threads             worker.c, serve.c  the process that runs untrusted code
  *   sizes.c    sizes that no case names            fence.c            pages without access beside the buffers
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
  *   calls.c    what it cannot ask of the system       limits.c        what it may use
- *   secret.c   numbers that nobody can foresee
+ *   secret.c   numbers that nobody can foresee     truth.c            oracle and comparison
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -127,10 +127,14 @@ extern int arena_fenced;   /* how; set it before arena_make */
 extern size_t arena_drawn; /* of it, for a drawn size; set it to 1 before arena_make where sizes are drawn */
 int is_read(const kpd_buffer *buffer);    /* by the kernel */
 int is_written(const kpd_buffer *buffer);
+size_t bytes_of(const kpd_buffer *buffer);
 void arena_make(view *views, measurement **shared);
 int arena_fits(const kpd_case *drawn);
 void arena_resize(view *v, const kpd_case *size, int fenced);
 void arena_fence(const view *v, size_t b, int side, char **from, char **to);
+void arena_band(const view *v, size_t b, int side, unsigned char **from, unsigned char **to);
+
+/* contents.c */
 void arena_fill(view *v, kpd_distribution distribution);
 void arena_show(view *v); /* the inputs as they should be, to the worker */
 void arena_poison(view *v);

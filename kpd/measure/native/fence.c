@@ -69,7 +69,7 @@ static void caught(int number, siginfo_t *info, void *context) {
             arena_fence(fenced, b, side, &from[side], &to[side]);
             if (at >= from[side] && at < to[side]) strayed(at, context, b, side);
         }
-        const char *data = fenced->data[b], *end = data + fenced->buffers[b].count * element(fenced->buffers[b].type);
+        const char *data = fenced->data[b], *end = data + bytes_of(&fenced->buffers[b]);
         if (!is_written(&fenced->buffers[b]) && at >= to[0] && at < from[1]) strayed(at, context, b, at < data ? 0 : at < end ? 2 : 1);
     }
     (void)number;

@@ -127,7 +127,7 @@ static void copy_inputs(const view *v, char *to, const char *from) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         if (!is_read(&v->buffers[b])) continue;
         shuffle s = {.from = from + v->offset[b], .to = to + v->offset[b]};
-        kpd_parallel(v->buffers[b].count * element(v->buffers[b].type), BLOCK * BLOCKS_A_STEP, copy_part, &s);
+        kpd_parallel(bytes_of(&v->buffers[b]), BLOCK * BLOCKS_A_STEP, copy_part, &s);
     }
 }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from kpd.measure.cuda.bench import ENGINE
 from kpd.measure.driver.harness import SOURCES
 from tests.places import ROOT
 from tests.support import cuda_standin
@@ -259,7 +260,6 @@ def sources(folder: Path, task: Mapping[str, str]) -> None:
 
 def build(folder: Path, nvcc: str = NVCC, harness: str = HARNESS, kernel: str = KERNEL) -> Driver:
     sources(folder, {"harness.cu": harness, "kernel.cu": kernel})
-    parts = [f"kpd/{name}" for name in (*SOURCES, "cuda/telemetry.c")]
-    own = ["kpd/cuda/task.cu", "kpd/cuda/device.cu", "kpd/cuda/clock.cu"]
-    compile_with(nvcc, folder, "bench", "-D_GNU_SOURCE", *own, *parts, "-lpthread", "-ldl")
+    parts = [f"kpd/{name}" for name in ("cuda/task.cu", *ENGINE, *SOURCES)]
+    compile_with(nvcc, folder, "bench", "-D_GNU_SOURCE", *parts, "-lpthread", "-ldl")
     return Driver(folder).compiled("kernel.so", kernel, nvcc)

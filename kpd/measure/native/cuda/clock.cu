@@ -1,9 +1,9 @@
 /* The CUDA engine's clock: events around batches of calls.
  *
  * Cold: the calls take turns on so many sets of buffers that all together exceed twice the L2 cache, so that each call finds
- * what it reads in memory. Warm: the same set again and again. Before every batch something changes in the inputs of each set,
- * something else in each (see swap.h), so that results which a kernel remembers are of no use. Device: the launches are queued behind
- * a kernel that holds the device up until all are there, so that the time to launch them does not count.
+ * what it reads in memory. Warm: the same set again and again. Before every batch something changes in the inputs of each set
+ * (change.cu). Device: the launches are queued behind a kernel that holds the device up until all are there, so that the time to
+ * launch them does not count.
  */
 #include "device.h"
 
@@ -21,25 +21,12 @@
 #define STRAY_SHARE 20        /* … and beyond one in so many parts of the batch */
 #define STRAY_MORE_NS 3000u   /* the same for the candidate, beyond the incumbent's wait */
 #define STRAY_MORE_SHARE 100
-#define MOST_SETS 16384
 #define SWEEPERS 1024         /* blocks that read the cache empty */
 
-static uint64_t swap_seed;
 static int reps;      /* of a batch */
 static cudaEvent_t from, to;
 static volatile int *gate; /* of the host: [0] lets the held launches go, [1] says that the wait for it was too long */
 static uint64_t strays[2][2 * MAX_QUADS];
-
-static __global__ void swap_sets(char *memory, size_t stride, int count, swappable inputs, uint64_t seed, uint64_t turn, int turns) {
-    int set = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    for (int i = 0; set < count && i < turns; i++)
-        swap_turn(memory + (size_t)set * stride, &inputs, seed, turn + (uint64_t)i, (uint64_t)set);
-}
-
-static __global__ void patch_sets(char *memory, size_t stride, int count, const patch *patches) {
-    int set = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    if (set < count) patch_apply(memory + (size_t)set * stride, &patches[set]);
-}
 
 static __device__ uint64_t device_clock(void) {
     uint64_t ns;
@@ -62,29 +49,6 @@ static int ready(outcome *answer) {
            fine(cudaHostAlloc((void **)&gate, 2 * sizeof(int), cudaHostAllocMapped), answer);
 }
 
-/* The harness's own change of each set. It is asked on the host, as its code is only there. */
-static int change_sets(const view *v, outcome *answer) {
-    static patch host[MOST_SETS], *device;
-    if (!device && !fine(cudaMalloc((void **)&device, sizeof host), answer)) return 0;
-    for (int set = 0; set < sets.count; set++) host[set] = arena_patch(v, swap_seed, result->swaps, (uint64_t)set);
-    size_t bytes = (size_t)sets.count * sizeof *host;
-    if (!fine(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), answer)) return 0;
-    patch_sets<<<(sets.count + 127) / 128, 128>>>(sets_inputs(), sets.stride, sets.count, device);
-    result->swaps++;
-    return 1;
-}
-
-static int change(const view *v, int turns, outcome *answer) {
-    if (kpd_task.change) {
-        for (int i = 0; i < turns; i++)
-            if (!change_sets(v, answer)) return 0;
-        return sets_restore(answer);
-    }
-    swap_sets<<<(sets.count + 127) / 128, 128>>>(sets_inputs(), sets.stride, sets.count, v->inputs, swap_seed, result->swaps, turns);
-    result->swaps += (uint64_t)turns;
-    return sets_restore(answer);
-}
-
 /* Launch `calls` between two events, on sets from `first` in steps. */
 static int launch_timed(const view *v, slot which, int calls, int first, int step, outcome *answer) {
     if (!fine(cudaEventRecord(from, 0), answer)) return 0;
@@ -100,7 +64,7 @@ static uint64_t elapsed(outcome *answer) {
 
 /* Nanoseconds of a batch; 0 after a failure. `stray` is what was still at work on the device when the stream was done. */
 static uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer) {
-    if (!change(v, 1, answer) || !launch_timed(v, which, calls, first, step, answer)) return 0;
+    if (!change_inputs(v, 1, answer) || !launch_timed(v, which, calls, first, step, answer)) return 0;
     uint64_t ns = elapsed(answer), done = now_ns();
     if (!ns || !fine(cudaDeviceSynchronize(), answer)) return 0;
     if (stray) *stray = now_ns() - done;
@@ -126,7 +90,7 @@ static uint64_t slower_call(const view *v, int calls, outcome *answer) {
 static int cold_sets(const view *v) {
     size_t bytes = 1, sets_needed;
     int cache = 0;
-    for (size_t b = 0; b < kpd_task.buffer_count; b++) bytes += v->buffers[b].count * element(v->buffers[b].type);
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) bytes += bytes_of(&v->buffers[b]);
     if (cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0) != cudaSuccess) cudaGetLastError();
     sets_needed = 2 * (size_t)cache / bytes + 2;
     return sets_needed < MOST_SETS ? (int)sets_needed : MOST_SETS;
@@ -213,7 +177,7 @@ static int time_warm(const view *v, outcome *answer) {
 static double held_call(const view *v, slot which, int calls, int first, outcome *answer) {
     int *opened = NULL;
     if (!fine(cudaHostGetDevicePointer((void **)&opened, (void *)gate, 0), answer)) return 0.0;
-    if (!change(v, 1, answer)) return 0.0;
+    if (!change_inputs(v, 1, answer)) return 0.0;
     gate[0] = gate[1] = 0;
     hold<<<1, 1>>>(opened, HOLD_NS);
     int queued = launch_timed(v, which, calls, first, 1, answer);
@@ -264,7 +228,7 @@ static int all_counted(outcome *answer) {
 
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
     memset(result, 0, sizeof *result);
-    swap_seed = seed;
+    change_seed(seed);
     uint64_t call = ready(answer) ? calibrate(v, answer) : 0;
     if (!call) return;
     uint64_t start = now_ns();
@@ -301,7 +265,7 @@ static int swept(outcome *answer) {
 
 void engine_fresh_begin(view *v, uint64_t seed, outcome *answer) {
     memset(result, 0, sizeof *result);
-    swap_seed = seed;
+    change_seed(seed);
     if (!ready(answer) || !sets_hold(v, cold_sets(v), answer) || !sets_upload(v, answer)) return;
     for (int which = 0; which < 2 && answer->how == DONE; which++) batch(v, (slot)which, 1, 0, 0, NULL, answer);
 }
@@ -319,7 +283,7 @@ void engine_fresh(view *v, slot which, int layout, outcome *answer) {
 }
 
 void engine_audit(view *v, slot which, int first_set, outcome *answer) {
-    if (change(v, AFTERMATH_SWAPS, answer)) batch(v, which, reps, first_set, 1, NULL, answer);
+    if (change_inputs(v, AFTERMATH_SWAPS, answer)) batch(v, which, reps, first_set, 1, NULL, answer);
 }
 
 void engine_stopwatch(view *v, int calls, outcome *answer) {

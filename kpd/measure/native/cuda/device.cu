@@ -194,7 +194,7 @@ void engine_profile(view *v, int calls, outcome *answer) {
 void engine_memcheck(view *v, int calls, outcome *answer) {
     void *buffers[KPD_MAX_BUFFERS] = {};
     for (size_t b = 0; b < kpd_task.buffer_count && answer->how == DONE; b++) {
-        size_t bytes = v->buffers[b].count * element(v->buffers[b].type);
+        size_t bytes = bytes_of(&v->buffers[b]);
         if (fine(cudaMalloc(&buffers[b], bytes), answer))
             fine(cudaMemcpy(buffers[b], v->data[b], bytes, cudaMemcpyHostToDevice), answer);
     }

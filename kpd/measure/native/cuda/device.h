@@ -1,8 +1,11 @@
-/* What the two halves of the CUDA engine share: device.cu holds the memory and calls the kernels, clock.cu times them. */
+/* What the parts of the CUDA engine share: device.cu holds the memory and calls the kernels, change.cu changes their inputs,
+ * clock.cu times them. */
 #ifndef KPD_DEVICE_H
 #define KPD_DEVICE_H
 
 #include "driver.h"
+
+#define MOST_SETS 16384
 
 /* A case's buffers on the device, `count` times over: each set is an image of the host's, guard bands included. */
 typedef struct {
@@ -32,6 +35,12 @@ char *sets_inputs(void);
 
 /* Make all sets what they should be before a call. 0 after a failure. */
 int sets_restore(outcome *answer);
+
+/* Change the inputs of all sets `turns` times, and make the sets what they should be before a call. 0 after a failure. */
+int change_inputs(const view *v, int turns, outcome *answer);
+
+/* What these changes are drawn from. */
+void change_seed(uint64_t seed);
 
 /* Launch a kernel on a set. */
 void launch(const view *v, slot which, int set);

@@ -1,0 +1,148 @@
+/* What lies in the buffers: inputs, poison in the outputs, guard bytes around both, outputs that were put aside. */
+#include "driver.h"
+
+#include <stdio.h>
+
+#define STEP (1u << 20) /* bytes, or elements, that are worth a thread */
+
+/* Not a number, as any type of float: reading past a buffer shows as well as writing. */
+static unsigned char guard(const unsigned char *at) { return (uintptr_t)at & 1 ? 0xFF : 0xF5; }
+
+typedef struct {
+    char *to;
+    const char *from;
+    int differ;
+} pair;
+
+static void copy_part(void *context, size_t from, size_t to) {
+    const pair *p = context;
+    memcpy(p->to + from, p->from + from, to - from);
+}
+
+static void compare_part(void *context, size_t from, size_t to) {
+    pair *p = context;
+    if (memcmp(p->to + from, p->from + from, to - from)) __atomic_store_n(&p->differ, 1, __ATOMIC_RELAXED);
+}
+
+/* Fresh inputs. They are made where the worker cannot see them, and copied. */
+void arena_fill(view *v, kpd_distribution distribution) {
+    kpd_rng rng = {secret_draw()};
+    v->turns = 0;
+    kpd_task.fill(v->problem, &rng, distribution, v->pristine);
+    arena_show(v);
+}
+
+void arena_show(view *v) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        if (!is_read(&v->buffers[b])) continue;
+        pair p = {.to = v->data[b], .from = v->pristine[b]};
+        kpd_parallel(bytes_of(&v->buffers[b]), STEP, copy_part, &p);
+    }
+}
+
+typedef struct {
+    const kpd_buffer *buffer;
+    void *data;
+} target;
+
+/* What an output holds before a call. As a floating-point number it is none: it is copied as it is, but arithmetic would
+ * change it, so an element that still holds it was not written. */
+static uint64_t poison_of(kpd_type type) {
+    switch (type) {
+    case KPD_E5M2: return 0xFDu;
+    case KPD_E4M3: return 0xFFu;
+    case KPD_F16: return 0xFDA5u;
+    default: break;
+    }
+    switch (element(type)) {
+    case 1: return 0xA5u;
+    case 2: return 0xFFA5u;
+    case 4: return 0xFFA5A5A5u;
+    default: return 0xFFF5A5A5FFA5A5A5u;
+    }
+}
+
+static void poison_part(void *context, size_t from, size_t to) {
+    const target *t = context;
+    uint64_t poison = poison_of(t->buffer->type);
+    for (size_t i = from; i < to; i++) bits_set(t->buffer->type, t->data, i, poison);
+}
+
+int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i) {
+    return buffer->role == KPD_OUT && bits_at(buffer->type, data, i) == poison_of(buffer->type);
+}
+
+/* What was there before a call: outputs that hold no value yet, what is changed in place as it should be, whole guard bands. */
+void arena_poison(view *v) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        target t = {&v->buffers[b], v->data[b]};
+        pair p = {.to = v->data[b], .from = v->pristine[b]};
+        if (t.buffer->role == KPD_OUT) kpd_parallel(t.buffer->count, STEP, poison_part, &t);
+        if (t.buffer->role == KPD_INOUT) kpd_parallel(bytes_of(t.buffer), STEP, copy_part, &p);
+        for (int side = 0; side < 2; side++) {
+            unsigned char *byte, *end;
+            for (arena_band(v, b, side, &byte, &end); byte < end; byte++) *byte = guard(byte);
+        }
+    }
+}
+
+/* What the kernel wrote where it must not, in words; NULL when nothing. */
+const char *arena_damage(const view *v, char *text, size_t size) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        long width = (long)element(buffer->type);
+        for (int side = 0; side < 2; side++) {
+            unsigned char *byte, *end;
+            for (arena_band(v, b, side, &byte, &end); byte < end; byte++) {
+                if (*byte == guard(byte)) continue;
+                long bytes = (char *)byte - (char *)v->data[b], at = side ? bytes / width : -((width - 1 - bytes) / width);
+                snprintf(text, size, "wrote %s %s, at %s[%ld]", side ? "past the end of" : "before", buffer->name, buffer->name, at);
+                return text;
+            }
+        }
+        pair p = {.to = v->data[b], .from = v->pristine[b]};
+        if (!is_written(buffer)) kpd_parallel(bytes_of(buffer), STEP, compare_part, &p);
+        if (!p.differ) continue;
+        size_t i = 0;
+        while (i + 1 < bytes_of(buffer) && p.to[i] == p.from[i]) i++;
+        snprintf(text, size, "changed its input %s[%zu]", buffer->name, i / element(buffer->type));
+        return text;
+    }
+    return NULL;
+}
+
+/* Put the outputs aside. */
+void arena_keep(view *v) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        pair p = {.to = v->kept[b], .from = v->data[b]};
+        if (is_written(&v->buffers[b])) kpd_parallel(bytes_of(&v->buffers[b]), STEP, copy_part, &p);
+    }
+}
+
+/* Whether an output has other bits than what was put aside: which, and where first. What lies behind an output's length, as the
+ * kernel then told it, holds nothing. */
+int arena_differs(const view *v, size_t *output, size_t *index) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        size_t by = buffer->sized_by, count = buffer->count, width = element(buffer->type);
+        if (!is_written(buffer)) continue;
+        if (by) {
+            double told = value_of(v->buffers[by - 1].type, v->kept[by - 1], 0);
+            if (told >= 0.0 && told < (double)count) count = (size_t)told;
+        }
+        pair p = {.to = v->kept[b], .from = v->data[b]};
+        kpd_parallel(count * width, STEP, compare_part, &p);
+        if (!p.differ) continue;
+        *output = b;
+        /* the worker may still write, so that they are the same by now */
+        for (*index = 0; *index + 1 < count && !memcmp(p.to + *index * width, p.from + *index * width, width); ++*index) continue;
+        return 1;
+    }
+    return 0;
+}
+
+/* What the kernel changes in place gets what it has at the same offset from `fresh`. */
+void arena_restore(view *v, const char *fresh) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (v->buffers[b].role == KPD_INOUT) memcpy(v->data[b], fresh + v->offset[b], bytes_of(&v->buffers[b]));
+}
