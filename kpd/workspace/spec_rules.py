@@ -59,11 +59,14 @@ def refuse(
         raise document.error(f"a task in {language} needs a 'command' in [bench]", remedy, "bench")
 
 
-def refuse_bench(document: Document, spec: BenchSpec) -> None:
-    """Check what the keys of [bench] say together. Raises ConfigError."""
+def refuse_bench(document: Document, spec: BenchSpec, weighted: bool) -> None:
+    """Check what the keys of [bench] say together, where cases are `weighted` also with those. Raises ConfigError."""
     if spec.cases is not None and "[*]" in spec.cases.at:
         remedy = "name the one list or table that has all cases"
         raise document.error("'at' of 'cases' in [bench] leads to several places", remedy, "bench", "cases")
+    if weighted and spec.direction == "higher":
+        message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
+        raise document.error(message, "remove [cases], or let the benchmark print times", "bench", "direction")
 
 
 def refuse_check(document: Document, spec: CheckSpec) -> None:

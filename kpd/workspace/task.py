@@ -11,10 +11,9 @@ from pathlib import Path
 from kpd.model.hosts import Need
 from kpd.model.run import OwnFiles
 from kpd.model.state import TaskCard
-from kpd.workspace import expr, sections, spec_rules, tune_space
+from kpd.workspace import sections, spec_rules, spec_values, tune_space
 from kpd.workspace.editable import BadEditable, chosen, clash, covers, ignored, is_area, is_plain, leads_to
-from kpd.workspace.entry_points import PlugInError
-from kpd.workspace.languages import CUDA, LANGUAGES, C, Language
+from kpd.workspace.languages import CUDA, C, Language
 from kpd.workspace.paths import Workspace
 from kpd.workspace.records import BadRecords, is_record, refuse_records
 from kpd.workspace.shipped import shipped
@@ -34,8 +33,6 @@ from kpd.workspace.strict import ConfigError, Document
 
 TASK_FILE = "task.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-SHOWN = ("kernel.h", "interface.md", "task.md", "prompt.md")
-"""The protected files that an agent is shown where the task does not name any."""
 JUDGES = (TASK_FILE, C.files[1], CUDA.files[1])
 MOST_FILES = 1000
 
@@ -162,7 +159,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     if section.name != folder.resolve().name:
         message = f"the name {section.name!r} is not that of its folder, {folder.resolve().name!r}"
         raise document.error(message, "rename one of them", "task", "name")
-    language = _language(document, section.language)
+    language = spec_values.language(document, section.language)
     run_by_kpd = language.runner and file.bench.command is None and (folder / language.files[1]).exists()
     bring = language.commands and not run_by_kpd
     needed = () if bring else language.files
@@ -184,10 +181,7 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
     _refuse_records(folder, document, section.records, (*editable, *areas), (*JUDGES, *needed[1:]))
     spec_rules.refuse(document, file, bring, bool(language.runner), is_editable, protected)
     spec_rules.refuse_check(document, file.check)
-    spec_rules.refuse_bench(document, file.bench)
-    if bring and file.cases and file.bench.direction == "higher":
-        message = "[cases] has weights, so the score is a time, but 'direction' in [bench] is \"higher\""
-        raise document.error(message, "remove [cases], or let the benchmark print times", "bench", "direction")
+    spec_rules.refuse_bench(document, file.bench, weighted=bring and bool(file.cases))
     tune = tune_space.space(document, file.tune)
     return Task(
         name=section.name,
@@ -203,13 +197,11 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         budget=file.budget,
         tune=tune,
         where=tune_space.conditions(document, file.sweep.where, tune),
-        roofline=RooflineSpec(
-            _expression(document, "bytes", file.roofline.bytes), _expression(document, "flops", file.roofline.flops)
-        ),
+        roofline=spec_values.roofline(document, file.roofline),
         final=file.final,
-        profile=_profile(document, file.profile),
+        profile=spec_values.profile(document, file.profile),
         sectioned=sectioned,
-        context=_context(document, section.context, protected),
+        context=spec_values.context(document, section.context, protected),
         accept=file.accept,
         weights={name: case.weight for name, case in file.cases.items()},
         areas=areas,
@@ -217,16 +209,6 @@ def _task(folder: Path, document: Document, file: TaskFile) -> Task:
         baseline=section.baseline,
         kept=(*(entry for entry in section.editable if not is_area(entry)), *needed[:1]),
     )
-
-
-def _language(document: Document, name: str) -> Language:
-    try:
-        if (found := LANGUAGES.get(name)) is not None:
-            return found
-        known = ", ".join(LANGUAGES.names())
-    except PlugInError as err:
-        raise document.error(err.message, err.remedy, "task", "language") from err
-    raise document.error(f"unknown language {name!r}", f"known are {known}", "task", "language")
 
 
 def _editable(folder: Path, document: Document, section: TaskSection, judges: Collection[str]) -> tuple[str, ...]:
@@ -244,16 +226,6 @@ def _refuse_records(
         refuse_records(folder, records, editable, judges)
     except BadRecords as err:
         raise document.error(str(err), err.remedy, "task", "records") from err
-
-
-def _context(document: Document, given: tuple[str, ...] | None, protected: tuple[str, ...]) -> tuple[str, ...]:
-    if given is None:
-        return tuple(name for name in SHOWN if name in protected)
-    if strange := [name for name in given if name not in protected]:
-        message = f"context file {strange[0]!r} is none of the task's protected files"
-        remedy = "name files beside the editable ones, which an agent sees anyway"
-        raise document.error(message, remedy, "task", "context")
-    return given
 
 
 def _sectioned(folder: Path, files: tuple[str, ...], editable: tuple[str, ...], language: Language) -> str:
@@ -285,15 +257,6 @@ def _block(folder: Path, editable: tuple[str, ...], bring: bool) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _profile(document: Document, spec: ProfileSpec) -> ProfileSpec:
-    try:
-        re.compile(spec.kernel or "")
-    except re.error as err:
-        message = f"'kernel' in [profile] is no regular expression: {err}"
-        raise document.error(message, 'for example "transpose.*"', "profile", "kernel") from err
-    return spec
-
-
 def task_files(folder: Path, records: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield the path of every file of the task, sorted within each folder; those in `records` are none.
 
@@ -314,10 +277,3 @@ def task_files(folder: Path, records: tuple[str, ...] = ()) -> Iterator[str]:
             if count > MOST_FILES:
                 raise TaskError(folder, 0, f"more than {MOST_FILES} files", "keep data and builds elsewhere")
             yield within
-
-
-def _expression(document: Document, name: str, text: str | None) -> expr.Expression | None:
-    try:
-        return None if text is None else expr.parse(text)
-    except expr.ExprError as err:
-        raise document.error(f"'{name}' in [roofline]: {err}", 'for example "rows*cols*8"', "roofline", name) from err
