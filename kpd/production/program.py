@@ -15,8 +15,9 @@ T = TypeVar("T")
 PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/production", "kpd/production/far")
 MODULES = (
     "hosts/helper/children", "hosts/helper/files", "hosts/helper/processes", "production/far/disk",
-    "production/far/elf", "production/far/main", "production/far/plan", "production/far/record",
-    "production/far/restore", "production/far/switch", "production/far/timed",
+    "production/far/elf", "production/far/history", "production/far/main", "production/far/plan",
+    "production/far/record", "production/far/refusals", "production/far/restore", "production/far/switch",
+    "production/far/timed",
 )  # fmt: skip
 START = b"from kpd.production.far.main import main\n\nmain()\n"
 PLACES = "~/.local/state/kpd/places"

@@ -129,7 +129,7 @@ def test_nobody_else_imports_the_inside_of_the_helper() -> None:
         if room(module) != "hosts" and any(name.startswith("kpd.hosts.helper") for name in imports(path))
     }
     host = "kpd.measure.python.host"
-    far = {f"kpd.production.far.{name}" for name in ("disk", "main", "restore", "switch")}
+    far = {f"kpd.production.far.{name}" for name in ("disk", "main", "refusals", "restore", "switch")}
     assert users == {
         "kpd.measure.command.runner",
         *(f"{host}.{name}" for name in ("ahead", "calls", "main", "spare", "turns", "worker")),

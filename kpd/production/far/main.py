@@ -4,7 +4,6 @@ A change begins, is renewed, and ends in a commit or a restore. Who changes some
 have ended meanwhile.
 """
 
-import contextlib
 import fcntl
 import json
 import os
@@ -17,13 +16,13 @@ from pathlib import Path
 from kpd.hosts.helper.files import RequestRefused, remove, trouble
 from kpd.hosts.helper.processes import MARK
 from kpd.production.far import disk, switch, timed
+from kpd.production.far.history import history, remember, remove_originals
 from kpd.production.far.plan import ABSENT, LINK, STRANGE, owned
 from kpd.production.far.record import BLOCKED, BOOT, COMMITTED, ENDED, OPEN, Change, PlaceFolder, entries, with_entry
+from kpd.production.far.refusals import live, owned_now, refuse_overlap
 from kpd.production.far.restore import restore
 
 PLACES = "~/.local/state/kpd/places"
-KEPT = 5  # committed changes whose originals are kept, beside those that are still needed
-HISTORY = 200  # changes that are remembered
 
 
 def op_status(place: PlaceFolder) -> Change:
@@ -113,15 +112,13 @@ def op_begin(
         for entry in held:
             if entry.sha != ABSENT:
                 disk.keep(disk.place_of(place.root, entry.path), entry.sha, place.originals)
-        past = [*history(place), *([] if before is None else [before])]
-        past = [row for at, row in enumerate(past) if at >= len(past) - HISTORY or row["id"] in needed]
-        place.write("history.jsonl", "".join(json.dumps(row) + "\n" for row in past))
+        past = remember(place, before, needed)
         change = {
             "id": id, "root": str(place.root), "holder": holder, "purpose": purpose, "state": OPEN,
             "why": "", "begun": time.time(), "ended": None, "build_dir": build_dir, "jobs": [], "touched": [],
             "conflicts": [], "entries": [dict(entry._asdict()) for entry in held],
         }  # fmt: skip
-        forget_old(place, change, past, needed)
+        remove_originals(place, change, past, needed)
         remove(place.program)
         shutil.copytree(str(Path(sys.argv[0]).resolve()), str(place.program))
         place.trouble("")
@@ -138,9 +135,7 @@ def op_put(place: PlaceFolder, id: str, path: str, content: str, sha: str) -> Ch
         entry = next((entry for entry in entries(change) if entry.path == path), None)
         if entry is None:
             raise RequestRefused("refused", f"{path!r} is none of the project's files")
-        now = disk.seen(place.root, path)
-        if not owned(entry, now):
-            raise RequestRefused("changed", f"somebody else has changed {path}")
+        now = owned_now(place, entry)
         switch.arm(place)
         others = tuple(one for one in entry.wrote if one != sha)
         entry = entry._replace(wrote=(*others, sha))
@@ -159,8 +154,7 @@ def op_building(place: PlaceFolder, id: str) -> Change:
     with place.locked():
         change = live(place, id)
         for entry in entries(change):
-            if not owned(entry, disk.seen(place.root, entry.path)):
-                raise RequestRefused("changed", f"somebody else has changed {entry.path}")
+            owned_now(place, entry)
             change = with_entry(change, entry._replace(building=entry.kind == "binary"))
         change["jobs"] = [*change["jobs"], os.environ[MARK]]
         place.save(change)
@@ -190,9 +184,7 @@ def op_keep(place: PlaceFolder, id: str) -> Change:
     with place.locked():
         change = live(place, id)
         for entry in entries(change):
-            now = disk.seen(place.root, entry.path)
-            if not owned(entry, now):
-                raise RequestRefused("changed", f"somebody else has changed {entry.path}")
+            now = owned_now(place, entry)
             if now not in (ABSENT, LINK):
                 disk.keep(disk.place_of(place.root, entry.path), now, place.originals)
     return change
@@ -233,8 +225,7 @@ def op_history(place: PlaceFolder) -> "dict[str, list[Change]]":
     if not place.folder.is_dir():
         return {"changes": []}
     with place.locked():
-        change = place.change()
-        return {"changes": [*history(place), *([] if change is None else [change])]}
+        return {"changes": history(place, place.change())}
 
 
 def op_renew(place: PlaceFolder, id: str, lease_s: float) -> Change:
@@ -254,11 +245,9 @@ def op_commit(place: PlaceFolder, id: str) -> Change:
             return change  # the first answer was lost
         change = live(place, id)
         for entry in entries(change):
-            now = disk.seen(place.root, entry.path)
-            if now == LINK:
+            if (place.root / entry.path).is_symlink():
                 raise RequestRefused("refused", f"{entry.path} is a symbolic link now: name the real file")
-            if not owned(entry, now):
-                raise RequestRefused("changed", f"somebody else has changed {entry.path}")
+            owned_now(place, entry)
         change.update(state=COMMITTED, ended=time.time())
         place.save(change)
     return change
@@ -274,48 +263,9 @@ def op_restore(place: PlaceFolder, id: str = "") -> Change:
         return {"change": change if other else restore(place, "asked")}
 
 
-def live(place: PlaceFolder, id: str) -> Change:
-    """Return the change of this id. Raises RequestRefused (ended) where it is over."""
-    change = place.change() if place.folder.is_dir() else None
-    if change is None or change["id"] != id or change["state"] != OPEN or not place.left_s(change):
-        raise RequestRefused("ended", f"the change of {place.root} has ended: its lease was over, or it was restored")
-    return change
-
-
 def untold(change: Change) -> "list[str]":
     """Return what a build may write, and what kpd does: relative to the root."""
     return [change["build_dir"], *(entry.path for entry in entries(change))]
-
-
-def refuse_overlap(place: PlaceFolder, names: "list[str]") -> None:
-    """Raise RequestRefused (taken) where an open change of another root has one of the files."""
-    mine = {os.path.realpath(str(place.root / name)) for name in names}
-    for path in place.folder.parent.glob("*/change.json"):
-        other = json.loads(path.read_text())
-        if path.parent != place.folder and other["state"] not in ENDED:
-            shared = mine & {os.path.realpath(str(Path(other["root"], entry.path))) for entry in entries(other)}
-            if shared:
-                raise RequestRefused("taken", f"{other['holder']} changes {min(shared)}, as part of {other['root']}")
-
-
-def history(place: PlaceFolder) -> "list[Change]":
-    """Return the changes before the last one; a row that cannot be read is left out."""
-    found = []
-    with contextlib.suppress(FileNotFoundError):
-        for row in (place.folder / "history.jsonl").read_bytes().splitlines():
-            with contextlib.suppress(ValueError):
-                found.append(dict(json.loads(row.decode())))
-    return found
-
-
-def forget_old(place: PlaceFolder, change: Change, rows: "list[Change]", needed: "tuple[str, ...]") -> None:
-    """Remove the originals of all changes but this one, the last committed ones, and those with the ids `needed`."""
-    last = [row for row in rows if row["state"] == COMMITTED or row["conflicts"]][-KEPT:]
-    keeping = [change, *last, *[row for row in rows if row["id"] in needed]]
-    kept = {entry.sha for one in keeping for entry in entries(one)}
-    for path in place.originals.iterdir():
-        if path.name not in kept:
-            path.unlink()
 
 
 OPS = {name[3:]: op for name, op in list(globals().items()) if name.startswith("op_")}

@@ -7,7 +7,7 @@ import pytest
 from kpd.production.deploy.deploy import Telling, approved, recheck_of
 from kpd.production.deploy.rollback import latest, roll_back
 from kpd.production.deploy.settle import settle
-from kpd.production.far.main import KEPT
+from kpd.production.far.history import KEPT
 from kpd.production.place import ProjectPlace
 from kpd.text.deployments import lines
 from kpd.workspace.deployments import DeploymentJournal
