@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import suppress
 from contextvars import Context
@@ -10,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from kpd.engine.journal import Journal, holding
-from kpd.engine.leftovers import DailyCleaner, end_leftovers
+from kpd.engine.leftovers import Housekeeper
 from kpd.engine.on_demand import OnDemand, let_build, still_lent
 from kpd.engine.peaks import still_known
 from kpd.engine.waiting import set_waiting
@@ -19,9 +18,10 @@ from kpd.hosts.host import Host
 from kpd.hosts.lent import lender_checks
 from kpd.hosts.preflight.cards import down_card, host_card
 from kpd.hosts.preflight.counter_trial import try_counters
+from kpd.hosts.preflight.device_status import status_of
 from kpd.hosts.transports import host_of
 from kpd.model import events as e
-from kpd.model.hosts import Device, HostCard, HostStatus, Telemetry
+from kpd.model.hosts import Device, HostCard, HostStatus
 from kpd.model.run import Run
 from kpd.model.status import Paused, Running
 from kpd.model.waits import Wait
@@ -47,7 +47,7 @@ class HostPool:
         self._on_news = on_news
         self._configs: dict[str, HostConfig] = {}
         self._cards: dict[str, tuple[int, HostCard]] = {}  # the machine of each, and its card as last probed
-        self._cleaner = DailyCleaner()
+        self._housekeeper = Housekeeper(journal)
         self._on_demand = OnDemand(self._give_back, self._show_asked, still_lent(journal.state.hosts))
         self._tasks: dict[asyncio.Task[None], str] = {}  # and the names of their hosts
 
@@ -129,18 +129,8 @@ class HostPool:
             return None
         with suppress(TimeoutError):
             async with asyncio.timeout(GLANCE_S):
-                return await self._seen(host, self.card(name))
+                return await status_of(host, self.card(name))
         return None
-
-    async def _seen(self, host: Host, card: HostCard) -> HostStatus:
-        """Read what the host's devices do; a host where that fails may still work, so no error is raised."""
-        gpus = any(device.kind == "gpu" for device in card.devices)
-        devices: dict[str, Telemetry] = {}
-        try:
-            devices = await host.device_status([device.id for device in card.devices], gpus)
-        except HostError as err:
-            log.warning("the devices of host %s could not be looked at: %s", host.name, err)
-        return HostStatus(host.name, time.time(), round(host.rtt_s * 1000, 3), devices)
 
     def retry_now(self, name: str) -> None:
         """Try a host that is down again now."""
@@ -194,7 +184,7 @@ class HostPool:
         """End the jobs on the host that no run needs, left by a crash or by a link that was down."""
         host = self.hosts.get(name)
         if host is not None and host.up:
-            self._begin(name, self._housekeeping(host))
+            self._begin(name, self._housekeeper.tidy(host))
 
     # ── one host ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -246,7 +236,7 @@ class HostPool:
         A link that comes and goes must not disturb a measurement.
         """
         self._tell_runs(name, None)
-        self._begin(name, self._housekeeping(host))  # which may take minutes on a slow disk
+        self._begin(name, self._housekeeper.tidy(host))  # which may take minutes on a slow disk
         machine, card = self._cards.get(name, (0, None))
         if card is not None and machine == host.machine:
             self._found(host, card)
@@ -256,18 +246,10 @@ class HostPool:
     async def _probe(self, name: str, host: Host) -> None:
         config = self._configs[name]
         facts = await host.probe()
-        seen = (await self._seen(host, host_card(name, config, facts))).devices
+        seen = (await status_of(host, host_card(name, config, facts))).devices
         self._found(host, host_card(name, config, facts, seen=seen))
         tried = await try_counters(host, facts, config.gpus, TRIAL_S)
         self._found(host, host_card(name, config, facts, tried, seen))
-
-    async def _housekeeping(self, host: Host) -> None:
-        """End leftover jobs, and once a day remove old ones. An error is only logged: runs can go on without this."""
-        try:
-            await end_leftovers(self._journal, host)
-            await self._cleaner.clean(host)
-        except HostError as err:
-            log.warning("host %s could not be cleaned up: %s", host.name, err)
 
     def _found(self, host: Host, card: HostCard) -> None:
         if self.hosts.get(card.name) is not host:

@@ -21,6 +21,7 @@ from kpd.hosts.job import (
     Stream,
     Tail,
     device_claim,
+    job_fields,
     note_work,
     prepared_on,
     waiting,
@@ -258,17 +259,10 @@ class Host(LinkedHost):
         """Start the job, or with `seen` continue to follow it where that ends; return its frames."""
         if seen is not None:
             return link.follow("follow", job=spec.id, offsets={stream: tail.end for stream, tail in seen.items()})
-        lease = None if spec.lease is None else {
-            "device": spec.lease.device, "gpu": spec.lease.gpu, "tolerate": self.tolerate,
-            "holder": f"{self.holder}, {spec.id}",
-        }  # fmt: skip
         reads = (*self.reads, self.cuda_home) if self.cuda_home else self.reads
         script = spec.script.encode()
-        return link.follow(
-            "job", script + spec.stdin, job=spec.id, script=len(script), limit_s=spec.limit_s, env=spec.env,
-            cpus=spec.cpus, lease=lease, nice=spec.nice, memory=spec.memory,
-            sandbox={"reads": reads, "writes": self.writes, "capable": spec.capable} if spec.confined else None,
-        )  # fmt: skip
+        fields = job_fields(spec, self.holder, self.tolerate, reads, self.writes)
+        return link.follow("job", script + spec.stdin, script=len(script), **fields)
 
     def _heed(self, claim: Claim, notes: list[dict[str, Any]]) -> None:
         for note in notes:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections import deque
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -52,6 +53,20 @@ class JobSpec:
     confined: bool = False
     capable: bool = False
     memory: int = 0
+
+
+def job_fields(
+    spec: JobSpec, holder: str, tolerate: Sequence[str], reads: Sequence[str], writes: Sequence[str]
+) -> dict[str, Any]:
+    """Return what a helper is told of a job, beside its script; the arguments are as in `Host`."""
+    lease = None if spec.lease is None else {
+        "device": spec.lease.device, "gpu": spec.lease.gpu, "tolerate": tolerate, "holder": f"{holder}, {spec.id}",
+    }  # fmt: skip
+    sandbox = {"reads": reads, "writes": writes, "capable": spec.capable} if spec.confined else None
+    return {
+        "job": spec.id, "limit_s": spec.limit_s, "env": spec.env, "cpus": spec.cpus, "lease": lease,
+        "nice": spec.nice, "memory": spec.memory, "sandbox": sandbox,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

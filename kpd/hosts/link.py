@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, Protocol, runtime_checkable
 
 from kpd.hosts.bundle import bundle
+from kpd.hosts.channel import Channel
 from kpd.hosts.child import OutputFlood
 from kpd.hosts.errors import HostError, HostErrorKind, HostKey, from_helper
 from kpd.hosts.helper.wire import GREETING, LENGTHS, MAX_BODY, MAX_FRAME, pack
@@ -21,30 +22,6 @@ SLICE = 256 << 10  # bytes of a message handed to the pipe at a time, so that a 
 HEARTBEAT_S = 5.0  # between one answer to a ping and the next ping
 PATIENCE_S = 15.0  # without a sign of life, after which a link counts as lost
 CLOSE_S = 5.0  # for the far side to end
-
-
-class Reader(Protocol):
-    async def read(self, n: int) -> bytes: ...
-    async def readexactly(self, n: int) -> bytes: ...
-
-
-class Writer(Protocol):
-    def write(self, data: bytes) -> None: ...
-    async def drain(self) -> None: ...
-
-
-class Channel(Protocol):
-    """A byte pipe to a python3 that runs `bundle.BOOTSTRAP`: all that a transport has to provide."""
-
-    @property
-    def reader(self) -> Reader: ...
-
-    @property
-    def writer(self) -> Writer: ...
-
-    async def close(self) -> str:
-        """End the far side in any state, and return the end of its stderr. A second call does nothing."""
-        ...
 
 
 class Transport(Protocol):

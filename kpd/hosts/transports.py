@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import cast
 
+from kpd.hosts.channel import Channel
 from kpd.hosts.errors import HostError, HostKey
 from kpd.hosts.host import Host
-from kpd.hosts.link import Channel, Transport
+from kpd.hosts.link import Transport
 from kpd.workspace.entry_points import PlugInError
 from kpd.workspace.host_tables import LOCAL, HostConfig
 from kpd.workspace.paths import Workspace

@@ -1,15 +1,21 @@
 """Reads the current status of a host's devices: GPU telemetry, compute processes, and holders of leases."""
 
+import logging
 import math
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.job import CommandResult
 from kpd.model import clocks
-from kpd.model.hosts import GpuProcess, ProcessOwner, Telemetry
+from kpd.model.hosts import GpuProcess, HostCard, HostStatus, ProcessOwner, Telemetry
 from kpd.text.foreign import plain
+
+if TYPE_CHECKING:
+    from kpd.hosts.host import Host
 
 LIMIT_S = 10.0
 """nvidia-smi first wakes every GPU of a host when persistence mode is off."""
@@ -23,9 +29,21 @@ MOST_PROCESSES = 32
 MOST_MHZ, MOST_W, MOST_C, MOST_MIB = 1e5, 1e5, 1e3, 1e8
 OLDEST = 1e9
 """Earlier Unix times than this in a lock's file are ignored."""
+log = logging.getLogger(__name__)
 
 _GPU_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40})" + r", *([^,]{0,40})" * (len(GPU) - 1))
 _APP_ROW = re.compile(r"(?P<uuid>GPU-[0-9a-f-]{8,40}), *(?P<pid>[0-9]{1,9}), *(?P<memory>[^,]{0,40}), *(?P<name>.*)")
+
+
+async def status_of(host: "Host", card: HostCard) -> HostStatus:
+    """Read what the host's devices do; a host where that fails may still work, so no error is raised."""
+    gpus = any(device.kind == "gpu" for device in card.devices)
+    devices: dict[str, Telemetry] = {}
+    try:
+        devices = await host.device_status([device.id for device in card.devices], gpus)
+    except HostError as err:
+        log.warning("the devices of host %s could not be looked at: %s", host.name, err)
+    return HostStatus(host.name, time.time(), round(host.rtt_s * 1000, 3), devices)
 
 
 def script() -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar
 
+from kpd.hosts.channel import Channel, Reader, Writer
 from kpd.hosts.errors import HostError, HostKey, Pending
-from kpd.hosts.link import Channel, Reader, RunOnNode, Transport, Writer
+from kpd.hosts.link import RunOnNode, Transport
 from kpd.hosts.shared_root import sees
 from kpd.hosts.slurm import queue, trial
 from kpd.hosts.slurm.holder import PREFIX

@@ -11,6 +11,7 @@ HOST = (
     "ahead", "arrays", "batching", "bytecode", "calling", "calls", "checking", "compare", "cores", "device", "draw",
     "gpu", "harness", "identity", "judging", "kept", "main", "marks", "messages", "problems", "process", "profiled",
     "results", "roofline", "secret", "session", "sizes", "spare", "timing", "truths", "turns", "watched", "worker",
+    "worker_stderr",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

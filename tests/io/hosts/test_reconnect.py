@@ -8,10 +8,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from kpd.hosts.channel import Channel
 from kpd.hosts.errors import HostError, HostErrorKind
 from kpd.hosts.host import Host, OutputChunk
 from kpd.hosts.job import JobNotes, JobResult, waiting
-from kpd.hosts.link import Channel, Link
+from kpd.hosts.link import Link
 from kpd.hosts.local import Local
 from tests.support.hosts.local import at, helper_pid, spec, until
 from tests.support.hosts.reconnect import Shaky, cut, host

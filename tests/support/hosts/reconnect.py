@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kpd.hosts.channel import Channel
 from kpd.hosts.errors import HostError, HostErrorKind
 from kpd.hosts.host import Host
-from kpd.hosts.link import Channel
 from kpd.hosts.local import Local
 from tests.support.hosts.local import helper_pid, host_at, until
 

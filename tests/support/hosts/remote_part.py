@@ -13,11 +13,12 @@ from kpd.engine import steps
 from kpd.engine.attempt import Attempt
 from kpd.engine.control import Control
 from kpd.hosts.bundle import bundle
+from kpd.hosts.channel import Channel, Reader, Writer
 from kpd.hosts.errors import HostKey
 from kpd.hosts.helper.wire import LENGTHS
 from kpd.hosts.host import Host
 from kpd.hosts.job import job_seconds
-from kpd.hosts.link import Channel, Reader, Transport, Writer
+from kpd.hosts.link import Transport
 from kpd.measure.bench import Bench
 from kpd.model import events as e
 from kpd.model.budget import Budget

@@ -6,14 +6,12 @@ So nothing of it can run while the clock does not: neither threads, nor timers, 
 from __future__ import annotations
 
 import contextlib
-import io
 import mmap
 import os
 import secrets
 import select
 import signal
 import time
-from collections import deque
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host import watched
@@ -21,11 +19,11 @@ from kpd.measure.python.host.device import CudaDevice, DeviceError, LentMemory, 
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.messages import HEADER, answered, packed
 from kpd.measure.python.host.problems import TOLD, Failed, NotStarted
-from kpd.measure.python.host.spare import SAID, Spare, shared_file
+from kpd.measure.python.host.spare import Spare, shared_file
+from kpd.measure.python.host.worker_stderr import WorkerStderr
 
 LONGEST = 4 << 20  # bytes of an answer
 START_MS = 120_000  # for a worker to import torch on a busy machine
-STDERR, LAST = 40, 1 << 16  # lines that are kept, of the last bytes of what was read at once
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
 FEW, MANY = 1, 64  # results of which it then tells where they lie
 MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
@@ -69,20 +67,9 @@ class Worker:
         self.stopped = self.spins = self.times = False
         self.marks = Marks()
         self.ended: int | None = None
-        self.said: deque[bytes] = deque(maxlen=STDERR)
-        self.pid, self.line, self.errors = spare.pid, spare.line, io.FileIO(spare.errors)
-        os.set_blocking(spare.errors, False)
+        self.pid, self.line, self.errors = spare.pid, spare.line, WorkerStderr(spare.errors)
         spare.send(descriptor, size=self.size, libraries=libraries, writes=writes, gpu=gpu, paths=paths, place=place)
         os.close(descriptor)
-
-    def _listen(self) -> None:
-        """Take what it has written to its stderr, not while a kernel is timed."""
-        if self.errors.closed:
-            return
-        said = self.errors.read(SAID)  # None: there is nothing yet
-        if said == b"":
-            self.errors.close()
-        self.said.extend(line for line in (said or b"")[-LAST:].splitlines() if line.strip())
 
     def lend(self, device: CudaDevice) -> None:
         """Have inputs lie on a device, and read results there."""
@@ -230,12 +217,12 @@ class Worker:
         until = time.monotonic() + limit_ms / 1000
         while True:
             left = 0.0 if self.spins else max(0.0, until - time.monotonic())
-            errors = [] if self.times or self.errors.closed else [self.errors.fileno()]
+            errors = [] if self.times else self.errors.descriptors
             ready, _, _ = select.select([self.line.fileno(), *errors], [], [], left)
             if self.line.fileno() in ready:
                 return True
             if ready:
-                self._listen()
+                self.errors.listen()
             if time.monotonic() >= until:
                 return False
 
@@ -250,13 +237,8 @@ class Worker:
         if self.ended is None:
             raise Failed("timeout", f"no answer within {limit_ms / 1000:g} s")
         if os.WIFSIGNALED(self.ended):
-            raise Failed("crash", self.told(), os.WTERMSIG(self.ended))
-        raise Failed("exit", self.told())
-
-    def told(self) -> str:
-        """Return the last line that it wrote to its stderr."""
-        self._listen()
-        return self.said[-1].decode(errors="replace").strip()[:300] if self.said else ""
+            raise Failed("crash", self.errors.last(), os.WTERMSIG(self.ended))
+        raise Failed("exit", self.errors.last())
 
     def stop(self) -> None:
         """Stop all its threads, and wait until they are. Raises Failed where it ends instead."""
@@ -268,7 +250,7 @@ class Worker:
             if self.ended is not None:
                 self._gone(0)
         self.used_ns = watched.cpu_ns(self.pid)
-        self._listen()
+        self.errors.listen()
 
     def _wait(self, how: int) -> None:
         pid, status = os.waitpid(self.pid, how)
