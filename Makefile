@@ -7,6 +7,9 @@ TASK   ?= rmsnorm_silu_cpu
 # Two where something is measured: more would disturb it.
 PYTEST   := $(BIN)/python -m pytest --dist worksteal -n 4
 MEASURES := tests/slow/measure tests/slow/profile
+# A unit test starts no program, so its files may lie in memory, where none waits for a disk: 20 MB at once at most, since
+# those of a test that has passed are removed.
+UNIT     := $(if $(wildcard /dev/shm/.),TMPDIR=/dev/shm) $(PYTEST) -n 2 -o tmp_path_retention_policy=failed
 
 # Tests start a thousand programs: without compiled modules beside the sources, each would compile kpd anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,24 +25,26 @@ demo: $(VENV)/.installed
 
 # Before a commit: style, types, and what needs no process.
 quick: $(VENV)/.installed-dev lint
-	$(PYTEST) -n 2 tests/unit
+	$(UNIT) tests/unit
 
 # The types take a minute on one core where nothing of them is cached: the tests begin meanwhile.
 test: $(VENV)/.installed-dev
 	@$(MAKE) --no-print-directory -j 2 lint tested
 
 tested: $(VENV)/.installed-dev
-	$(PYTEST)
+	$(UNIT) tests/unit; unit=$$?; \
+	$(PYTEST) tests/io && exit $$unit
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# What takes longer than a few seconds a test; hypothesis's unit tests with more examples; what says how fast something is.
+# What takes longer than a few seconds a test; hypothesis's tests with more examples; what says how fast something is.
 slow: $(VENV)/.installed-dev
 	$(PYTEST) tests/slow $(MEASURES:%=--ignore=%); waited=$$?; \
-	$(PYTEST) -n 2 -m hypothesis --hypothesis-profile=thorough tests/unit; drawn=$$?; \
+	$(PYTEST) -n 2 -m hypothesis --hypothesis-profile=thorough $$(grep -rl --include='test_*.py' hypothesis tests/unit tests/io); \
+	drawn=$$?; \
 	$(PYTEST) -n 2 $(MEASURES) && exit $$((waited + drawn))
 
 # What failed last, alone and one after the other.

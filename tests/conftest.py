@@ -17,8 +17,8 @@ pytest_plugins = ["tests.support.daemon.served"]
 SLOW = TESTS / "slow"
 
 # How long an example takes says how busy the machine is.
-settings.register_profile("kpd", deadline=None, max_examples=20)  # each run draws others
-settings.register_profile("thorough", deadline=None, max_examples=60)  # make slow
+settings.register_profile("kpd", deadline=None, max_examples=10)  # each run draws others
+settings.register_profile("thorough", deadline=None, max_examples=70)  # make slow
 settings.load_profile("kpd")
 
 # Programs of the tests write into pipes as they do for users, buffered, and compile a module once for all of them.

@@ -50,7 +50,7 @@ def split_fences(text: str) -> FencedText:
     inside: list[str] = []
     indent, above = 0, ""
     for number, line in enumerate(text.split("\n"), 1):
-        fence = _FENCE.fullmatch(line) if line else None
+        fence = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
         if block is None:
             if fence is not None and not (fence[2][0] == "`" and "`" in fence[3]):
                 block, inside, indent = FencedBlock(number, fence[3].strip(), above, fence[2]), [], len(fence[1])

@@ -21,6 +21,7 @@ NOTHING = ("none", "nothing", "-", "–", "—")
 """What a reply may say that removes no file."""
 _WORD = r"[\s>#*_`-]{0,8}%s[\s*_`]{0,4}:[\s*_`]{0,4}(.*)"
 _MEMO, _EXPECT, _REMOVE = (re.compile(_WORD % word, re.IGNORECASE) for word in ("MEMO", "EXPECT", "REMOVE"))
+_WORDS = re.compile(r"\w")
 _AIMS = re.compile(r"\[([^\[\]]{0,900})\][\s,;:*—–-]{0,4}")
 _METRIC = re.compile(r"([A-Za-z_]\w{0,63}(?:\[[^\]]{1,80}\])?)[\s*_`:,]{1,6}(\w+|↑|↓)")
 _DIRECTIONS = {
@@ -57,14 +58,15 @@ def read_notes(lines: Iterable[str]) -> ReplyNotes:
     memo, expect, first = "", "", ""
     removed: list[str] = []
     for line in filter(None, (each[:LONGEST_LINE].strip() for each in lines)):
-        if found := _MEMO.fullmatch(line):
+        named = ":" in line  # a reply has up to four million lines
+        if named and (found := _MEMO.fullmatch(line)):
             memo = memo or found[1]
-        elif found := _EXPECT.fullmatch(line):
+        elif named and (found := _EXPECT.fullmatch(line)):
             expect = expect or found[1]
-        elif found := _REMOVE.fullmatch(line):
+        elif named and (found := _REMOVE.fullmatch(line)):
             removed += (word.removeprefix("./") for word in re.split(r"[\s,;`*\"']+", found[1]) if word)
-        elif re.search(r"\w", line):
-            first = first or line
+        elif not first and _WORDS.search(line):
+            first = line
     aims: list[str] = []
     while (bracket := _AIMS.match(memo)) is not None:
         aims += (word for word in re.split(r"[\s,;`]+", bracket[1]) if word in rule_ids())

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.places import ROOT
+from tests.support.statements import of_file
 
 MAY: dict[str, str] = {
     "model": "",
@@ -60,10 +61,10 @@ def modules(*packages: str) -> Iterator[tuple[str, Path]]:
 @functools.cache
 def imports(path: Path) -> frozenset[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in of_file(path).imports:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             found.add(node.module or "")
             found |= {f"{node.module}.{alias.name}" for alias in node.names}

@@ -1,10 +1,10 @@
 """The docstring of a function says what to do, in the imperative: it begins with none of the words that cannot."""
 
-import ast
 import re
 from collections.abc import Iterator
 
 from tests.places import ROOT
+from tests.support.statements import Function, Statements, of_file, product, statements
 
 WORDS = """
 a an the this that these those it its they their there he she we you i
@@ -19,29 +19,21 @@ NOT_IMPERATIVE = frozenset(WORDS.split())
 PROPERTIES = frozenset({"property", "cached_property"})
 
 
-def places() -> list[str]:
-    return sorted(str(path.relative_to(ROOT)) for name in ("kpd", "tui") for path in (ROOT / name).rglob("*.py"))
-
-
-def strays(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or is_property(node):
+def strays(found: Statements) -> Iterator[str]:
+    for function in found.functions:
+        if function.docstring is None or is_property(function):
             continue
-        docstring = ast.get_docstring(node)
-        if docstring is None:
-            continue
-        begins = re.match(r"[A-Za-z]+", docstring)
+        begins = re.match(r"[A-Za-z]+", function.docstring)
         if begins is None or begins[0].lower() in NOT_IMPERATIVE:
-            yield f"{node.name}: {docstring.splitlines()[0]}"
+            yield f"{function.name}: {function.docstring.splitlines()[0]}"
 
 
-def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    names = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
-    return bool(names & PROPERTIES)
+def is_property(function: Function) -> bool:
+    return not PROPERTIES.isdisjoint(name.rpartition(".")[2] for name in function.decorators)
 
 
 def test_the_docstring_of_a_function_begins_with_a_verb() -> None:
-    assert [f"{path}: {stray}" for path in places() for stray in strays((ROOT / path).read_text())] == []
+    assert [f"{path.relative_to(ROOT)}: {stray}" for path in product() for stray in strays(of_file(path))] == []
 
 
 def test_the_test_finds_what_is_no_verb_and_nothing_else() -> None:
@@ -71,7 +63,7 @@ class Fifth:
     def told(self):
         """None where there is none."""
 '''
-    assert list(strays(source)) == [
+    assert list(strays(statements(source))) == [
         "first: The sum.",
         "second: `count` of them.",
         "told: None where there is none.",

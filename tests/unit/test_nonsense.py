@@ -117,7 +117,8 @@ def decided(log: logs.Log) -> list[Any]:
         of_it = detail(event for event in log.events if getattr(event.fact, "iteration", None) == it.number)
         shown = LoadedDetails(show=Show(it, of_it), acts=tuple(log.events))
         for place in (TreePosition(run.task, run.id, it.number), TreePosition(run.task, run.id)):
-            found += [styles(pane(view_of(log, place, shown=shown))) for pane in PANES]
+            view_there = view_of(log, place, shown=shown)
+            found += [styles(pane(view_there)) for pane in PANES]
     for event in log.events:
         done = operator_act(event.fact)
         found.append((done and (done.by, done.does, done.words), alert.worth_telling(event.fact) is None))

@@ -13,6 +13,7 @@ from kpd.model.iteration import Expectation
 from kpd.profile.catalogue import rules
 from kpd.source.text import plain_code
 from tests.support.agents.asked import made, shipped
+from tests.support.drawn import examples
 from tests.support.model.samples import task_of
 
 TASK, INCUMBENT = shipped("transpose_cuda")
@@ -92,7 +93,7 @@ LINES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=300) | LINES.map("\n".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -18,6 +18,7 @@ from kpd.model.notices import Said
 from kpd.model.state import State
 from kpd.model.waits import LogTrouble
 from kpd.text.notices import notice as told
+from tests.support.drawn import examples
 from tests.support.model.strategies import related_facts
 
 
@@ -30,7 +31,7 @@ def journal(tmp_path: Path) -> EventJournal:
     return EventJournal(EventStore(tmp_path / "events.db"))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(related_facts, st.integers(1, 8), st.booleans())
 def test_a_restart_finds_the_live_state(
     tmp_path_factory: pytest.TempPathFactory, facts: list[e.Fact], every: int, clean: bool

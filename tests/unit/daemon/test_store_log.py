@@ -12,6 +12,7 @@ from kpd.daemon.store import MIGRATIONS, EventStore, StoreError
 from kpd.model import events as e
 from kpd.model.codec import CodecError
 from kpd.model.notices import Said
+from tests.support.drawn import examples
 from tests.support.model.strategies import related_facts
 
 
@@ -19,7 +20,7 @@ def noticed(text: str) -> e.Noticed:
     return e.Noticed("info", Said(text))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(related_facts)
 def test_what_was_appended_is_read_after_reopening(
     tmp_path_factory: pytest.TempPathFactory, facts: list[e.Fact]
@@ -33,7 +34,7 @@ def test_what_was_appended_is_read_after_reopening(
         assert list(store.read()) == written
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(related_facts, st.integers(0, 30), st.integers(0, 30), st.sampled_from(["r1", None]), st.sampled_from([1, None]))
 def test_read_and_tail_select_like_a_filter(
     tmp_path_factory: pytest.TempPathFactory,

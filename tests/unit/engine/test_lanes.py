@@ -25,6 +25,7 @@ from kpd.model.state import State
 from kpd.model.status import Outcome
 from kpd.model.verdicts import Gain, Verdict
 from kpd.model.waits import DeviceBusy, ForTurn, HostTrouble
+from tests.support.drawn import examples
 
 GAIN = Gain(5.0, 4.0, 6.0)
 WON = Verdict("faster", GAIN, 7, True, "confirmed", 1.0)
@@ -113,7 +114,7 @@ def played(story: Story, budget: Budget, choose: Callable[[int], int], check: Ca
         assert story.seq > before, "no lane can go on"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data(), st.integers(1, 5), st.integers(1, 5), st.integers(1, 8), st.integers(1, 4))
 def test_lanes_keep_to_the_budget_and_the_run_ends_when_nothing_is_under_way(
     data: st.DataObject, lanes: int, gpus: int, iterations: int, patience: int
@@ -463,7 +464,7 @@ def resumed(number: int) -> Iterate:
     return Iterate(number, "claude", resumed=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data(), st.integers(2, 4), st.integers(1, 8))
 def test_whatever_allocations_end_no_iteration_is_lost_or_done_twice(
     data: st.DataObject, lanes: int, iterations: int

@@ -36,6 +36,7 @@ from kpd.model.verdicts import Gain, Verdict
 from kpd.workspace.config import Config
 from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.paths import Workspace
+from tests.support.drawn import examples
 
 BUDGET = Budget(iterations=4, patience=3, min_gain_pct=2.0, stop_score=1.5, fix_attempts=8, usd=5.0)
 
@@ -269,7 +270,7 @@ async def test_a_rule_that_nobody_knows_is_refused_with_those_that_sound_like_it
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["up", "down", "top", "bottom"])), max_size=12))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_move_moves_one_run_and_the_others_keep_their_order(moves: list[tuple[int, str]]) -> None:
     async def all_of_them(folder: Path) -> None:
         with EventStore(folder / "events.db") as store:

@@ -14,6 +14,7 @@ from kpd.model.run import Run
 from kpd.workspace.candidate_tree import read_tree
 from kpd.workspace.editable import clash
 from kpd.workspace.task import Task, TaskError
+from tests.support.drawn import examples
 from tests.support.model.samples import run_of, task_of
 
 Tree = dict[str, bytes]
@@ -102,7 +103,7 @@ def folder() -> Iterator[Folder]:
         yield Folder(Path(home))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @example([("accept", {"src/b": b"1"}), ("person", FOLDER := {"src/b": None, "src/b/c.h": b"1"}), ("accept", FOLDER)])
 @example([("accept", {"src/b/c.h": b"1"}), ("person", FILE := {"src/b/c.h": None, "src/b": b"1"}), ("accept", FILE)])
 @given(STEPS)

@@ -28,6 +28,7 @@ from kpd.model.waits import DiskTrouble, ForApproval, ForTurn, PausedBy
 from kpd.text.notices import notice, watchdog_notice
 from kpd.text.waits import idle_reason
 from kpd.workspace.config import NotifyConfig
+from tests.support.drawn import examples
 from tests.support.model.samples import done
 from tests.support.model.strategies import logs
 
@@ -128,7 +129,7 @@ def test_a_device_that_work_waits_for(now: State, found: list[tuple[str, str, li
 
 
 @given(logs)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_whatever_happened_can_be_looked_at(events: list[e.Event]) -> None:
     now = fold_all(events)
     places = [(one.host, one.device_id) for one in idle_devices(now)]

@@ -13,6 +13,7 @@ from kpd.measure.samples import CaseSample, ProcessSample, samples_from_json, sa
 from kpd.measure.score import case_times, score
 from kpd.model.verdicts import Gain
 from kpd.text.verdicts import verdict
+from tests.support.drawn import examples
 
 CALL_NS = 1e9
 
@@ -61,7 +62,7 @@ def test_samples_of_an_older_kpd_have_no_weights_and_count_alike() -> None:
 speeds = st.lists(st.floats(0.5, 2.0), min_size=3, max_size=3)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(speeds, speeds, st.integers(1, 4), st.floats(0.1, 1e6))
 def test_a_weight_is_like_so_many_equal_cases_whatever_its_unit(
     one: list[float], other: list[float], count: int, unit: float

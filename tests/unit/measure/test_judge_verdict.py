@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 from kpd.measure.judge import FEWEST, FEWEST_WON, LOOKS, BadSamples, decide, judge
 from kpd.measure.samples import CaseSample, ProcessSample, samples_from_json, samples_to_json
 from kpd.model.verdicts import Verdict
+from tests.support.drawn import examples
 
 CALL_NS = 1_000_000_000
 
@@ -114,20 +115,20 @@ def test_cases_count_alike_whatever_they_cost() -> None:
     assert verdict.gain.pct == pytest.approx(10)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(campaigns())
 def test_swapping_the_two_sides_flips_the_sign(samples: tuple[ProcessSample, ...]) -> None:
     forward, back = logs(judge(samples, 2)), logs(judge(swapped(samples), 2))
     assert forward == pytest.approx((-back[0], -back[2], -back[1]), rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(campaigns(), st.sampled_from([2, 7, 1000]))
 def test_slower_clocks_change_nothing(samples: tuple[ProcessSample, ...], factor: int) -> None:
     assert logs(judge(scaled(samples, factor), 2)) == pytest.approx(logs(judge(samples, 2)), rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(campaigns().flatmap(lambda samples: st.tuples(st.just(samples), st.permutations(samples))))
 def test_the_order_of_processes_does_not_matter(pair: tuple[tuple[ProcessSample, ...], list[ProcessSample]]) -> None:
     samples, shuffled = pair
@@ -135,13 +136,13 @@ def test_the_order_of_processes_does_not_matter(pair: tuple[tuple[ProcessSample,
     assert decide(shuffled, 2) == decide(samples, 2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(campaigns())
 def test_the_raw_samples_give_the_identical_verdict_again(samples: tuple[ProcessSample, ...]) -> None:
     assert judge(samples_from_json(samples_to_json(samples)), 2) == judge(samples, 2)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(campaigns(), st.floats(0, 20))
 def test_an_acceptance_is_always_earned(samples: tuple[ProcessSample, ...], asked: float) -> None:
     verdict = judge(samples, asked)

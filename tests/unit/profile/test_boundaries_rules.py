@@ -11,6 +11,7 @@ from kpd.model.profiles import Severity
 from kpd.profile.cpu_rules import CPU_RULES
 from kpd.profile.gpu_rules import GPU_RULES
 from kpd.profile.rules import Rule, apply, apply_cases
+from tests.support.drawn import examples
 
 BY_ID = {rule.id: rule for rule in (*CPU_RULES, *GPU_RULES)}
 FIRES = {  # whether a rule fires just below an edge, at it, and just above it
@@ -176,7 +177,7 @@ def test_what_a_rule_says_of_its_condition_is_what_it_does_at_each_edge(
         assert holds(BY_ID[rule].condition, metrics) == (BY_ID[rule].fire(metrics) is not None)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(sorted(RULES)), st.data())
 def test_what_a_rule_says_of_its_condition_is_what_it_does_anywhere(rule: str, data: st.DataObject) -> None:
     """Starting where it fires, so that something more that the condition may ask is seen."""

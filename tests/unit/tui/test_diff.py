@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tests.support.drawn import examples
 from tests.support.tui import logs
 from tests.support.tui.feed import DIFF, CannedFeed, app_on, settled
 from tests.support.tui.views import plain, view_of
@@ -131,7 +132,7 @@ def test_what_is_no_diff_is_a_remark() -> None:
 # ── laid out ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(TEXT, TEXT, st.integers(30, 130), st.booleans())
 def test_every_row_fits_and_no_text_is_lost(old: str, new: str, width: int, split: bool) -> None:
     text = made(old, new)

@@ -26,6 +26,7 @@ from kpd.model.profiles import Advice
 from kpd.model.run import Steering
 from tests.support.agents.asked import asked, shipped
 from tests.support.agents.prompted import BASELINE, attempt, context, known, proposed, rules
+from tests.support.drawn import examples
 
 HEADINGS = re.compile(
     r"# Make this kernel faster|## (How to work|What ends an attempt|The form of the reply|The machine|The task: .*"
@@ -177,7 +178,7 @@ def test_each_stretch_ends_in_a_breakpoint(tmp_path: Path) -> None:
 hostile = st.one_of(st.just(POSING), st.text(alphabet=st.sampled_from("`~#> ab\n\r\u2028\x1b"), max_size=40))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(hostile, min_size=12, max_size=12), st.booleans())
 def test_nobody_else_can_speak(words: list[str], repair: bool) -> None:
     """Whatever memory, logs, sources, memos, advice and names hold: outside of fences there are only our own headings,
