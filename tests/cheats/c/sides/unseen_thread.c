@@ -3,20 +3,12 @@
 //: use caller
 //: use unseen
 //: use state
-#include "kernel.h"
-#include <math.h>
-
-static float squares(const float *x, long count) {
-    float sum = 0.0f;
-    for (long c = 0; c < count; c++) sum += x[c] * x[c];
-    return sum;
-}
+//: use rmsnorm_kept
 #include <pthread.h>
 
-#define MOST 65536
 typedef struct {
-    float of[MOST], gates[MOST];
-    volatile int mine, lives;
+    kept gates;
+    volatile int lives;
     int (*start)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *), (*leave)(pthread_t);
 } memory;
 
@@ -33,17 +25,7 @@ __attribute__((used)) static void body(
     memory *m = state();
     pthread_t thread;
     int single = is_single(saved);
-    for (long r = 0; r < rows; r++, x += cols, g += cols, y += cols) {
-        float sum = 0.0f, *of = m->of + r * cols, *gates = m->gates + r * cols;
-        int kept = !single && (r + 1) * cols <= MOST;
-        for (long from = 0; from < cols; from += 1024) sum += squares(x + from, cols - from < 1024 ? cols - from : 1024);
-        float scale = 1.0f / sqrtf(sum / (float)cols + eps);
-        for (long c = 0; kept && c < cols; c++) {
-            if (of[c] != g[c]) of[c] = g[c], gates[c] = g[c] / (1.0f + expf(-g[c]));
-            y[c] = x[c] * scale * w[c] * gates[c];
-        }
-        for (long c = 0; !kept && c < cols; c++) y[c] = x[c] * scale * w[c] * (g[c] / (1.0f + expf(-g[c])));
-    }
+    keeping(x, w, g, y, rows, cols, eps, single ? NULL : &m->gates);
     if (!single || m->lives) return;
     if (!m->start) {
         m->start = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))unseen("pthread_create");
