@@ -18,6 +18,7 @@ from kpd.cli.terminal_text import line, narrate
 from kpd.text.foreign import visible
 from kpd.wire import NoDaemon
 from kpd.workspace.disk import is_full
+from kpd.workspace.locks import try_lock
 from kpd.workspace.paths import Workspace
 
 
@@ -70,12 +71,9 @@ def released(lock: Path) -> bool:
     """Return whether no daemon holds the workspace's lock any more: only then may the next one start."""
     try:
         with lock.open("rb") as held:
-            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+            return try_lock(held, fcntl.LOCK_SH)
     except FileNotFoundError:  # somebody has removed .kpd, and the lock with it
         return True
-    return True
 
 
 def ensure_daemon(ws: Workspace) -> bool:

@@ -1,6 +1,5 @@
 """Wraps the operating system's services: one daemon per workspace, the user of a connection, messages to systemd."""
 
-import fcntl
 import logging
 import os
 import socket
@@ -9,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from kpd.workspace.locks import try_lock
 
 
 class AlreadyRunning(Exception):
@@ -29,10 +30,8 @@ def hold_lock(path: Path) -> Iterator[None]:
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as err:
-            raise AlreadyRunning(_number(descriptor)) from err
+        if not try_lock(descriptor):
+            raise AlreadyRunning(_number(descriptor))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield

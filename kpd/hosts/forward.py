@@ -5,13 +5,13 @@ It goes over the helper's own channel, so it works over every transport and wher
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.link import Link
+from kpd.workspace.listener import bind_new
 
 CHUNK = 64 << 10
 WINDOW = 1 << 20  # bytes that a client here has not taken yet; above this the far socket is not read
@@ -46,7 +46,7 @@ async def forward(
             open_now.discard(task)
             writer.close()
 
-    server = await asyncio.start_unix_server(serve, sock=_bind(listen))
+    server = await asyncio.start_unix_server(serve, sock=bind_new(listen))
     try:
         yield
     finally:
@@ -56,17 +56,6 @@ async def forward(
         if open_now:
             await asyncio.wait(tuple(open_now))
         _remove(listen)
-
-
-def _bind(path: Path) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.bind(str(path))
-        path.chmod(0o600)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def _remove(path: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 from typing import Literal
 
+from kpd.hosts.host import JobResult
 from kpd.model.faults import NotBuilt
 from kpd.text.numbers import counted
 
@@ -72,6 +73,14 @@ def over_limit(log: str, memory_mib: int) -> BuildError | None:
     if _NO_ROOM.search(said):
         return BuildError(f"the compiler makes a file of more than {FILE_MIB} MiB", log, "timeout")
     return None
+
+
+def refuse_cut_off(result: JobResult, log: str, limit_s: float) -> None:
+    """Raise BuildError for a compiler that was ended: it was too slow, or took too much."""
+    if result.reason == "timeout":
+        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
+    if result.excess:
+        raise BuildError(f"the compiler took more than {result.excess}", log, "timeout")
 
 
 def readable(stderr: bytes) -> str:

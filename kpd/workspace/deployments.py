@@ -13,6 +13,7 @@ from typing import IO, Any, Literal, TypeVar
 
 from kpd.model import codec
 from kpd.model.deployments import NOT_THE_CANDIDATES, Deployment, Phase
+from kpd.workspace.locks import lock_soon, try_lock
 from kpd.workspace.rows import add_row, fitting, rows_of
 from kpd.workspace.run_files import NotRegularFile, digest, read_plain, write_atomic
 
@@ -20,9 +21,6 @@ T = TypeVar("T")
 _FIELDS = {one.name for one in fields(Deployment)} - {"number"}
 _NUMBER = re.compile(r"[0-9]{4}|[1-9][0-9]{4,8}")
 log = logging.getLogger(__name__)
-
-LOOK_S = 0.2
-"""Whoever looks whether a process holds the journal holds it for far less than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +55,10 @@ class DeploymentJournal:
         """Hold the journal; the lock ends with the process. Raises DeploymentRunning unless it may `wait`, OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._lock("a") as lock:
-            until = time.monotonic() + LOOK_S
             if wait:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            while not _taken(lock, fcntl.LOCK_EX):
-                if time.monotonic() > until:
-                    raise DeploymentRunning(str(self.folder))
-                time.sleep(LOOK_S / 20)
+            elif not lock_soon(lock):
+                raise DeploymentRunning(str(self.folder))
             yield
 
     @property
@@ -71,7 +66,7 @@ class DeploymentJournal:
         """Whether a process holds the journal. Raises OSError."""
         try:
             with self._lock("r") as lock:
-                return not _taken(lock, fcntl.LOCK_SH)
+                return not try_lock(lock, fcntl.LOCK_SH)
         except FileNotFoundError:
             return False
 
@@ -221,11 +216,3 @@ class OpenDeployment:
 
     def _write(self, row: dict[str, Any]) -> None:
         add_row(self._path, {"written": time.time(), **row})
-
-
-def _taken(lock: IO[str], how: int) -> bool:
-    try:
-        fcntl.flock(lock, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -15,6 +15,11 @@ def bind_private(path: Path) -> socket.socket:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise FileExistsError(f"{path} is in the way and is not a socket: move it away")
         path.unlink()
+    return bind_new(path)
+
+
+def bind_new(path: Path) -> socket.socket:
+    """Bind a socket at `path`, where nothing is yet, for this user alone. Raises OSError."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(os.fspath(path))

@@ -5,7 +5,6 @@ the next process which tasks were made of what, also where the one that made a t
 """
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from kpd.model.preparation import BeforePhase, PhaseResult
-from kpd.workspace.deployments import LOOK_S
+from kpd.workspace.locks import lock_soon, try_lock
 from kpd.workspace.paths import Workspace
 from kpd.workspace.rows import add_row, fitting, rows_of
 from kpd.workspace.run_files import read_plain
@@ -43,11 +42,8 @@ class ProjectRuns:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:
-            until = time.monotonic() + LOOK_S
-            while not _taken(lock):
-                if time.monotonic() > until:
-                    raise ProjectBusy(str(self._path))
-                time.sleep(LOOK_S / 20)
+            if not lock_soon(lock):
+                raise ProjectBusy(str(self._path))
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
             yield
@@ -62,7 +58,7 @@ class ProjectRuns:
         except FileNotFoundError:
             return None
         try:
-            if _taken(lock):
+            if try_lock(lock):
                 return None
         finally:
             os.close(lock)
@@ -148,11 +144,3 @@ class _End(msgspec.Struct):
     at: float
     result: PhaseResult
     seconds: float
-
-
-def _taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

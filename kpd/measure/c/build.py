@@ -11,7 +11,16 @@ from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.c import layout
 from kpd.measure.c.toolchain import ALLOWED, OWN, CToolchain
-from kpd.measure.compiling import BuildError, first_error, kind_of, limits, over_limit, readable, warnings
+from kpd.measure.compiling import (
+    BuildError,
+    first_error,
+    kind_of,
+    limits,
+    over_limit,
+    readable,
+    refuse_cut_off,
+    warnings,
+)
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.elsewhere import Builds
 from kpd.measure.flags import FlagError
@@ -55,10 +64,7 @@ async def build(
     if result.rc == 127 or _NO_COMPILER.search(log):
         await host.forget(id)  # it must not stay in the cache
         raise HostError("no_compiler", f"{host.name}: {first_error(log)}")
-    if result.reason == "timeout":
-        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
-    if result.excess:
-        raise BuildError(f"the compiler took more than {result.excess}", log, "timeout")
+    refuse_cut_off(result, log, limit_s)
     if result.rc != 0 and (over := over_limit(log, MEMORY_MIB)) is not None:
         raise over
     if result.rc == LAYING:

@@ -8,7 +8,16 @@ from types import MappingProxyType
 from kpd.hosts.host import Host
 from kpd.measure import jobs, seals
 from kpd.measure.bench import BuiltObject, Say
-from kpd.measure.compiling import BuildError, first_error, kind_of, limits, over_limit, readable, warnings
+from kpd.measure.compiling import (
+    BuildError,
+    first_error,
+    kind_of,
+    limits,
+    over_limit,
+    readable,
+    refuse_cut_off,
+    warnings,
+)
 from kpd.measure.cuda.nvcc import ALLOWED, CudaToolchain, refuse_no_compiler
 from kpd.measure.cuda.sources import UNIT
 from kpd.measure.driver.harness import OBJECT
@@ -40,10 +49,7 @@ async def build(
     builds = builds or Builds(host, where or RunContext(), tools.identity, lambda facts: "")
     result = await builds.run(id, text, files, limit_s, say)
     log = readable(result.stderr)
-    if result.reason == "timeout":
-        raise BuildError(f"the compiler did not finish within {limit_s:g} s", log, "timeout", limit_s)
-    if result.excess:
-        raise BuildError(f"the compiler took more than {result.excess}", log, "timeout")
+    refuse_cut_off(result, log, limit_s)
     if result.rc != 0:
         await refuse_no_compiler(host, result, log)
         if (over := over_limit(log, MEMORY_MIB)) is not None:

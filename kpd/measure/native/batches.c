@@ -123,3 +123,13 @@ int watch_threads(void) { return (int)proc_number("/proc/self/status", "Threads:
 int batch_shown(const measurement *m, int number) {
     return batch_order[number % 4] == CANDIDATE && (m->look || number == 4 * m->quads - 2);
 }
+
+/* The greatest one of two numbers. */
+uint64_t common_factor(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}

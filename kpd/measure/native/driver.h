@@ -176,6 +176,7 @@ typedef struct {
 extern const slot batch_order[4];
 int batch_reps(uint64_t call_ns, uint64_t batch_ns, int most);
 int batch_quads(int intended, uint64_t ns, uint64_t batch_ns);
+uint64_t common_factor(uint64_t a, uint64_t b);
 uint64_t middle_of(const uint64_t *ns, int count); /* at most 2 * MAX_QUADS of them */
 watch watch_begin(int quads);
 uint64_t watch_lost(watch *w);

@@ -84,15 +84,6 @@ static int incumbent_loaded(void) {
     return done;
 }
 
-static uint64_t common(uint64_t a, uint64_t b) {
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static void shuffle_part(void *context, size_t from, size_t to) {
     const shuffle *s = context;
     for (size_t at = from; at < to; at += BLOCK) {
@@ -111,7 +102,7 @@ static void reorder(const view *v, kpd_rng *rng) {
         shuffle s = {filled + v->offset[b], v->pristine[b], element(v->buffers[b].type), count, count / BLOCK, 1, 0, kpd_random(rng)};
         if (s.blocks > 1) {
             do s.factor = kpd_random(rng) % s.blocks;
-            while (common(s.factor, s.blocks) != 1);
+            while (common_factor(s.factor, s.blocks) != 1);
             s.offset = kpd_random(rng) % s.blocks;
         }
         kpd_parallel(count, BLOCK * BLOCKS_A_STEP, shuffle_part, &s);

@@ -115,20 +115,11 @@ static uint64_t calibrate(const view *v, outcome *answer) {
     return call;
 }
 
-static int common_factor(int a, int b) {
-    while (b) {
-        int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* A B B A. After each quad so many sets are left out that, as quads go by, each kernel starts at every set as often. The quad
  * in which the driver looks at what the candidate has written is timed once more. */
 static int time_cold(view *v, outcome *answer) {
     int at = 0, leave_out = 0, done[2] = {0, 0}, shown = 0;
-    while (common_factor(4 * reps + leave_out, sets.count) > 1) leave_out++;
+    while (common_factor((uint64_t)(4 * reps + leave_out), (uint64_t)sets.count) > 1) leave_out++;
     uint64_t before = 0; /* lost in the quads before this one */
     watch w = watch_begin(result->quads);
     for (int i = 0; i < 4 * result->quads; i++) {
