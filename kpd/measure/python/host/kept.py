@@ -1,4 +1,4 @@
-"""Keeps what Triton has compiled for a kernel, so that later jobs need not compile it again.
+"""Keeps what Triton and torch have compiled for a kernel, so that later jobs need not compile it again.
 
 A check has only its candidate in its worker: so what it leaves is the candidate's own work. A job that gets it unpacks
 it before any kernel runs.
@@ -10,8 +10,11 @@ import hashlib
 import os
 import stat
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
+CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
+"""The variables that tell Triton and torch where to keep it: folders of the same names, in small letters."""
 COMPILED = Path("compiled")
 KEPT = "out/compiled.zip"
 GIVEN = "KPD_COMPILED"  # the paths of such archives, with colons between
@@ -43,7 +46,7 @@ def pack(kernel: str) -> str:
     It is empty where there is nothing to keep, or a candidate has made of it what cannot be kept.
     """
     try:
-        found = _found(Path(folder(kernel), "triton_cache_dir"))
+        found = _found([Path(folder(kernel), name.lower()) for name in CACHES])
         if not found:
             return ""
         with zipfile.ZipFile(KEPT, "w") as archive:
@@ -55,11 +58,14 @@ def pack(kernel: str) -> str:
     return hashlib.sha256(Path(KEPT).read_bytes()).hexdigest()
 
 
-def _found(wanted: Path) -> dict[str, bytes]:
-    """Read the files below `wanted`, by their names in an archive. No link is followed. Raises OSError, ValueError."""
+def _found(wanted: Sequence[Path]) -> dict[str, bytes]:
+    """Read the files below those folders, by their names in an archive. Raises OSError, ValueError.
+
+    No link is followed.
+    """
     found, room = {}, MOST
     for root, _, names, at in os.fwalk(COMPILED):  # a kernel could replace all below it, but not the folder itself
-        if wanted not in (Path(root), *Path(root).parents):
+        if not {Path(root), *Path(root).parents}.intersection(wanted):
             continue
         for name in names:
             if not stat.S_ISREG(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
@@ -68,6 +74,6 @@ def _found(wanted: Path) -> dict[str, bytes]:
                 content = file.read(room + 1)
             room -= max(len(content), LEAST)
             if room < 0:
-                raise ValueError(f"{wanted} has more than {MOST >> 20} MiB")
+                raise ValueError(f"what is kept for a kernel has more than {MOST >> 20} MiB")
             found[str(Path(root, name).relative_to(COMPILED))] = content
     return found

@@ -27,13 +27,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kpd.hosts.helper.sandbox import Sandbox, confine
-from kpd.measure.python.host import arrays, calls
+from kpd.measure.python.host import arrays, calls, kept, ninja
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
 
 NOBODY = "-"  # in the place of a side: a batch without calls
-TRITON = "TRITON_CACHE_DIR"
-CACHES = (TRITON, "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TMPDIR")
+TRITON, *OF_TORCH = kept.CACHES
 TOLD = 2000  # characters of an error
 LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
 OPEN_FILES = 1024  # that it may have: each can have memory of the system's own
@@ -100,7 +99,8 @@ class Kernels:
 
         Triton writes the paths of its files into others. It gets relative ones, which hold in another job, too.
         """
-        paths = {name: f"{folder}/{name.lower()}" for name in CACHES} if folder else {}
+        names = (TRITON, *OF_TORCH, "TMPDIR") if folder else ()
+        paths = {name: f"{folder}/{name.lower()}" for name in names}
         self.caches[side] = {name: path if name == TRITON else str(Path.cwd() / path) for name, path in paths.items()}
 
     def use_cache(self, side: str) -> None:
@@ -267,11 +267,13 @@ def main(
     os.close(memory)
     for name in libraries:
         __import__(name)
-    kept = elsewhere(place)  # noqa: F841 - for as long as the process lives
+    apart = elsewhere(place)  # noqa: F841 - for as long as the process lives
     limit(resource.RLIMIT_CORE, 0)
     if not gpu:
         limit(resource.RLIMIT_DATA, LIMIT_DATA)
         limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    if gpu:
+        ninja.install(Path.cwd())
     if writes is not None:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
         confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu))

@@ -15,10 +15,11 @@ import pytest
 from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns, without_request
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.harness import PythonHarness
+from kpd.measure.python.host.kept import CACHES
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted
 from kpd.measure.python.host.process import MANY, RequestCost, Worker
 from kpd.measure.python.host.spare import fork
-from kpd.measure.python.host.worker import CACHES, Kernels
+from kpd.measure.python.host.worker import Kernels
 
 LIMIT_MS = 20_000.0
 ANSWERS = """
