@@ -12,17 +12,13 @@ import pytest
 
 from kpd.hosts.forward import forward
 from kpd.hosts.host import Host
-from tests.support.hosts.local import helper_pid, host_at, until
+from tests.support.hosts.local import helper_pid, host, until
 from tests.support.hosts.ssh import host_by, ssh_to
 from tests.support.hosts.sshd import sshd
 
+__all__ = ["host"]
+
 LARGE = os.urandom(3 << 20)
-
-
-@pytest.fixture
-async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    async with host_at(tmp_path / "host") as host:
-        yield host
 
 
 @contextlib.asynccontextmanager

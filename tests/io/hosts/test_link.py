@@ -17,16 +17,12 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 from kpd.hosts.local import Local
 from kpd.hosts.reconnect import LinkTiming
-from tests.support.hosts.local import helper_pid, host_at, spec
+from tests.support.hosts.local import helper_pid, host, host_at, spec
 from tests.support.hosts.pythons import oldest_python, python_that
 
+__all__ = ["host"]
+
 HELPER = Path(sys.modules["kpd.hosts.bundle"].__file__).parent / "helper"
-
-
-@pytest.fixture
-async def host(tmp_path):
-    async with host_at(tmp_path / "host") as host:
-        yield host
 
 
 def test_the_helper_needs_only_the_standard_library_of_python_3_6() -> None:

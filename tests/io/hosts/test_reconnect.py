@@ -14,8 +14,8 @@ from kpd.hosts.host import Host, OutputChunk
 from kpd.hosts.job import JobNotes, JobResult, waiting
 from kpd.hosts.link import Link
 from kpd.hosts.local import Local
-from tests.support.hosts.local import at, helper_pid, spec, until
-from tests.support.hosts.reconnect import Shaky, cut, host
+from tests.support.hosts.local import at, helper_pid, host, spec, until
+from tests.support.hosts.reconnect import Shaky, cut
 
 __all__ = ["host"]
 

@@ -3,22 +3,17 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from kpd.hosts.host import CommandResult, Host
-from tests.support.hosts.local import alive, helper_pid, host_at, until
+from tests.support.hosts.local import alive, helper_pid, host, until
+
+__all__ = ["host"]
 
 MIB = 1 << 20
-
-
-@pytest.fixture
-async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    async with host_at(tmp_path / "host") as host:
-        yield host
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -12,15 +11,11 @@ import pytest
 from kpd.hosts.helper import sandbox
 from kpd.hosts.host import Host, JobSpec
 from kpd.hosts.local import Local
-from tests.support.hosts.local import host_at
+from tests.support.hosts.local import host
+
+__all__ = ["host"]
 
 KERNEL = "int answer(void) { return 42; }\n"
-
-
-@pytest.fixture
-async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    async with host_at(tmp_path / "host") as made:
-        yield made
 
 
 async def said(host: Host, id: str, script: str) -> tuple[int, str, str]:

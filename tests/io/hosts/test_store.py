@@ -17,13 +17,9 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.helper.files import RequestRefused, check_relative
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from tests.support.hosts.local import at, helper_pid, host_at, linux_only, may_mount, names, spec
+from tests.support.hosts.local import at, helper_pid, host, host_at, linux_only, may_mount, names, spec
 
-
-@pytest.fixture
-async def host(tmp_path):
-    async with host_at(tmp_path / "host") as host:
-        yield host
+__all__ = ["host"]
 
 
 def sha(data: bytes) -> str:

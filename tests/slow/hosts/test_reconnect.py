@@ -12,8 +12,8 @@ from kpd.hosts.host import Host
 from kpd.hosts.link import Link
 from kpd.hosts.local import Local
 from kpd.hosts.reconnect import LinkTiming
-from tests.support.hosts.local import at, spec, until
-from tests.support.hosts.reconnect import Shaky, cut, host
+from tests.support.hosts.local import at, host, spec, until
+from tests.support.hosts.reconnect import Shaky, cut
 from tests.support.patience import PATIENCE_S
 
 __all__ = ["host"]

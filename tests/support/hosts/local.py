@@ -88,3 +88,9 @@ async def host_at(
                 process.kill()
         assert left == []
         assert helper is None or not psutil.pid_exists(helper)
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[Host]:
+    async with host_at(tmp_path / "host") as host:
+        yield host

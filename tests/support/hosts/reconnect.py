@@ -2,15 +2,12 @@
 
 import os
 import signal
-from pathlib import Path
-
-import pytest
 
 from kpd.hosts.channel import Channel
 from kpd.hosts.errors import HostError, HostErrorKind
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from tests.support.hosts.local import helper_pid, host_at, until
+from tests.support.hosts.local import helper_pid, until
 
 
 class Shaky(Local):
@@ -24,12 +21,6 @@ class Shaky(Local):
         if self.ends:
             raise self.ends.pop()
         return await super().open()
-
-
-@pytest.fixture
-async def host(tmp_path: Path):
-    async with host_at(tmp_path / "host") as host:
-        yield host
 
 
 async def cut(host: Host) -> None:
