@@ -19,10 +19,10 @@ PACKAGES = ("kpd", "kpd.hosts", "kpd.hosts.helper")
 
 # What a transport gives to `python3 -I -S -c`. It reads descriptor 0 itself: a buffered reader would swallow frames.
 # An older Python has to be able to parse it, to be told that it is too old.
-BOOTSTRAP = """
+_PROGRAM = """
 import json, os, sys, types
 if sys.version_info < (3, 6):
-    sys.exit("kpd needs Python 3.6 or later, this is %d.%d" % sys.version_info[:2])
+    sys.exit("kpd needs Python 3.6 or later, this is %%d.%%d" %% sys.version_info[:2])
 def take(n):
     data = b""
     while len(data) < n:
@@ -30,13 +30,30 @@ def take(n):
         if not part:
             sys.exit("the pipe closed before the helper had arrived")
         data += part
-    return data
+    return data%s
 for name, source in json.loads(take(int(take(8))).decode()):
     module = sys.modules[name] = types.ModuleType(name)
     module.__path__ = []
-    exec(compile(source, name, "exec"), module.__dict__)
+    exec(%s, module.__dict__)
 sys.modules["kpd.hosts.helper.serve"].main()
 """
+BOOTSTRAP = _PROGRAM % ("", 'compile(source, name, "exec")')
+
+# The same for kpd's own Python, which keeps what it has compiled beside the source, in the folder that is its argument.
+# Compiling takes a third of the helper's start. What runs is what has arrived: kept is only what the same source makes.
+BOOTSTRAP_HERE = _PROGRAM % (
+    """
+def code(name, source):
+    from importlib.machinery import SourceFileLoader
+    kept = SourceFileLoader(name, os.path.join(sys.argv[1], name.rpartition(".")[2] + ".py"))
+    try:
+        same = kept.get_data(kept.path) == source.encode()
+    except OSError:
+        same = False
+    return kept.get_code(name) if same else compile(source, name, "exec")""",
+    "code(name, source)",
+)
+HELPER = Path(__file__).parent / "helper"
 
 
 def command(python: str, enter: Sequence[str] = ()) -> str:
@@ -64,8 +81,7 @@ def _quoted(word: str) -> str:
 @cache
 def bundle() -> bytes:
     """Return the helper's source as BOOTSTRAP reads it: its length in eight digits, JSON of [module name, source]."""
-    folder = Path(__file__).parent / "helper"
     modules = [(name, "") for name in PACKAGES]
-    modules += [(f"kpd.hosts.helper.{name}", (folder / f"{name}.py").read_text()) for name in MODULES]
+    modules += [(f"kpd.hosts.helper.{name}", (HELPER / f"{name}.py").read_text()) for name in MODULES]
     raw = json.dumps(modules).encode()
     return b"%08d" % len(raw) + raw

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from kpd.hosts.bundle import BOOTSTRAP
+from kpd.hosts.bundle import BOOTSTRAP, BOOTSTRAP_HERE, HELPER
 from kpd.hosts.child import ChildChannel
 from kpd.hosts.errors import HostError, HostKey
 
@@ -31,7 +31,9 @@ class Local:
             path = f"{self.programs}{os.pathsep}{path}"
         env = {"PATH": path, "HOME": str(Path.home()), "LANG": "C.UTF-8"}
         try:
-            return await ChildChannel.start(*self.enter, self.python, "-I", "-S", "-c", BOOTSTRAP, env=env)
+            own = self.python == sys.executable and not self.enter
+            program = (BOOTSTRAP_HERE, str(HELPER)) if own else (BOOTSTRAP,)
+            return await ChildChannel.start(*self.enter, self.python, "-I", "-S", "-c", *program, env=env)
         except OSError as err:
             raise HostError("no_python", f"cannot start {(*self.enter, self.python)[0]}: {err}") from err
 

@@ -31,8 +31,8 @@ def trouble(err: Exception) -> "dict[str, str]":
     if isinstance(err, OSError):
         kind = "no_space" if err.errno in FULL else "not_found" if err.errno == errno.ENOENT else "host"
         return {"kind": kind, "message": str(err)}
-    at = traceback.extract_tb(err.__traceback__)[-1]
-    where = f"{Path(at.filename).name}, line {at.lineno}, in {at.name}"
+    *_, (frame, line) = traceback.walk_tb(err.__traceback__)
+    where = f"{frame.f_globals['__name__']}, line {line}, in {frame.f_code.co_name}"
     return {"kind": "host", "message": f"{type(err).__name__}: {err} ({where})"}
 
 

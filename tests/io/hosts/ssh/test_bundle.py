@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.hosts.bundle import BOOTSTRAP, bundle, command
+from kpd.hosts.bundle import BOOTSTRAP, BOOTSTRAP_HERE, HELPER, bundle, command
 from kpd.hosts.errors import HostError
 from kpd.hosts.helper.wire import GREETING
 from tests.support.patience import PATIENCE_S
@@ -101,3 +101,16 @@ def test_a_python_that_is_just_new_enough_goes_on(tmp_path: Path) -> None:
 
 def test_an_old_python_can_parse_what_tells_it_so() -> None:
     ast.parse(BOOTSTRAP, feature_version=(3, 4))
+
+
+def test_what_this_machine_keeps_compiled_is_run_only_where_it_is_what_has_arrived(tmp_path: Path) -> None:
+    """A checkout that is changed while kpd runs, and one that cannot be read, have no part in it."""
+    changed, gone = tmp_path / "helper", tmp_path / "gone"
+    shutil.copytree(HELPER, changed, ignore=shutil.ignore_patterns("__pycache__"))
+    (changed / "wire.py").write_text("raise SystemExit('another version')\n")
+    for folder in (HELPER, changed, gone):
+        argv = [sys.executable, "-I", "-S", "-c", BOOTSTRAP_HERE, str(folder)]
+        done = subprocess.run(argv, input=bundle(), capture_output=True, timeout=PATIENCE_S)
+        assert (done.stdout, done.stderr, done.returncode) == (GREETING, b"", 0)
+    assert list(changed.glob("__pycache__/serve.*.pyc")), "what has arrived is kept"
+    assert not list(changed.glob("__pycache__/wire.*.pyc"))
