@@ -8,7 +8,6 @@ at addresses that the answer to a batch tells.
 from __future__ import annotations
 
 import array
-import contextlib
 import fcntl
 import gc
 import importlib.util
@@ -30,6 +29,7 @@ from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls, kept, ninja
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
+from kpd.measure.python.host.places import place_of, places
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TRITON, *OF_TORCH = kept.CACHES
@@ -152,7 +152,7 @@ class Kernels:
     def _output(self, part: Any) -> Any:
         if library := arrays.library(part):
             on_device = library == "torch" and part.is_cuda
-            return {"layout": list(arrays.layout_of(part)), "at": _place(part), "device": on_device}
+            return {"layout": list(arrays.layout_of(part)), "at": place_of(part), "device": on_device}
         return {"none": type(part).__name__}
 
 
@@ -161,45 +161,6 @@ def _small() -> Any:
     if "numpy" in sys.modules:
         return sys.modules["numpy"].empty(1)
     return sys.modules["torch"].empty(1) if "torch" in sys.modules else array.array("d", [0.0])
-
-
-def places(results: list[Any], count: int) -> list[int]:
-    """Return where the results lie: for NumPy the array's object, whose pointer the parent reads, else its elements.
-
-    Only what is quick to read: the clock runs.
-    """
-    first = results[0]
-    if first is None:
-        return []
-    if arrays.library(first) == "numpy":
-        return [*map(id, results[:count])]
-    if arrays.library(first) == "torch":
-        return [one.data_ptr() for one in results[:count]]
-    if type(first) is array.array:
-        return [one.buffer_info()[0] for one in results[:count]]
-    results[:count] = map(readable, results[:count])
-    return [_place(part) for one in results[:count] for part in one]
-
-
-def _place(part: Any) -> int:
-    return id(part) if arrays.library(part) == "numpy" else arrays.address_of(part)
-
-
-def readable(result: Any) -> list[Any]:
-    """Return the parts of a result, with an array in place of each number, list of numbers and memoryview."""
-    several = type(result) is tuple or (type(result) is list and any(map(arrays.library, result)))
-    return [_as_array(part) for part in (result if several else [result])]
-
-
-def _as_array(part: Any) -> Any:
-    with contextlib.suppress(TypeError, ValueError):
-        if type(part) in (int, float, bool):
-            return array.array("d", [part])
-        if type(part) is list:
-            return array.array("d", part)
-        if type(part) is memoryview:
-            return array.array(part.format, part.tobytes())
-    return part
 
 
 def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
