@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -95,6 +94,8 @@ class Proxy:
 
     def record(self, asked: Call, program: str, arguments: list[str], silent: bool = False) -> int:
         """The real program's answer, passed on and kept. What a signal has ended has not answered."""
+        import subprocess  # a replay starts thousands of these programs, and needs it in none
+
         real = str(_real(Path(program))) if "/" in program else (self.settings.programs or {})[program]
         # What ncu starts is the real program, which it would not look for behind a launcher.
         given = [str(named(str(_real(Path(argument)))) or argument) for argument in arguments]
