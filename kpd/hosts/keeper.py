@@ -2,6 +2,8 @@
 
 The command ends with the process that started the keeper, however that ends: the keeper sees its socket close. What the
 command leaves behind, even in sessions of its own, is adopted by the keeper and ended, too.
+
+One starts for each command of a session, so it imports nothing but the standard library and the helper's modules.
 """
 
 import contextlib
@@ -15,8 +17,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-
-import msgspec
+from typing import NamedTuple
 
 from kpd.hosts.helper.children import Children, drop_inherited
 from kpd.hosts.helper.processes import own_children
@@ -34,7 +35,7 @@ HANDED = b"\n"
 """What comes before an ending, with the listeners of a network of its own."""
 
 
-class Order(msgspec.Struct, frozen=True):
+class Order(NamedTuple):
     """A command, its folder and environment, and its limits.
 
     `reads` and `writes` are absolute paths of a sandbox; without `confined` there is none. With `ports` the command has
@@ -56,7 +57,7 @@ class Order(msgspec.Struct, frozen=True):
     most_memory: int = MOST_MEMORY
 
 
-class Ending(msgspec.Struct, frozen=True):
+class Ending(NamedTuple):
     """How a command ended: its exit status, negative for a signal; `why` it was ended, empty if it ended by itself."""
 
     rc: int
@@ -67,7 +68,7 @@ class Ending(msgspec.Struct, frozen=True):
 def keep(line: socket.socket) -> Ending:
     """Run the command that comes over `line` until it ends, or the other end of `line` closes or asks for the end."""
     with line.makefile("rb") as told:
-        order = msgspec.json.decode(told.readline(), type=Order)
+        order = Order._make(tuple(value) if isinstance(value, list) else value for value in json.loads(told.readline()))
     if order.ports is not None:
         hand_over(line, isolate(order.ports))
     terminals = own_terminals() if order.confined and version() else ()  # bubblewrap has its own
@@ -158,7 +159,7 @@ def main() -> None:
     ending = keep(line)
     with contextlib.suppress(OSError):  # the starter is gone
         line.setblocking(True)
-        line.sendall(json.dumps(msgspec.to_builtins(ending)).encode() + b"\n")
+        line.sendall(json.dumps(ending).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class KeptProcess:
         env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), MARK: str(folder)}
         if "PYTHONPATH" in os.environ:
             env["PYTHONPATH"] = os.environ["PYTHONPATH"]
-        marked = msgspec.structs.replace(order, env={**order.env, MARK: str(folder)})
+        marked = order._replace(env={**order.env, MARK: str(folder)})
         with theirs:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "kpd.hosts.keeper", str(theirs.fileno()),

@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 from pathlib import Path
 
-import msgspec
-
 from kpd.hosts.keeper import Order
 from kpd.hosts.kept import KeptProcess
 from kpd.sessions.conversation import Conversation
@@ -40,7 +38,7 @@ class ExecTalk:
         self._prompt_file.write_text(prompt)
         by_file = any(PROMPT_FILE in word for word in self._order.argv)
         argv = tuple(word.replace(PROMPT_FILE, str(self._prompt_file)) for word in self._order.argv)
-        order = msgspec.structs.replace(self._order, argv=argv)
+        order = self._order._replace(argv=argv)
         process = self._process = await started(order, self._folder, self._network)
         watch = self._watch = Watch(process, self._folder)
         talking = asyncio.create_task(self._talk(process, watch, "" if by_file else prompt))
