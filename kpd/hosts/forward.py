@@ -46,8 +46,9 @@ async def forward(
             open_now.discard(task)
             writer.close()
 
-    server = await asyncio.start_unix_server(serve, sock=bind_new(listen))
+    server = await asyncio.start_unix_server(serve, sock=bind_new(listen), start_serving=False)
     try:
+        await server.start_serving()  # cancelled in here, it still listens
         yield
     finally:
         server.close()

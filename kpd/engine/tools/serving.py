@@ -60,9 +60,12 @@ async def serve_session(
     path = _socket_path(attempt.workspace, folder)
     server = _SessionServer(attempt, Workplace(attempt, tree, budget), clean)
     path.unlink(missing_ok=True)  # whatever an agent has put there
-    listener = await asyncio.start_unix_server(server.accept, sock=bind_private(path), limit=MAX_REQUEST)
+    listener = await asyncio.start_unix_server(
+        server.accept, sock=bind_private(path), limit=MAX_REQUEST, start_serving=False
+    )
     over = True
     try:
+        await listener.start_serving()  # cancelled in here, it still listens
         yield path
     except asyncio.CancelledError:
         over = False
