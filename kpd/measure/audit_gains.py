@@ -30,6 +30,8 @@ BY_PLACE = 3.0
 """On fresh inputs it counts so many times the gain seen there, where that is more: a kernel can have another gain in
 each place of its code. One that slows its own calls down has little of a gain to be seen, in whichever places.
 """
+QUARTER = 0.25
+"""Of the times that passed by the driver's clock: shorter ones tell of the kernel, longer ones of other work."""
 PAIRS_A_PLACE = 10
 """Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
 _SIGMA = 1.4826
@@ -71,10 +73,8 @@ def fresh_gain(
     ratios, weights = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}, case_weights(contest)
     variances = {name: _variance_by_place(ratios[name], one.a_ns if last else None) for name, one in cases.items()}
     middle, variance = _over_cases(ratios, variances, weights)
-    a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
-    most = STEADY * _deviation(a) if last else inf
-    spread = min(_deviation([one - other for one, other in zip(a, b, strict=True)]), most)
-    found = _gain(middle, sqrt(variance + spread**2 / processes), sum(len(some) - 1 for some in ratios.values()), last)
+    error = sqrt(variance + _between(contest, last) ** 2 / processes)
+    found = _gain(middle, error, sum(len(some) - 1 for some in ratios.values()), last)
     if not last or len(apart := _by_process(cases, ratios, weights)) < 2:
         return found
     half = t_quantile(OWN_CONFIDENCE, len(apart) - 1) * stdev(apart) / sqrt(len(apart))
@@ -82,27 +82,47 @@ def fresh_gain(
 
 
 def clocked_gain(
-    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], processes: int = 1
+    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], processes: int = 1, last: bool = False
 ) -> AuditedGain | None:
     """Compute the gain on fresh inputs by the driver's clock, which no kernel can reach; None for older samples.
 
     By that a call lasts longer than it does: until the worker is awake, and until the driver has heard of its end. That
-    is alike for both calls of a pair, so they differ by as much as what was called. It is added to A's own time.
+    is alike for both kernels, so their calls differ by as much as what was called. It is added to A's own time.
     """
     if not all(one.b_passed_ns for one in cases.values()):
         return None
     middles: dict[str, Sequence[float]] = {}
     variances: dict[str, float] = {}
     for name, one in cases.items():
-        more = [b - a for a, b in zip(one.a_passed_ns, one.b_passed_ns, strict=True)]
+        (a_passed, a_error), (b_passed, b_error) = map(_undisturbed, (one.a_passed_ns, one.b_passed_ns))
         a_ns = median(one.a_ns)
-        b_ns = max(a_ns + median(more), 1.0)
-        middles[name], variances[name] = [log(a_ns / b_ns)], _variance_by_place(more, None) / b_ns**2
+        b_ns = max(a_ns + b_passed - a_passed, 1.0)
+        middles[name], variances[name] = [log(a_ns / b_ns)], (a_error**2 + b_error**2) / b_ns**2
     middle, variance = _over_cases(middles, variances, case_weights(contest))
-    a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
-    spread = _deviation([one - other for one, other in zip(a, b, strict=True)])
     fewest = min(len(one.b_passed_ns) for one in cases.values()) - 1
-    return _gain(middle, sqrt(variance + spread**2 / processes), fewest)
+    return _gain(middle, sqrt(variance + _between(contest, last) ** 2 / processes), fewest, last)
+
+
+def _undisturbed(passed_ns: Sequence[int]) -> tuple[float, float]:
+    """Return the lower quartile of times that passed, and its standard error, however they are distributed.
+
+    Other work on the machine only makes calls longer: many of them on a busy one, and hardly a quarter of all not.
+    """
+    ordered, many = sorted(passed_ns), len(passed_ns)
+    at, error = QUARTER * (many - 1), sqrt(QUARTER * (1 - QUARTER) * many)
+    least, middle, most = (ordered[min(max(round(rank), 0), many - 1)] for rank in (at - error, at, at + error))
+    return middle, (most - least) / 2
+
+
+def _between(contest: Sequence[ProcessSample], last: bool) -> float:
+    """Return by how much the gain differs between the processes of the contest, as a standard deviation.
+
+    After the last audit it is no more than what the incumbent's times tell: a kernel can make its own differ.
+    """
+    a, b = ([_level(sample, side) for sample in _clean(contest)] for side in ("a_ns", "b_ns"))
+    return min(
+        _deviation([one - other for one, other in zip(a, b, strict=True)]), STEADY * _deviation(a) if last else inf
+    )
 
 
 def _by_process(

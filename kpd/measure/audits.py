@@ -76,7 +76,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         kept_gain(audit.fresh, case_weights(contest)),
         cold_share(audit.fresh, contest),
         alone_gain(audit.alone, contest, last, by_driver) if clocked else None,
-        clocked_gain(audit.fresh, contest, audit.times),
+        clocked_gain(audit.fresh, contest, audit.times, last),
         percent(steady_error(contest)) if last else None,
     )
 

@@ -1,24 +1,22 @@
 """What the audits' samples say of a gain, at and around each bound."""
 
-from collections.abc import Sequence
-from math import exp, hypot, log
+from math import exp, log
 from random import Random
-from statistics import fmean
 
 import pytest
 from msgspec import structs
 
 from kpd.measure.audit_gains import PAIRS_A_PLACE, FreshCase, alone_gain, cold_share, fresh_gain, kept_gain
 from kpd.measure.audits import MOST_AUDITS, AuditSamples, joined, refuse_gain, seems_missing, summary
-from kpd.measure.interval import half_width
 from kpd.measure.judge import percent
-from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain
 from kpd.text.audits import summary as told
 from kpd.text.faults import fault
 from tests.places import ROOT
+from tests.support.measure.contested import contested
 
 FOUR_FIFTHS = 100 * (1 - 0.64**0.8)
 """A gain whose logarithm is 0.8 of that of 36 %."""
@@ -73,15 +71,6 @@ def test_a_gain_without_bound_can_be_refused() -> None:
 def test_what_cold_caches_cost_the_incumbent_they_may_cost_the_candidate(cold: float, held: bool) -> None:
     found = AuditSummary(audited(20.0), audited(36.0), 160, 8, 1.5, cold=cold)
     assert (refuse_gain(found, Gain(40.0, 36.0, 44.0)) is None) == held
-
-
-def contested(*times: tuple[int, int], weights: Sequence[float] = (1.0, 1.0)) -> list[ProcessSample]:
-    """Two processes of a contest: what a call of either kernel takes in the cases `same` and `half`."""
-    cases = {
-        name: CaseSample(1, (a, a), (b, b), weight=weight)
-        for name, (a, b), weight in zip(("same", "half"), times, weights, strict=False)
-    }
-    return [ProcessSample(number, cases) for number in range(2)]
 
 
 def test_a_short_call_keeps_less_of_its_gain_where_caches_are_cold() -> None:
@@ -243,141 +232,6 @@ def test_a_few_disturbed_calls_do_not_move_the_gain_on_fresh_inputs() -> None:
     times = [100] * 17 + [100_000] * 3
     found = fresh_gain({"same": FreshCase(1, 1, True, (200,) * 20, tuple(times))}, contested((200, 100)))
     assert found.pct == pytest.approx(50.0)
-
-
-NOISES = [(0.01, 0.01), (0.05, 0.02), (0.2, 0.05), (0.4, 0.2)]
-"""Of a call and between processes, as the standard deviation of the logarithm of a time."""
-
-
-@pytest.mark.parametrize("gain_pct", [2.0, 10.0, 50.0])
-@pytest.mark.parametrize("noise", NOISES)
-def test_a_gain_that_is_there_is_hardly_ever_refused(gain_pct: float, noise: tuple[float, float]) -> None:
-    quick = log(1 - gain_pct / 100)
-    refused = [refuse_gain(*one) is not None for one in audited_as_in_an_iteration(*noise, quick, quick)]
-    assert sum(refused) <= 1
-
-
-@pytest.mark.parametrize(("gain_pct", "shares"), [(10.0, (1.0, 1.0, 0.7, 0.1)), (45.0, (1.0, 1.0, 1.0, 0.99))])
-def test_a_gain_that_only_the_contest_sees_is_refused_the_more_often_the_quieter_it_is(
-    gain_pct: float, shares: tuple[float, ...]
-) -> None:
-    for noise, least in zip(NOISES, shares, strict=True):
-        tries = audited_as_in_an_iteration(*noise, log(1 - gain_pct / 100), 0.0)
-        assert sum(refuse_gain(*one) is not None for one in tries) >= least * len(tries), noise
-
-
-@pytest.mark.parametrize(("gain_pct", "by_place"), [(2.0, 0.01), (10.0, 0.02), (10.0, 0.05), (10.0, 0.1), (50.0, 0.1)])
-def test_a_gain_that_differs_from_place_to_place_of_the_code_is_hardly_ever_refused(
-    gain_pct: float, by_place: float
-) -> None:
-    quick = log(1 - gain_pct / 100)
-    refused = [refuse_gain(*one) is not None for one in audited_as_in_an_iteration(0.005, 0.01, quick, quick, by_place)]
-    assert len(refused) >= 20
-    assert sum(refused) <= 0.05 * len(refused)
-
-
-@pytest.mark.parametrize("by_process", [0.05, 0.1])
-def test_a_gain_of_another_size_in_each_process_is_refused_where_fresh_inputs_have_none(by_process: float) -> None:
-    """As of a kernel that keeps another share of its results in each: what makes it doubtful is its own doing."""
-    tries = audited_as_in_an_iteration(0.01, 0.04, log(0.85), 0.0, by_process=by_process)
-    assert sum(refuse_gain(*one) is not None for one in tries) >= 0.95 * len(tries)
-    tries = audited_as_in_an_iteration(0.01, 0.04, log(0.85), log(0.85), by_process=by_process)
-    assert len(tries) >= 20
-    assert sum(refuse_gain(*one) is not None for one in tries) <= 0.05 * len(tries)
-
-
-def audited_as_in_an_iteration(
-    of_a_call: float, between: float, quick: float, truly: float, by_place: float = 0.0, by_process: float = 0.0
-) -> list[tuple[AuditSummary, Gain]]:
-    """Simulate 60 contests that see the gain `quick`, a logarithm, and audits, until they decide, that see `truly`.
-
-    The candidate's code has another time in each of four places: as much in a case's audit. Its gain is another one in
-    each process, by `by_process`, on fresh inputs, too, if it has any there. Return what the contest would accept.
-    """
-    rng, done = Random(17), []
-
-    def process(number: int, a: float, b: float) -> ProcessSample:
-        return ProcessSample(number, {"case": CaseSample(1, (round(1e6 * exp(a)),), (round(1e6 * exp(b)),))})
-
-    def calls(mean: float) -> tuple[int, ...]:
-        return tuple(round(1e6 * exp(mean + rng.gauss(0, of_a_call))) for _ in range(40))
-
-    def taken() -> AuditSamples:
-        whole, places = rng.gauss(0, between), [rng.gauss(0, by_place) for _ in range(4)]
-        own = truly + rng.gauss(0, by_process if truly else 0.0)
-        b_ns, swapped_b_ns = (
-            tuple(round(ns * exp(places[n // 10])) for n, ns in enumerate(calls(whole + own))) for _ in range(2)
-        )
-        fresh = FreshCase(1, 1, True, calls(whole), b_ns, calls(whole), swapped_b_ns)
-        alone = (rng.gauss(n % 2 * truly, between) for n in range(8))
-        return AuditSamples({"case": fresh}, tuple(process(n, side, side) for n, side in enumerate(alone)), 0.5, 1.0)
-
-    for _ in range(60):
-        both = [rng.gauss(0, between) for _ in range(9)]
-        pairs = [
-            (rng.gauss(one, 0.3 * between), rng.gauss(one + quick, hypot(0.3 * between, by_process))) for one in both
-        ]
-        contest = [process(n, *pair) for n, pair in enumerate(pairs)]
-        ratios = [a - b for a, b in pairs]
-        middle, half = fmean(ratios), half_width(ratios, 0.99)
-        claimed = Gain(*(100 * (1 - exp(-some)) for some in (middle, middle - half, middle + half)))
-        if claimed.low < 1.0:
-            continue
-        audit = taken()
-        for _ in range(MOST_AUDITS - 1):
-            if seems_missing(summary(audit, contest), claimed):
-                audit = joined(audit, taken())
-        done.append((summary(audit, contest), claimed))
-    return done
-
-
-def test_a_gain_by_times_that_the_driver_does_not_see_is_none() -> None:
-    """The candidate's processes say 8 % less than their calls take: less than the clocks of a process may differ by."""
-    contest = [ProcessSample(n, {"case": CaseSample(1, (1000 + n,), (920 + n,))}) for n in range(9)]
-
-    def alone(seen_b: int) -> AuditSamples:
-        clocks = (DriverClock(102_000, 100_000), DriverClock(seen_b, 92_000))
-        cases = (
-            CaseSample(1, (ns,) * 2, (ns,) * 2, clock=clock) for ns, clock in zip((1000, 920), clocks, strict=True)
-        )
-        a, b = cases
-        processes = tuple(ProcessSample(n, {"case": b if n % 2 else a}) for n in range(6))
-        return AuditSamples({"case": FreshCase(1, 1, True, (1000,) * 20, (920,) * 20)}, processes, 0.5, 1.0)
-
-    claimed = Gain(8.0, 7.5, 8.5)
-    assert refuse_gain(summary(alone(93_840), contest), claimed) is None
-    refused = refuse_gain(summary(alone(102_000), contest), claimed)
-    assert isinstance(refused, GainNotHeld)
-    assert refused.audit == "driver"
-    assert "by the driver's own clock" in fault(refused)
-
-
-def clocked(a_ns: int, b_ns: int, a_passed: int, b_passed: int) -> FreshCase:
-    ns = tuple(a_ns + n % 5 for n in range(40)), tuple(b_ns + n % 5 for n in range(40))
-    passed = tuple(a_passed + n % 7 for n in range(40)), tuple(b_passed + n % 7 for n in range(40))
-    return FreshCase(1, 8, True, *ns, *ns, (), *passed)
-
-
-@pytest.mark.parametrize(
-    ("fresh", "held"),
-    [
-        pytest.param(clocked(40_000, 30_000, 60_000, 50_000), True, id="honest"),
-        pytest.param(clocked(40_000, 30_000, 60_000, 60_000), False, id="its calls begin later than they do"),
-        pytest.param(clocked(40_000, 30_000, 90_000, 80_000), True, id="waking takes longer for both"),
-        pytest.param(FreshCase(1, 8, True, (40_000,) * 40, (30_000,) * 40), True, id="older samples"),
-    ],
-)
-def test_a_gain_on_fresh_inputs_is_there_by_the_drivers_clock(fresh: FreshCase, held: bool) -> None:
-    contest = [
-        ProcessSample(n, {"case": CaseSample(1, (38_000 + 9 * n,) * 2, (28_500 + 9 * n,) * 2)}) for n in range(9)
-    ]
-    refused = refuse_gain(
-        summary(AuditSamples({"case": fresh}, tuple(contest), 0.5, 1.0), contest), Gain(25.0, 24.5, 25.5)
-    )
-    assert (refused is None) == held
-    if refused is not None:
-        assert refused.audit == "clocked"
-        assert "by the driver's own clock" in fault(refused)
 
 
 @pytest.mark.parametrize(("times", "sure"), [(1, False), (MOST_AUDITS - 1, False), (MOST_AUDITS, True)])

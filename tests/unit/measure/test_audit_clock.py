@@ -1,0 +1,94 @@
+"""Whether a gain is there by the driver's own clock, which no kernel can reach."""
+
+from random import Random
+
+import pytest
+
+from kpd.measure.audit_gains import FreshCase
+from kpd.measure.audits import MOST_AUDITS, AuditSamples, refuse_gain, summary
+from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
+from kpd.model.faults import GainNotHeld
+from kpd.model.verdicts import Gain
+from kpd.text.faults import fault
+from tests.support.measure.contested import contested
+
+
+def test_a_gain_by_times_that_the_driver_does_not_see_is_none() -> None:
+    """The candidate's processes say 8 % less than their calls take: less than the clocks of a process may differ by."""
+    contest = [ProcessSample(n, {"case": CaseSample(1, (1000 + n,), (920 + n,))}) for n in range(9)]
+
+    def alone(seen_b: int) -> AuditSamples:
+        clocks = (DriverClock(102_000, 100_000), DriverClock(seen_b, 92_000))
+        cases = (
+            CaseSample(1, (ns,) * 2, (ns,) * 2, clock=clock) for ns, clock in zip((1000, 920), clocks, strict=True)
+        )
+        a, b = cases
+        processes = tuple(ProcessSample(n, {"case": b if n % 2 else a}) for n in range(6))
+        return AuditSamples({"case": FreshCase(1, 1, True, (1000,) * 20, (920,) * 20)}, processes, 0.5, 1.0)
+
+    claimed = Gain(8.0, 7.5, 8.5)
+    assert refuse_gain(summary(alone(93_840), contest), claimed) is None
+    refused = refuse_gain(summary(alone(102_000), contest), claimed)
+    assert isinstance(refused, GainNotHeld)
+    assert refused.audit == "driver"
+    assert "by the driver's own clock" in fault(refused)
+
+
+def clocked(a_ns: int, b_ns: int, a_passed: int, b_passed: int) -> FreshCase:
+    ns = tuple(a_ns + n % 5 for n in range(40)), tuple(b_ns + n % 5 for n in range(40))
+    passed = tuple(a_passed + n % 7 for n in range(40)), tuple(b_passed + n % 7 for n in range(40))
+    return FreshCase(1, 8, True, *ns, *ns, (), *passed)
+
+
+@pytest.mark.parametrize(
+    ("fresh", "held"),
+    [
+        pytest.param(clocked(40_000, 30_000, 60_000, 50_000), True, id="honest"),
+        pytest.param(clocked(40_000, 30_000, 60_000, 60_000), False, id="its calls begin later than they do"),
+        pytest.param(clocked(40_000, 30_000, 90_000, 80_000), True, id="waking takes longer for both"),
+        pytest.param(FreshCase(1, 8, True, (40_000,) * 40, (30_000,) * 40), True, id="older samples"),
+    ],
+)
+def test_a_gain_on_fresh_inputs_is_there_by_the_drivers_clock(fresh: FreshCase, held: bool) -> None:
+    contest = [
+        ProcessSample(n, {"case": CaseSample(1, (38_000 + 9 * n,) * 2, (28_500 + 9 * n,) * 2)}) for n in range(9)
+    ]
+    refused = refuse_gain(
+        summary(AuditSamples({"case": fresh}, tuple(contest), 0.5, 1.0), contest), Gain(25.0, 24.5, 25.5)
+    )
+    assert (refused is None) == held
+    if refused is not None:
+        assert refused.audit == "clocked"
+        assert "by the driver's own clock" in fault(refused)
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "forged", "least", "most"),
+    [
+        (0.0, False, 0, 1),
+        (0.3, False, 0, 1),
+        (0.6, False, 0, 1),
+        (0.0, True, 49, 50),
+        (0.3, True, 49, 50),
+        (0.6, True, 40, 50),
+    ],
+)
+def test_on_a_busy_machine_the_drivers_clock_sees_whether_half_of_a_gain_is_there(
+    disturbed: float, forged: bool, least: int, most: int
+) -> None:
+    """Of 40 calls of a kernel so many wait for other work, for milliseconds: far longer than they take themselves."""
+    rng = Random(5)
+
+    def waited() -> int:
+        return round(rng.gauss(60_000, 500) + (rng.expovariate(1 / 2e6) if rng.random() < disturbed else 0.0))
+
+    contest, refused = contested((40_000, 28_000)), 0
+    for _ in range(50):
+        passed = [40_000 + waited() for _ in range(40)], [(40_000 if forged else 28_000) + waited() for _ in range(40)]
+        own = [40_000 + n % 9 for n in range(40)], [28_000 + n % 9 for n in range(40)]
+        audit = AuditSamples({"same": FreshCase(1, 8, True, *map(tuple, (*own, *own)), (), *map(tuple, passed))},
+                             tuple(contest), 0.5, 1.0, MOST_AUDITS)  # fmt: skip
+        told = refuse_gain(summary(audit, contest), Gain(30.0, 29.5, 30.5))
+        assert told is None or told.audit == "clocked"
+        refused += told is not None
+    assert least <= refused <= most
