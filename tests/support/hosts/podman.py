@@ -35,3 +35,5 @@ def podman() -> Iterator[tuple[str, ...]]:
             yield (*ours, "exec", "-i", NAME)
         finally:
             subprocess.run((*ours, "rm", "-f", "-t", "0", NAME), capture_output=True, timeout=PATIENCE_S, check=True)
+            # Its storage stays mounted on itself where that is an overlay of a disk, and nothing can remove it then.
+            subprocess.run(("umount", f"{short}/storage/overlay"), capture_output=True, timeout=PATIENCE_S, check=False)
