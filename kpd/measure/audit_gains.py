@@ -6,13 +6,13 @@ Each is a weighted mean over the cases, in logarithms of time, with the error th
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from math import inf, log, sqrt
+from math import hypot, inf, log, sqrt
 from statistics import fmean, median, stdev
 
 from kpd.measure.clocks import lengthening
 from kpd.measure.interval import t_quantile
 from kpd.measure.judge import CONFIDENCE as JUDGED, percent
-from kpd.measure.samples import ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.audits import AuditedGain
 
 COLDER_NS = 20.0
@@ -103,12 +103,12 @@ def clocked_gain(
     return _gain(middle, sqrt(variance + _between(contest, last) ** 2 / processes), fewest, last)
 
 
-def _undisturbed(passed_ns: Sequence[int]) -> tuple[float, float]:
-    """Return the lower quartile of times that passed, and its standard error, however they are distributed.
+def _undisturbed(times: Sequence[float]) -> tuple[float, float]:
+    """Return the lower quartile of times, and its standard error, however they are distributed.
 
     Other work on the machine only makes calls longer: many of them on a busy one, and hardly a quarter of all not.
     """
-    ordered, many = sorted(passed_ns), len(passed_ns)
+    ordered, many = sorted(times), len(times)
     at, error = QUARTER * (many - 1), sqrt(QUARTER * (1 - QUARTER) * many)
     least, middle, most = (ordered[min(max(round(rank), 0), many - 1)] for rank in (at - error, at, at + error))
     return middle, (most - least) / 2
@@ -233,29 +233,46 @@ def alone_gain(
     alone: Sequence[ProcessSample],
     contest: Sequence[ProcessSample],
     last: bool = False,
-    level: Callable[[ProcessSample, str], float] = _level,
+    time: Callable[[CaseSample, str], float] | None = None,
 ) -> AuditedGain:
     """Compute the gain between processes that timed A only and processes that timed B only.
 
-    Its error follows from the spread of either kernel's times between the processes of the contest and these.
+    Other work only makes them longer, so in each case the shorter quarter of them counts. The error is at least that
+    of the contest's own processes.
     """
-    incumbent = [level(sample, "a_ns") for sample in alone if sample.process % 2 == 0]
-    candidate = [level(sample, "b_ns") for sample in alone if sample.process % 2 == 1]
-    beside = _clean(contest)
-    spread = [
-        max(_deviation([_level(sample, side) for sample in beside]), _deviation(times))
-        for side, times in (("a_ns", incumbent), ("b_ns", candidate))
-    ]
+    weights, beside = case_weights(contest), _clean(contest)
+    levels, errors = [], []
+    for number, side in enumerate(("a_ns", "b_ns")):
+        own = [sample for sample in alone if sample.process % 2 == number]
+        level, error = _over_processes(own, side, weights, time or _call)
+        levels.append(level)
+        errors.append(max(error, _over_processes(beside, side, weights, _call)[1] * sqrt(len(beside) / len(own))))
     if last:
-        spread[1] = min(spread[1], STEADY * spread[0])
-    error = sqrt(spread[0] ** 2 / len(incumbent) + spread[1] ** 2 / len(candidate))
-    return _gain(median(incumbent) - median(candidate), _MEDIAN * error, len(alone) - 2, last)
+        errors[1] = min(errors[1], STEADY * errors[0])
+    return _gain(levels[0] - levels[1], hypot(*errors), len(alone) - 2, last)
 
 
-def by_driver(sample: ProcessSample, side: str) -> float:
-    """Return the weighted mean logarithm of the time of a call by the driver's clock, which no kernel can change."""
-    cases = sample.cases.values()
-    return _level(sample, side) + fmean([log(lengthening(case)) for case in cases], [case.weight for case in cases])
+def _over_processes(
+    samples: Sequence[ProcessSample], side: str, weights: Mapping[str, float], time: Callable[[CaseSample, str], float]
+) -> tuple[float, float]:
+    """Return the weighted mean over the cases of the undisturbed time of a call, a logarithm, and its standard error.
+
+    What disturbs a process is in several of its cases: their errors are not independent.
+    """
+    whole = sum(weights.values())
+    found = {name: _undisturbed([time(sample.cases[name], side) for sample in samples]) for name in weights}
+    level, error = (sum(weights[name] * some[at] for name, some in found.items()) / whole for at in (0, 1))
+    return level, error
+
+
+def _call(case: CaseSample, side: str) -> float:
+    """Return the logarithm of the time of a call."""
+    return log(median(getattr(case, side)) / case.reps)
+
+
+def by_driver(case: CaseSample, side: str) -> float:
+    """Return the logarithm of the time of a call by the driver's clock, which no kernel can change."""
+    return _call(case, side) + log(lengthening(case))
 
 
 def case_weights(contest: Sequence[ProcessSample]) -> dict[str, float]:

@@ -25,7 +25,7 @@ def test_a_gain_that_is_there_is_hardly_ever_refused(gain_pct: float, noise: tup
     assert sum(refused) <= 1
 
 
-@pytest.mark.parametrize(("gain_pct", "shares"), [(10.0, (1.0, 1.0, 0.7, 0.1)), (45.0, (1.0, 1.0, 1.0, 0.99))])
+@pytest.mark.parametrize(("gain_pct", "shares"), [(10.0, (1.0, 1.0, 0.6, 0.1)), (45.0, (1.0, 1.0, 1.0, 0.99))])
 def test_a_gain_that_only_the_contest_sees_is_refused_the_more_often_the_quieter_it_is(
     gain_pct: float, shares: tuple[float, ...]
 ) -> None:
