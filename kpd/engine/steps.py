@@ -160,9 +160,12 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
 
 
 async def judge(attempt: Attempt, found: Detail) -> e.Judged:
-    """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine."""
+    """Judge the candidate. The baseline is judged against itself: its interval is the noise of this machine.
+
+    What has beaten an incumbent that is none any more is not audited, and cannot be accepted by this verdict.
+    """
     verdict, audited, repeats = _verdict(attempt, found), None, 0
-    if verdict.accepted and not attempt.iteration.confirming and (by := attempt.superseded_by) is not None:
+    if verdict.accepted and (by := _superseded_by(attempt)) is not None:
         attempt.keep("verdict.json", verdict)
         return e.Judged(*_blank(attempt), verdict, superseded_by=by)
     if _is_audited(attempt, found):
@@ -199,8 +202,12 @@ def _samples(attempt: Attempt, found: Detail) -> tuple[ProcessSample, ...]:
 
 def _is_audited(attempt: Attempt, found: Detail) -> bool:
     """Return whether anything must hold of the candidate before it is accepted. Raises OSError."""
-    superseded = not attempt.is_baseline and attempt.superseded_by is not None
-    return not superseded and audits.wanted(attempt, lambda: _verdict(attempt, found))
+    return _superseded_by(attempt) is None and audits.wanted(attempt, lambda: _verdict(attempt, found))
+
+
+def _superseded_by(attempt: Attempt) -> int | None:
+    """Return what has become the incumbent meanwhile, in the place of a candidate that might have."""
+    return None if attempt.is_baseline or attempt.iteration.confirming else attempt.superseded_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ BY_PLACE = 3.0
 each place of its code. One that slows its own calls down has little of a gain to be seen, in whichever places.
 """
 QUARTER = 0.25
-"""Of the times that passed by the driver's clock: shorter ones tell of the kernel, longer ones of other work."""
+"""Of single calls by the driver's clock, and of processes: shorter ones tell of the kernel, others of other work."""
 PAIRS_A_PLACE = 10
 """Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
 _SIGMA = 1.4826
@@ -106,7 +106,7 @@ def clocked_gain(
 def _undisturbed(times: Sequence[float]) -> tuple[float, float]:
     """Return the lower quartile of times, and its standard error, however they are distributed.
 
-    Other work on the machine only makes calls longer: many of them on a busy one, and hardly a quarter of all not.
+    Other work on the machine only makes times longer, on a busy one most of them, but hardly ever three in four.
     """
     ordered, many = sorted(times), len(times)
     at, error = QUARTER * (many - 1), sqrt(QUARTER * (1 - QUARTER) * many)
@@ -223,17 +223,27 @@ def _variance_by_place(ratios: Sequence[float], steady_ns: Sequence[int] | None)
     return max(_variance(ratios, most), _variance(places, most))
 
 
+def _call(case: CaseSample, side: str) -> float:
+    """Return the logarithm of the time of a call."""
+    return log(median(getattr(case, side)) / case.reps)
+
+
+def by_driver(case: CaseSample, side: str) -> float:
+    """Return the logarithm of the time of a call by the driver's clock, which no kernel can change."""
+    return _call(case, side) + log(lengthening(case))
+
+
 def _level(sample: ProcessSample, side: str) -> float:
     """Return the weighted mean logarithm of the time of a call."""
-    times = [median(getattr(case, side)) / case.reps for case in sample.cases.values()]
-    return fmean(map(log, times), [case.weight for case in sample.cases.values()])
+    cases = sample.cases.values()
+    return fmean([_call(case, side) for case in cases], [case.weight for case in cases])
 
 
 def alone_gain(
     alone: Sequence[ProcessSample],
     contest: Sequence[ProcessSample],
     last: bool = False,
-    time: Callable[[CaseSample, str], float] | None = None,
+    time: Callable[[CaseSample, str], float] = _call,
 ) -> AuditedGain:
     """Compute the gain between processes that timed A only and processes that timed B only.
 
@@ -244,7 +254,7 @@ def alone_gain(
     levels, errors = [], []
     for number, side in enumerate(("a_ns", "b_ns")):
         own = [sample for sample in alone if sample.process % 2 == number]
-        level, error = _over_processes(own, side, weights, time or _call)
+        level, error = _over_processes(own, side, weights, time)
         levels.append(level)
         errors.append(max(error, _over_processes(beside, side, weights, _call)[1] * sqrt(len(beside) / len(own))))
     if last:
@@ -263,16 +273,6 @@ def _over_processes(
     found = {name: _undisturbed([time(sample.cases[name], side) for sample in samples]) for name in weights}
     level, error = (sum(weights[name] * some[at] for name, some in found.items()) / whole for at in (0, 1))
     return level, error
-
-
-def _call(case: CaseSample, side: str) -> float:
-    """Return the logarithm of the time of a call."""
-    return log(median(getattr(case, side)) / case.reps)
-
-
-def by_driver(case: CaseSample, side: str) -> float:
-    """Return the logarithm of the time of a call by the driver's clock, which no kernel can change."""
-    return _call(case, side) + log(lengthening(case))
 
 
 def case_weights(contest: Sequence[ProcessSample]) -> dict[str, float]:

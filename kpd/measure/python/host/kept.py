@@ -13,7 +13,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
+TRITON = "TRITON_CACHE_DIR"
+CACHES = (TRITON, "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 """The variables that tell Triton and torch where to keep it: folders of the same names, in small letters."""
 COMPILED = Path("compiled")
 KEPT = "out/compiled.zip"

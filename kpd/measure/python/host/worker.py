@@ -32,7 +32,6 @@ from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
 from kpd.measure.python.host.places import place_of, places
 
 NOBODY = "-"  # in the place of a side: a batch without calls
-TRITON, *OF_TORCH = kept.CACHES
 TOLD = 2000  # characters of an error
 LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
 OPEN_FILES = 1024  # that it may have: each can have memory of the system's own
@@ -99,9 +98,11 @@ class Kernels:
 
         Triton writes the paths of its files into others. It gets relative ones, which hold in another job, too.
         """
-        names = (TRITON, *OF_TORCH, "TMPDIR") if folder else ()
+        names = (*kept.CACHES, "TMPDIR") if folder else ()
         paths = {name: f"{folder}/{name.lower()}" for name in names}
-        self.caches[side] = {name: path if name == TRITON else str(Path.cwd() / path) for name, path in paths.items()}
+        self.caches[side] = {
+            name: path if name == kept.TRITON else str(Path.cwd() / path) for name, path in paths.items()
+        }
 
     def use_cache(self, side: str) -> None:
         """Let frameworks find what they keep for this kernel."""
@@ -230,11 +231,11 @@ def main(
         __import__(name)
     apart = elsewhere(place)  # noqa: F841 - for as long as the process lives
     limit(resource.RLIMIT_CORE, 0)
-    if not gpu:
-        limit(resource.RLIMIT_DATA, LIMIT_DATA)
-        limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     if gpu:
         ninja.install(Path.cwd())
+    else:
+        limit(resource.RLIMIT_DATA, LIMIT_DATA)
+        limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     if writes is not None:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
         confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu))
