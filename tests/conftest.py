@@ -15,6 +15,7 @@ from tests.support.cuda_standin import compiled
 pytest_plugins = ["tests.support.daemon.served"]
 
 SLOW = TESTS / "slow"
+LONG = 100  # characters of a parameter in a test's name
 
 # How long an example takes says how busy the machine is.
 settings.register_profile("kpd", deadline=None, max_examples=10)  # each run draws others
@@ -46,6 +47,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SLOW in item.path.parents:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a long text by its beginning and length: each test's name is sent, compared and kept by every worker."""
+    if isinstance(val, str | bytes) and len(val) > LONG:
+        return f"{val[:LONG]!a} of {len(val)}"
+    return None
 
 
 # Thousands of tests are collected, and last as long as the suite: nobody need look for cycles in them again and again.
