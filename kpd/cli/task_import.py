@@ -20,7 +20,7 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.task import NAME, Task, load_task
 
 if TYPE_CHECKING:
-    from kpd.cli.task_trial import TaskTrial
+    from kpd.cli.task_trial import TaskTrial, TrialPlace
     from kpd.imports.bringing import Brought
     from kpd.imports.draft import Answers
     from kpd.imports.errors import OpenQuestion
@@ -136,12 +136,18 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
 
     Raises CliError.
     """
-    from kpd.cli.task_trial import trial
+    from kpd.cli.task_trial import TrialPlace
+
+    task = load_task(found.folder)
+    with TrialPlace(task, here) as place:
+        return _tried_in(place, task, found, answers)
+
+
+def _tried_in(place: "TrialPlace", task: Task, found: "Brought", answers: "Answers") -> "TaskTrial":
     from kpd.imports.breaking import PROBES, broken, nearly_right
     from kpd.imports.glue import SECOND
 
-    task = load_task(found.folder)
-    told = trial(task, here)
+    told = place.own()
     if answers.baseline:
         found.notes += [f"its own files are {answers.baseline}: {problem}" for problem in told.problems]
         return told
@@ -152,7 +158,7 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
     if not (files := broken(editable)):
         found.notes.append("no broken kernel was tried: kpd does not know how to break what is editable")
         return told
-    if failed := _failure(task, files, here):
+    if failed := _failure(place, files):
         found.draft.checked = True
         found.notes.append(f"a broken kernel fails, as it should: {failed}")
     elif answers.unchecked:
@@ -164,7 +170,7 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
             "correct the check, name one with --check, or say --unchecked",
         )
     tried = [(probe, files) for probe in PROBES if (files := nearly_right(editable, probe))]
-    found.draft.weak += [probe.weak for probe, files in tried if not _failure(task, files, here)]
+    found.draft.weak += [probe.weak for probe, files in tried if not _failure(place, files)]
     if not tried:
         found.notes.append(
             "constant, remembered and rounded results were not tried: no function in Python returns them"
@@ -172,11 +178,9 @@ def _tried(found: "Brought", answers: "Answers", here: HostConfig) -> "TaskTrial
     return told
 
 
-def _failure(task: Task, files: Mapping[str, bytes], here: HostConfig) -> str:
+def _failure(place: "TrialPlace", files: Mapping[str, bytes]) -> str:
     """Return the first line of why the task refuses a candidate with these files; empty where it passes."""
-    from kpd.cli.task_trial import trial
-
-    failed = trial(task, here, seeds=1, changed=files).problems
+    failed = place.changed(files).problems
     return failed[0].splitlines()[0][:200] if failed else ""
 
 

@@ -3,7 +3,8 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -11,7 +12,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.hosts.preflight.cards import devices
-from kpd.measure.bench import Bench, CheckFailed
+from kpd.measure.bench import Bench, CheckFailed, CheckPassed
 from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.command.bench import CommandBench
@@ -30,6 +31,8 @@ from kpd.workspace.task import Task, TaskError
 SEEDS, FEWEST_SEEDS = 20, 3
 CHECK_S = 120.0
 """A check with more than `FEWEST_SEEDS` takes about so long at most, by the time that one of one seed took."""
+ENOUGH = 1 << 24
+"""The elements of each case, with each kind of inputs, after which more seeds tell no more of the worst one."""
 MOST_MARGIN = 0.5
 """The share of the tolerance that the task's own kernel may use; above it, a correct candidate may be refused."""
 LIMIT_S = 600.0
@@ -48,13 +51,84 @@ class TaskTrial:
     margin: float | None = None
 
 
-def trial(task: Task, config: HostConfig, seeds: int = SEEDS, changed: Mapping[str, bytes] | None = None) -> TaskTrial:
-    """Build the task's own kernel on this machine, and check it with so many seeds at most, or run its commands once.
+def trial(task: Task, config: HostConfig) -> TaskTrial:
+    """Build the task's own kernel on this machine, and check it, or run its commands once. Raises OSError."""
+    with TrialPlace(task, config) as place:
+        return place.own()
 
-    With `changed` files it is a candidate that is tried, in place of the task's own kernel. Raises OSError.
+
+class TrialPlace:
+    """A folder of this machine in which a task is tried: what one trial builds and measures, the next ones use."""
+
+    def __init__(self, task: Task, config: HostConfig) -> None:
+        self._task, self._config = task, config
+        self._stack = ExitStack()
+        self._tried = 0
+
+    def __enter__(self) -> "TrialPlace":
+        scratch = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="kpd-task-check-"))
+        self.folder = Path(scratch)
+        self._loop = self._stack.enter_context(asyncio.Runner())
+        self._host = Host("local", PurePosixPath(scratch), Local(), leases=self._config.leases)
+        self._stack.callback(lambda: self._loop.run(self._host.close()))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def own(self) -> TaskTrial:
+        """Try the task's own kernel with as many seeds as are needed, or run its commands once. Raises OSError."""
+        return self._loop.run(self._trial({}))
+
+    def changed(self, files: Mapping[str, bytes]) -> TaskTrial:
+        """Try a candidate with these files, with one seed. Raises OSError."""
+        return self._loop.run(self._trial(files))
+
+    async def _trial(self, changed: Mapping[str, bytes]) -> TaskTrial:
+        task, host = self._task, self._host
+        self._tried += 1
+        try:
+            await host.connect()
+            kind = device_of(task.language, task.need)
+            fitting = (device for device in devices(await host.probe(), self._config) if device.kind == kind)
+            if (device := next(fitting, None)) is None:
+                return TaskTrial(notes=("not built and not run: this machine has no GPU", *await _lacking(host, task)))
+
+            def seeded(seeds: int) -> Awaitable[Bench]:
+                return prepare(host, _seeded(task, seeds), device, lambda text: None)
+
+            bench = await seeded(1)
+            files = {**read_files(task.folder, task.editable), **changed}
+            built = await bench.build(await bench.stage(files), files, lambda text: None)
+            if isinstance(bench, CommandBench):
+                return await _commanded(bench, built.job, task, self._tried)
+            begun = time.monotonic()
+            passed = await bench.check(built.job, f"one-{self._tried}", lambda text: None)
+            spent, seeds = time.monotonic() - begun, 1
+            if not changed and (more := seeds_for(spent, passed.fewest) - 1):
+                bench, begun = await seeded(more), time.monotonic()
+                passed = _joined(passed, await bench.check(built.job, f"more-{self._tried}", lambda text: None))
+                spent, seeds = (time.monotonic() - begun) / more, 1 + more
+            return _judged(bench, passed, task, built.flags, seeds, spent)
+        except (BuildError, TaskError, CheckFailed, HostError) as err:
+            return TaskTrial(problems=(str(err),))
+
+
+def seeds_for(spent_s: float, compared: int) -> int:
+    """Return with how many seeds the task's own kernel is tried, by what a check of one took and compared.
+
+    `compared` are the elements of the case that has the fewest, 0 where that is not known.
     """
-    with tempfile.TemporaryDirectory(prefix="kpd-task-check-") as folder:
-        return asyncio.run(_trial(task, config, Path(folder), seeds, changed or {}))
+    needed = -(-ENOUGH // compared) if compared else SEEDS
+    return max(FEWEST_SEEDS, min(SEEDS, needed, int(CHECK_S / spent_s)))
+
+
+def _joined(one: CheckPassed, other: CheckPassed) -> CheckPassed:
+    """Return what two checks of the same kernel tell together."""
+    return replace(
+        max(one, other, key=lambda passed: passed.worst), comparisons=one.comparisons + other.comparisons,
+        drawn=one.drawn + other.drawn, unchecked=one.unchecked + other.unchecked,
+    )  # fmt: skip
 
 
 def has_device(kind: str, config: HostConfig) -> bool:
@@ -70,31 +144,6 @@ def has_device(kind: str, config: HostConfig) -> bool:
                 await host.close()
 
     return asyncio.run(found())
-
-
-async def _trial(task: Task, config: HostConfig, folder: Path, seeds: int, changed: Mapping[str, bytes]) -> TaskTrial:
-    host = Host("local", PurePosixPath(folder), Local(), leases=config.leases)
-    try:
-        await host.connect()
-        kind = device_of(task.language, task.need)
-        fitting = (device for device in devices(await host.probe(), config) if device.kind == kind)
-        if (device := next(fitting, None)) is None:
-            return TaskTrial(notes=("not built and not run: this machine has no GPU", *await _lacking(host, task)))
-        bench = await prepare(host, _seeded(task, 1), device, lambda text: None)
-        files = {**read_files(task.folder, task.editable), **changed}
-        built = await bench.build(await bench.stage(files), files, lambda text: None)
-        if isinstance(bench, CommandBench):
-            return await _commanded(bench, built.job, task)
-        begun = time.monotonic()
-        if seeds > 1:
-            await bench.check(built.job, "one", lambda text: None)
-            seeds = min(seeds, max(FEWEST_SEEDS, int(CHECK_S / (time.monotonic() - begun))))
-            bench = await prepare(host, _seeded(task, seeds), device, lambda text: None)
-        return await _driven(bench, built.job, task, built.flags, seeds)
-    except (BuildError, TaskError, CheckFailed, HostError) as err:
-        return TaskTrial(problems=(str(err),))
-    finally:
-        await host.close()
 
 
 def _seeded(task: Task, seeds: int) -> Task:
@@ -116,10 +165,9 @@ async def _lacking(host: Host, task: Task) -> tuple[str, ...]:
     return ()
 
 
-async def _driven(bench: Bench, built: str, task: Task, flags: str, seeds: int) -> TaskTrial:
-    begun = time.monotonic()
-    passed = await bench.check(built, "check", lambda text: None)
-    about = (time.monotonic() - begun) * task.check.seeds / seeds
+def _judged(bench: Bench, passed: CheckPassed, task: Task, flags: str, seeds: int, seed_s: float) -> TaskTrial:
+    """Say what a check tells that the kernel has passed; `seed_s` are the seconds of a seed."""
+    about = seed_s * task.check.seeds
     kinds = len(task.check.distributions)
     over = f"{counted(seeds, 'seed')} x {counted(kinds, 'kind')}"
     note = f"worst element at {passed.worst:.2g} of the tolerance ({passed.where}), over {over}"
@@ -135,9 +183,9 @@ async def _driven(bench: Bench, built: str, task: Task, flags: str, seeds: int) 
     return TaskTrial(warnings=tuple(warnings), notes=notes, margin=passed.worst)
 
 
-async def _commanded(bench: CommandBench, built: str, task: Task) -> TaskTrial:
-    await bench.check(built, "check", lambda text: None)
-    found, seconds = await bench.result(built, "result", lambda text: None)
+async def _commanded(bench: CommandBench, built: str, task: Task, number: int) -> TaskTrial:
+    await bench.check(built, f"check-{number}", lambda text: None)
+    found, seconds = await bench.result(built, f"result-{number}", lambda text: None)
     cases = f"{counted(len(found.cases), 'case')} ({', '.join(list(found.cases)[:5])})" if found.cases else "no cases"
     said = ", ".join(f"{claim.place} = {claim.said}" for claim in found.claims[:5]) or "nothing"
     of = f"score {task.bench.score} = {found.score:g} ({task.bench.direction} is better)"

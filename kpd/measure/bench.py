@@ -45,7 +45,8 @@ class CheckPassed:
 
     `run_s` is the time of one run of the task's own benchmark in seconds; None where the check did not run it. `unread`
     are the entries of its cases that have no name or no time. `drawn` and `unchecked` are as in `Checked`; `spent` as
-    in ProcessSample. `kept` is the sha256 of what the check has compiled for later jobs; empty for nothing.
+    in ProcessSample. `kept` is the sha256 of what the check has compiled for later jobs; empty for nothing. `fewest`
+    are the comparisons of the case and kind of inputs that have the fewest; 0 where nobody counts them.
     """
 
     comparisons: int
@@ -58,6 +59,7 @@ class CheckPassed:
     unchecked: int = 0
     spent: Mapping[str, float] = field(default_factory=dict)
     kept: str = ""
+    fewest: int = 0
 
 
 class CheckFailed(Exception):

@@ -92,13 +92,14 @@ class PassedReport(Report):
     unchecked: int = 0
     spent: dict[str, float] = field(default_factory=dict)
     kept: str = ""
+    fewest: int = 0
 
     def passed(self, spec: CheckSpec) -> CheckPassed:
         """Return what is told of a check without a problem."""
         worst_at = f"{self.case}, {self.distribution}: {self.output}[{self.index}]"
         return CheckPassed(
             self.comparisons, self.worst, worst_at, spec.truth, drawn=self.drawn, unchecked=self.unchecked,
-            spent=self.spent, kept=self.kept,
+            spent=self.spent, kept=self.kept, fewest=self.fewest,
         )  # fmt: skip
 
 

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from kpd.cli.main import main
+from kpd.cli.task_trial import TrialPlace
+from kpd.workspace.host_tables import HostConfig
+from kpd.workspace.task import load_task
 from tests.support.cli.roots import root
+from tests.support.measure.python_tasks import RIGHT, TOML as RUNNER_TOML, small_task
 
 __all__ = ["root"]
 
@@ -129,3 +133,19 @@ def test_a_kernel_that_is_wrong_is_a_problem_of_the_task(root: Path, capsys: pyt
     assert main(["-w", str(root), "task", "check", "mine"]) == 64
     assert "times the tolerance" in capsys.readouterr().out
     assert main(["-w", str(root), "task", "check", "--static", "mine"]) == 0
+
+
+def test_what_one_trial_has_measured_the_next_one_uses(tmp_path: Path) -> None:
+    toml = RUNNER_TOML.replace("rtol = 1e-5\natol = 1e-6\n", "")
+    task = load_task(small_task(tmp_path, toml=toml))
+    with TrialPlace(task, HostConfig()) as place:
+        assert not place.own().problems
+
+        def jobs() -> set[str]:
+            return {path.name for path in (place.folder / "jobs").iterdir()}
+
+        before = jobs()
+        assert {name.partition("-")[0] for name in before} >= {"harness", "bounds", "python"}
+        (problem,) = place.changed({"kernel.py": RIGHT.replace("2 * a", "3 * a").encode()}).problems
+        assert "times the tolerance" in problem
+        assert {name.partition("-")[0] for name in jobs() - before} <= {"python", "one"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host.arrays import GREATEST, PRECISION, Layout
@@ -12,6 +14,7 @@ from kpd.measure.python.host.arrays import GREATEST, PRECISION, Layout
 HOPELESS = 1e99
 NATIVE = 8.0  # times the error of the task's own kernel
 CAP = 16.0  # times its share of a norm that one element may be off
+BLOCK = 1 << 16  # elements that are compared at once: what comes in between stays in a CPU's cache
 SPREAD, WORST, VANISHED = 4.0, 1e-3, 2.0**-100  # as in native/bounds.c
 
 
@@ -31,6 +34,14 @@ class CompareRule(NamedTuple):
     steps: int
     propagates: bool
     bounds: dict[str, dict[str, dict[str, Errors]]]
+
+
+def rule_of(settings: Mapping[str, str]) -> CompareRule:
+    """Return the rule that a command's settings give."""
+    kind, _, steps = settings.get("compare", "elementwise").partition(":")
+    bounds = json.loads(Path(settings["bounds"]).read_text()) if "bounds" in settings else {}
+    rtol, atol = (float(settings.get(name, "0")) for name in ("rtol", "atol"))
+    return CompareRule(kind, rtol, atol, int(steps or 0), settings.get("nonfinite") == "propagate", bounds)
 
 
 class Comparison(NamedTuple):
@@ -53,18 +64,12 @@ def compare(
     `scale` says for each element what an error is a share of; else it is the element itself. `spread` is tolerated
     besides.
     """
-    ways = _vector if "numpy" in sys.modules else _listed
-    tolerance = _tolerance(rule, layout, at, spread)
-    multiples: Any = ways(rule, layout, got, want, tolerance, want if scale is None else scale)
-    if not len(multiples):
+    tolerance, of = _tolerance(rule, layout, at, spread), want if scale is None else scale
+    if not len(got):
         return Comparison(0.0, 0, 0.0, 0.0, 0, 0)
-    if "numpy" in sys.modules:
-        index = int(sys.modules["numpy"].argmax(multiples))
-        wrong = int((~(multiples <= 1.0)).sum())
-    else:
-        index = max(range(len(multiples)), key=multiples.__getitem__)
-        wrong = sum(not one <= 1.0 for one in multiples)
-    return Comparison(float(multiples[index]), index, float(got[index]), float(want[index]), wrong, len(multiples))
+    ways = _by_blocks if "numpy" in sys.modules else _one_by_one
+    worst, index, wrong = ways(rule, layout, got, want, tolerance, of)
+    return Comparison(worst, index, float(got[index]), float(want[index]), wrong, len(got))
 
 
 def _tolerance(rule: CompareRule, layout: Layout, at: tuple[str, str, str], spread: float) -> tuple[float, float]:
@@ -80,33 +85,97 @@ def _tolerance(rule: CompareRule, layout: Layout, at: tuple[str, str, str], spre
     return rule.rtol, rule.atol + spread
 
 
-def _vector(rule: CompareRule, layout: Layout, got: Any, want: Any, tolerated: tuple[float, float], of: Any) -> Any:
+def _by_blocks(
+    rule: CompareRule, layout: Layout, got: Any, want: Any, tolerated: tuple[float, float], of: Any
+) -> tuple[float, int, int]:
+    """Return the error of the worst element in tolerances, its index, and how many are wrong."""
+    numpy = sys.modules["numpy"]
+    worst, index, wrong = -1.0, 0, 0
+    with numpy.errstate(all="ignore"):
+        norms = _norms(layout, got, want) if rule.kind == "norm" and tolerated[0] else (0.0, 0.0)
+        for start, part in _parts(len(got)):
+            multiples = _vector(rule, layout, got[part], want[part], tolerated, of[part], norms)
+            at = int(multiples.argmax())
+            highest = float(multiples[at])
+            if highest > worst:
+                worst, index = highest, start + at
+            if not highest <= 1.0:
+                wrong += int((~(multiples <= 1.0)).sum())
+    return worst, index, wrong
+
+
+def _parts(count: int) -> Iterator[tuple[int, slice]]:
+    """Yield where each block of so many elements begins, and which they are."""
+    return ((start, slice(start, start + BLOCK)) for start in range(0, count, BLOCK))
+
+
+def _norms(layout: Layout, got: Any, want: Any) -> tuple[float, float]:
+    """Return the roots of the mean squares of the truth and of the error, over what is known."""
+    numpy = sys.modules["numpy"]
+    truths, errors, known_of, sound_of = 0.0, 0.0, 0, 0
+    for _, part in _parts(len(got)):
+        known = numpy.isfinite(want[part]) & (abs(want[part]) <= GREATEST.get(layout.dtype, math.inf))
+        sound = known & numpy.isfinite(got[part])
+        truths += float((want[part][known] ** 2).sum())
+        errors += float(((got[part] - want[part])[sound] ** 2).sum())
+        known_of, sound_of = known_of + int(known.sum()), sound_of + int(sound.sum())
+    return math.sqrt(truths / max(known_of, 1)), math.sqrt(errors / max(sound_of, 1))
+
+
+def _vector(
+    rule: CompareRule, layout: Layout, got: Any, want: Any, tolerated: tuple[float, float], of: Any,
+    norms: tuple[float, float],
+) -> Any:  # fmt: skip
     numpy = sys.modules["numpy"]
     share, least = tolerated
-    with numpy.errstate(all="ignore"):
-        greatest = GREATEST.get(layout.dtype, math.inf)
-        if rule.kind in ("elementwise", "scaled") and abs(want).max(initial=0.0) <= greatest:
-            usual = abs(got - want) / (least + share * abs(of))
-            if numpy.isfinite(usual).all() and usual.max(initial=0.0) <= HOPELESS:  # no NaN, and no tolerance is 0
-                return usual
-        known = numpy.isfinite(want) & (abs(want) <= greatest)
-        error = abs(got - want)
-        if rule.kind == "norm" and share:
-            norm = math.sqrt(float((want[known] ** 2).mean())) if known.any() else 0.0
-            sound = known & numpy.isfinite(got)
-            whole = math.sqrt(float((error[sound] ** 2).mean())) if sound.any() else 0.0
-            each, whole_of = CAP * (least + share * (abs(want) + norm)), least + share * norm
-            off = numpy.maximum(error / (each + 1e-300), whole / (whole_of + 1e-300))
-        elif rule.kind == "ulp":
-            off = error / (rule.steps * numpy.maximum(abs(want), 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
-        else:
-            tolerance = least + share * abs(of)
-            off = numpy.where(
-                error == 0.0, 0.0, numpy.where(tolerance > 0.0, error / numpy.maximum(tolerance, 1e-320), HOPELESS)
-            )
-        off = numpy.where(numpy.isfinite(got) & (off <= HOPELESS), off, HOPELESS)  # NaN is as wrong as can be
-        same = (numpy.isnan(got) & numpy.isnan(want)) | (got == want)
-        return numpy.where(known, off, numpy.where(same | (not rule.propagates), 0.0, HOPELESS))
+    greatest = GREATEST.get(layout.dtype, math.inf)
+    error, size = abs(got - want), abs(want)
+    if rule.kind in ("elementwise", "scaled") and size.max() <= greatest:
+        tolerance = (size if of is want else abs(of)) * share
+        tolerance += least
+        numpy.divide(error, tolerance, out=tolerance)
+        if tolerance.max() <= HOPELESS:  # no NaN, and no tolerance is 0
+            return tolerance
+    known = numpy.isfinite(want) & (size <= greatest)
+    if rule.kind == "norm" and share:
+        norm, whole = norms
+        each, whole_of = CAP * (least + share * (size + norm)), least + share * norm
+        off = numpy.maximum(error / (each + 1e-300), whole / (whole_of + 1e-300))
+    elif rule.kind == "ulp":
+        off = error / (rule.steps * numpy.maximum(size, 2.0**-1000) * 2.0 * PRECISION.get(layout.dtype, 0.5))
+    else:
+        tolerance = least + share * abs(of)
+        off = numpy.where(
+            error == 0.0, 0.0, numpy.where(tolerance > 0.0, error / numpy.maximum(tolerance, 1e-320), HOPELESS)
+        )
+    off = numpy.where(numpy.isfinite(got) & (off <= HOPELESS), off, HOPELESS)  # NaN is as wrong as can be
+    if known.all():
+        return off
+    same = (numpy.isnan(got) & numpy.isnan(want)) | (got == want)
+    return numpy.where(known, off, numpy.where(same | (not rule.propagates), 0.0, HOPELESS))
+
+
+def _one_by_one(
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], tolerated: tuple[float, float],
+    of: Sequence[float],
+) -> tuple[float, int, int]:  # fmt: skip
+    """Return what `_by_blocks` does, without NumPy."""
+    multiples = _usual(rule, layout, got, want, tolerated, of) or _listed(rule, layout, got, want, tolerated, of)
+    index = max(range(len(multiples)), key=multiples.__getitem__)
+    return multiples[index], index, sum(not one <= 1.0 for one in multiples)
+
+
+def _usual(
+    rule: CompareRule, layout: Layout, got: Sequence[float], want: Sequence[float], tolerated: tuple[float, float],
+    of: Sequence[float],
+) -> list[float]:  # fmt: skip
+    """Return the errors in tolerances where all is finite and has a tolerance, in a quarter of the time; else none."""
+    share, least = tolerated
+    if rule.kind not in ("elementwise", "scaled") or not least > 0.0:
+        return []
+    found = [abs(a - b) / (least + share * abs(c)) for a, b, c in zip(got, want, of, strict=True)]
+    usual = math.isfinite(sum(found)) and max(found) <= HOPELESS
+    return found if usual and max(map(abs, want)) <= GREATEST.get(layout.dtype, math.inf) else []
 
 
 def _listed(
@@ -119,8 +188,10 @@ def _listed(
     def known(b: float) -> bool:
         return math.isfinite(b) and abs(b) <= greatest
 
-    norm = _root([b for b in want if known(b)])
-    whole = _root([a - b for a, b in zip(got, want, strict=False) if known(b) and math.isfinite(a)])
+    norm = whole = 0.0
+    if rule.kind == "norm" and share:
+        norm = _root([b for b in want if known(b)])
+        whole = _root([a - b for a, b in zip(got, want, strict=False) if known(b) and math.isfinite(a)])
 
     def off(a: float, b: float, share_of: float) -> float:
         if not known(b):
@@ -152,29 +223,63 @@ def _root(numbers: Sequence[float]) -> float:
 def errors(layout: Layout, got: Any, want: Any, scale: Any = None) -> Errors:
     """Return how far the task's own kernel is off, for `CompareRule.bounds`."""
     least = PRECISION.get(layout.dtype, 2.0**-24)
-    if "numpy" in sys.modules:
-        numpy = sys.modules["numpy"]
-        with numpy.errstate(all="ignore"):
-            known = numpy.isfinite(got) & numpy.isfinite(want)
-            off, of = abs(got - want)[known], abs(want)[known]
-            shares = [] if scale is None else (off / abs(scale)[known])[abs(scale)[known] > 0.0]
-            squares, truths, count = float((off**2).sum()), float((of**2).sum()), len(of)
-            norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
-            relative = min(max(SPREAD * norm, least), WORST)
-            beyond = float((off - relative * of).max(initial=0.0))
-    else:
-        pairs = [(abs(a - b), abs(b)) for a, b in zip(got, want, strict=False) if math.isfinite(a) and math.isfinite(b)]
-        scales = [] if scale is None else zip(got, want, scale, strict=False)
-        shares = [abs(a - b) / abs(s) for a, b, s in scales if s and math.isfinite(a) and math.isfinite(b)]
-        squares, truths, count = sum(e * e for e, _ in pairs), sum(b * b for _, b in pairs), len(pairs)
-        norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
-        relative = min(max(SPREAD * norm, least), WORST)
-        beyond = max([0.0, *(e - relative * b for e, b in pairs)])
+    squares, truths, count = _sums(got, want)
+    norm = math.sqrt(squares / truths) if truths > 0.0 else 0.0
+    relative = min(max(SPREAD * norm, least), WORST)
+    beyond, share = _greatest(got, want, scale, relative)
     level = math.sqrt(truths / count) if count else 0.0
     beyond = max(beyond, VANISHED * math.sqrt(truths))
     absolute = min(beyond, WORST * level) if level > 0.0 else beyond
-    scaled = min(max(least, *shares), WORST) if len(shares) else 0.0
-    return relative, absolute, min(max(norm, least), WORST), float(scaled)
+    scaled = min(max(least, share), WORST) if share >= 0.0 else 0.0
+    return relative, absolute, min(max(norm, least), WORST), scaled
+
+
+def _sums(got: Any, want: Any) -> tuple[float, float, int]:
+    """Return the sums of the squares of errors and truths, and their number, where both sides are finite."""
+    if "numpy" not in sys.modules:
+        pairs = [(a - b, b) for a, b in zip(got, want, strict=False) if math.isfinite(a) and math.isfinite(b)]
+        return sum(e * e for e, _ in pairs), sum(b * b for _, b in pairs), len(pairs)
+    numpy, squares, truths, count = sys.modules["numpy"], 0.0, 0.0, 0
+    with numpy.errstate(all="ignore"):
+        for off, of, _ in _finite(got, want, None):
+            squares, truths, count = (
+                squares + float((off * off).sum()),
+                truths + float((of * of).sum()),
+                count + len(of),
+            )
+    return squares, truths, count
+
+
+def _greatest(got: Any, want: Any, scale: Any, relative: float) -> tuple[float, float]:
+    """Return the greatest error beyond a share of its truth, and as a share of its scale: -1 where none has one."""
+    beyond, share = 0.0, -1.0
+    if "numpy" not in sys.modules:
+        of = want if scale is None else scale
+        for a, b, s in zip(got, want, of, strict=False):
+            if math.isfinite(a) and math.isfinite(b):
+                beyond = max(beyond, abs(a - b) - relative * abs(b))
+                if scale is not None and s:
+                    share = max(share, abs(a - b) / abs(s))
+        return beyond, share
+    numpy = sys.modules["numpy"]
+    with numpy.errstate(all="ignore"):
+        for off, of, scales in _finite(got, want, scale):
+            if scales is not None:
+                share = float((off / scales)[scales > 0.0].max(initial=share))
+            beyond = float((off - relative * of).max(initial=beyond))
+    return beyond, share
+
+
+def _finite(got: Any, want: Any, scale: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield errors, truths and scales without their signs by blocks, of what is finite on both sides."""
+    numpy = sys.modules["numpy"]
+    for _, part in _parts(len(got)):
+        off, of = abs(got[part] - want[part]), abs(want[part])
+        scales = None if scale is None else abs(scale[part])
+        known = numpy.isfinite(got[part]) & numpy.isfinite(want[part])
+        if not known.all():
+            off, of, scales = off[known], of[known], None if scales is None else scales[known]
+        yield off, of, scales
 
 
 def widest(one: Errors, other: Errors) -> Errors:

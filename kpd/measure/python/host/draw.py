@@ -31,7 +31,7 @@ class Draw:
         """Draw an array of numbers of this kind."""
         if self._numpy is None:
             return array.array(CODES[dtype], self._listed(math.prod(shape), dtype))
-        return self._vector(math.prod(shape), dtype).astype(dtype).reshape(shape)
+        return self._vector(math.prod(shape), dtype).astype(dtype, copy=False).reshape(shape)
 
     def integers(self, low: int, high: int, *shape: int, dtype: str = "int32") -> Any:
         """Draw an array of whole numbers from `low` to `high`, without `high`; one value where the kind is constant."""
@@ -52,36 +52,51 @@ class Draw:
     def _vector(self, count: int, dtype: str) -> Any:
         numpy, rng = sys.modules["numpy"], self._numpy
         assert rng is not None
-        signs = rng.integers(0, 2, count) * 2.0 - 1.0
+        of = "float32" if dtype in ("float16", "float32") else "float64"
         if self.kind == "constant":
-            return numpy.full(count, self._constant())
+            return numpy.full(count, self._constant(), dtype)
         if self.kind == "heavy_tail":
-            return signs * numpy.minimum(numpy.exp(2.65 * rng.standard_normal(count)), GREATEST[dtype])
+            sizes = rng.standard_normal(count, of)
+            sizes *= 2.65
+            numpy.minimum(numpy.exp(sizes, out=sizes), GREATEST[dtype], out=sizes)
+            return numpy.copysign(sizes, self._signs(count), out=sizes)
         if self.kind == "denormal":
-            tiny = signs * rng.random(count) * LEAST_NORMAL[dtype]
-            return numpy.where(rng.random(count) < 0.5, tiny, rng.standard_normal(count))
+            tiny = rng.random(count, of)
+            tiny *= LEAST_NORMAL[dtype]
+            numpy.copysign(tiny, self._signs(count), out=tiny)
+            usual = self._signs(count) < 0
+            tiny[usual] = rng.standard_normal(int(usual.sum()), of)
+            return tiny
         if self.kind == "large":
             least, factor = _large(dtype)
-            return signs * least * numpy.exp(factor * rng.random(count))
-        return rng.standard_normal(count)
+            sizes = rng.random(count, of)
+            sizes *= factor
+            numpy.exp(sizes, out=sizes)
+            sizes *= least
+            return numpy.copysign(sizes, self._signs(count), out=sizes)
+        return rng.standard_normal(count, of)
+
+    def _signs(self, count: int) -> Any:
+        """Draw bytes, of which half are negative."""
+        assert self._numpy is not None
+        return sys.modules["numpy"].frombuffer(self._numpy.bytes(count), "int8")
 
     def _listed(self, count: int, dtype: str) -> Sequence[float]:
-        drawn, constant = self.random, self._constant()
-        least, factor = _large(dtype)
-
-        def one() -> float:
-            sign = drawn.choice((-1.0, 1.0))
-            if self.kind == "constant":
-                return constant
-            if self.kind == "heavy_tail":
-                return sign * min(math.exp(2.65 * drawn.gauss(0.0, 1.0)), GREATEST[dtype])
-            if self.kind == "denormal" and drawn.random() < 0.5:
-                return sign * drawn.random() * LEAST_NORMAL[dtype]
-            if self.kind == "large":
-                return sign * least * math.exp(factor * drawn.random())
-            return drawn.gauss(0.0, 1.0)
-
-        return [one() for _ in range(count)]
+        drawn, gauss, turns = self.random.random, self.random.gauss, range(count)
+        if self.kind == "constant":
+            return [self._constant()] * count
+        if self.kind == "heavy_tail":
+            greatest, exp = GREATEST[dtype], math.exp
+            sizes = [min(exp(2.65 * gauss(0.0, 1.0)), greatest) for _ in turns]
+            return [size if drawn() < 0.5 else -size for size in sizes]
+        if self.kind == "denormal":
+            least = 2.0 * LEAST_NORMAL[dtype]
+            return [least * (drawn() - 0.5) if drawn() < 0.5 else gauss(0.0, 1.0) for _ in turns]
+        if self.kind == "large":
+            (least, factor), exp = _large(dtype), math.exp
+            sizes = [least * exp(factor * drawn()) for _ in turns]
+            return [size if drawn() < 0.5 else -size for size in sizes]
+        return [gauss(0.0, 1.0) for _ in turns]
 
 
 def _large(dtype: str) -> tuple[float, float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult
@@ -15,6 +15,7 @@ from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.truths import Oracle, Referee, Truth
 
 MOST_HELD = 1 << 30  # bytes of results that wait
+Verdict = TypeVar("Verdict")
 
 
 class CallVerdict(NamedTuple):
@@ -27,23 +28,23 @@ class CallVerdict(NamedTuple):
     problem: KernelProblem | None
 
 
-class Judging:
-    """Results that wait for their verdict. `later` says whether they wait at all, where the truth can be forked."""
+class Judging(Generic[Verdict]):
+    """Results that wait for what `judge` says of each. `later` says whether they wait at all: then children judge."""
 
-    def __init__(self, truth: Oracle | Referee, rule: CompareRule, later: bool) -> None:
-        self.truth, self.rule, self.later = truth, rule, later and truth.forks
+    def __init__(self, judge: Callable[[CallResult], Verdict], later: bool) -> None:
+        self.judge, self.later = judge, later
         self.waiting: list[CallResult] = []
 
-    def add(self, result: CallResult) -> Generator[CallVerdict]:
+    def add(self, result: CallResult) -> Generator[Verdict]:
         """Take a result; yield the verdicts of all that have waited long enough. Raises HarnessError."""
         self.waiting.append(result)
         if not self.later or sum(one.size for one in self.waiting) > MOST_HELD:
             yield from self.verdicts()
 
-    def verdicts(self) -> Generator[CallVerdict]:
+    def verdicts(self) -> Generator[Verdict]:
         """Yield the verdicts of all results that wait. Raises HarnessError."""
         results, self.waiting = self.waiting, []
-        yield from computed((partial(judged, self.truth, self.rule, one) for one in results), self.later)
+        yield from computed((partial(self.judge, one) for one in results), self.later)
 
 
 def judged(truth: Oracle | Referee, rule: CompareRule, result: CallResult) -> CallVerdict:

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
-from kpd.measure.python.host import bytecode, checking, kept, profiled, roofline, timing
+from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, roofline, timing
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.cores import cores, move
 from kpd.measure.python.host.harness import HarnessError
@@ -180,7 +180,7 @@ def own_folder() -> Iterator[None]:
 
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "check": checking.check,
-    "bounds": checking.bounds,
+    "bounds": bounds.bounds,
     "repeat": checking.repeat,
     "time": timing.time_both,
     "alone": timing.time_incumbent,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import secrets
@@ -17,14 +16,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kpd.measure.python.host import kept
+from kpd.measure.python.host import heap, kept
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult, CallSets
-from kpd.measure.python.host.compare import CompareRule
+from kpd.measure.python.host.compare import rule_of
 from kpd.measure.python.host.cores import NONE, cores, move
 from kpd.measure.python.host.device import CudaDevice, DeviceError, late
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
-from kpd.measure.python.host.judging import Judging
+from kpd.measure.python.host.judging import Judging, judged
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted, blamed, leaves, problem_of
 from kpd.measure.python.host.process import Worker
@@ -64,6 +63,7 @@ class RunnerCommand:
     def __init__(
         self, settings: dict[str, str], marks: Marks, spares: list[Spare], order: ContestTurn | None = None
     ) -> None:
+        heap.keep()  # whatever runs kernels has been forked
         self.settings = settings
         self.spares = spares
         self.order = order
@@ -73,7 +73,7 @@ class RunnerCommand:
         self.harness = PythonHarness()
         self.place = secrets.randbits(62)  # where the memory of workers begins: the same in both of a contest
         self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
-        self.rule = self._rule()
+        self.rule = rule_of(settings)
         self.marks = Marks(marks)
         self.workers: list[Worker] = []
         self.device: CudaDevice | None = None
@@ -81,13 +81,8 @@ class RunnerCommand:
         self.folders: list[str] = []
         self.compiled: dict[str, str] = {}
         self.truth = self._truth()
-        self.judging = Judging(self.truth, self.rule, later=self.ahead)
-
-    def _rule(self) -> CompareRule:
-        kind, _, steps = self.settings.get("compare", "elementwise").partition(":")
-        bounds = json.loads(Path(self.settings["bounds"]).read_text()) if "bounds" in self.settings else {}
-        rtol, atol = (float(self.settings.get(name, "0")) for name in ("rtol", "atol"))
-        return CompareRule(kind, rtol, atol, int(steps or 0), self.settings.get("nonfinite") == "propagate", bounds)
+        self.later = self.ahead and self.truth.forks
+        self.judging = Judging(partial(judged, self.truth, self.rule), self.later)
 
     def _truth(self) -> Oracle | Referee:
         """Start the process of the task's own kernel before any candidate's, if its results are the truth."""
@@ -105,10 +100,14 @@ class RunnerCommand:
     def drawing(self, calls: Iterable[tuple[str, str, int]], rng: random.Random) -> Generator[CaseInputs]:
         """Draw inputs that nobody has seen, for so many calls of a case with a kind of inputs. Raises HarnessError.
 
-        On a GPU, and in a process of a contest that was forked, children draw them, ahead of time.
+        On a GPU, and in a process of a contest that was forked, children draw them, ahead of time. The first ones of a
+        case tell how many elements its outputs have.
         """
-        counted = self.truth.forks
-        seeded = [(case, [rng.getrandbits(62) for _ in range(count)], kind, counted) for case, kind, count in calls]
+        known, seeded = set(self.harness.counts), []
+        for case, kind, count in calls:
+            counted = self.truth.forks and case not in known
+            seeded.append((case, [rng.getrandbits(62) for _ in range(count)], kind, counted))
+            known.add(case)
         drawn = computed((partial(self.harness.drawn, *one) for one in seeded), self.ahead)
         return self._waited(drawn, [(case, kind) for case, _, kind, _ in seeded])
 
@@ -119,6 +118,8 @@ class RunnerCommand:
                     found = next(drawn)
                     if isinstance(self.truth, Referee):
                         found = found._replace(counts=self.truth.counts(case, kind, found.sets[0]))
+                    else:
+                        found = found._replace(counts=self.harness.counts.setdefault(case, found.counts))
                 yield found
 
     def worker(self, kernels: dict[str, str]) -> Worker:

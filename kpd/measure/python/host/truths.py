@@ -39,7 +39,7 @@ class Oracle:
 
     def of(self, case: str, kind: str, inputs: Inputs) -> Truth:
         """Compute the truth of a call. Raises HarnessError."""
-        return Truth(self.harness.truth(inputs.values()), self.harness.scales(inputs.values()), {})
+        return Truth(self.harness.truth_of(inputs), self.harness.scales(inputs), {})
 
 
 class Referee:
@@ -63,7 +63,7 @@ class Referee:
             message = f"kernel.py: the task's own kernel, whose results are the truth, fails in {case}, {kind}: {what}"
             raise HarnessError(message) from err
         spread = {name: max(_apart(other[name], one) for other in others) for name, one in first.items()}
-        return Truth(first, self.harness.scales(inputs.values()), spread)
+        return Truth(first, self.harness.scales(inputs), spread)
 
     def counts(self, case: str, kind: str, inputs: Inputs) -> dict[str, int]:
         """Return how many elements each output has. Raises HarnessError."""

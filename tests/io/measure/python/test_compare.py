@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from kpd.measure.python.host.arrays import Layout, described
-from kpd.measure.python.host.compare import HOPELESS, NATIVE, VANISHED, CompareRule, compare, errors
+from kpd.measure.python.host.compare import BLOCK, HOPELESS, NATIVE, VANISHED, CompareRule, compare, errors
 
 AT = ("case", "normal", "out")
 BOUNDS = {"case": {"normal": {"out": (1e-6, 1e-6, 1e-6, 0.0)}}}
@@ -80,3 +80,37 @@ def test_a_layout_that_no_array_has_is_refused(said: tuple[object, ...], error: 
     with pytest.raises(ValueError, match=error):
         described(said)
     assert described(("torch", "float8_e4m3fn", (3, 0), (1, 1), 1, 0)).span == 0
+
+
+LARGE = 2 * BLOCK + 3
+
+
+@pytest.mark.parametrize("at", [0, BLOCK - 1, BLOCK, 2 * BLOCK, LARGE - 1])
+@pytest.mark.parametrize("kind", ["elementwise", "norm", "ulp", "exact"])
+def test_the_worst_element_is_found_in_every_block(kind: str, at: int) -> None:
+    make, layout = numpy.array if "numpy" in sys.modules else list, Layout("numpy", "float32", (LARGE,), (1,), 4)
+    want = [1.0 + 2.0**-10 * (number % 100) for number in range(LARGE)]
+    got = want.copy()
+    got[at] += 1.0
+    got[LARGE // 3] += 0.25
+    found = compare(CompareRule(kind, 1e-5, 1e-6, 4, False, {}), layout, make(got), make(want), AT)
+    assert (found.element if kind != "exact" else at) == at  # where nothing is tolerated, all is as wrong
+    assert found.compared == LARGE
+    if kind != "norm":
+        assert found.wrong == 2
+    got[LARGE // 3] = float("nan")
+    assert compare(CompareRule(kind, 1e-5, 1e-6, 4, False, {}), layout, make(got), make(want), AT).worst == HOPELESS
+
+
+def test_errors_are_those_of_all_blocks() -> None:
+    make, layout = numpy.array if "numpy" in sys.modules else list, Layout("numpy", "float32", (LARGE,), (1,), 4)
+    want = [1.0 + number % 7 for number in range(LARGE)]
+    want[BLOCK + 1] = float("inf")
+    got, scale = [one * (1 + 1e-7) for one in want], [2 * one for one in want]
+    got[-1] += 1e-3
+    scale[0] = 0.0
+    relative, absolute, norm, scaled = errors(layout, make(got), make(want), make(scale))
+    assert norm == pytest.approx(((1e-7**2 * LARGE * 20 + 1e-3**2) / (LARGE * 20)) ** 0.5, rel=1e-2)
+    assert relative == pytest.approx(4 * norm)
+    assert absolute == pytest.approx(1e-3 - relative * want[-1], rel=1e-2)
+    assert scaled == pytest.approx(1e-3 / scale[-1], rel=1e-2)
