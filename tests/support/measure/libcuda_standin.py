@@ -3,7 +3,9 @@
 import subprocess
 from pathlib import Path
 
-# A handle is the file's name. As on a device, what is copied waits for nobody, and a piece of memory has a number.
+# A handle is the file's name, with the process and the address that it is of. As on a device, what is copied waits for
+# nobody, a piece of memory has a number, and what is given back is taken again at the same address: who has not closed
+# it before opens what it was.
 SOURCE = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,8 +17,11 @@ SOURCE = r"""
 #include <sys/stat.h>
 #include <unistd.h>
 typedef uint64_t address;
-static struct piece { address at; size_t size; unsigned long long number; int taken; char name[64]; } pieces[256];
+static struct piece {
+    address at; size_t size; unsigned long long number; int taken; char name[64], origin[64];
+} pieces[256];
 static int many, named, pinned;
+static struct { address at; size_t size; } given_back;
 static struct piece *of(address at) {
     for (int i = 0; i < many; i++)
         if (pieces[i].size && pieces[i].at <= at && at < pieces[i].at + pieces[i].size) return &pieces[i];
@@ -30,11 +35,12 @@ static int map(const char *name, size_t size, address *at, int taken) {
     if (size && ftruncate(file, (off_t)size)) return 2;
     struct stat known;
     fstat(file, &known);
-    void *found = mmap(0, (size_t)known.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *hint = taken && size == given_back.size ? (void *)given_back.at : 0;
+    void *found = mmap(hint, (size_t)known.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (found == MAP_FAILED) return 2;
     *at = (address)found;
-    pieces[many] = (struct piece){*at, (size_t)known.st_size, 1000 + many, taken, {0}};
+    pieces[many] = (struct piece){*at, (size_t)known.st_size, 1000 + many, taken, {0}, {0}};
     strncpy(pieces[many++].name, name, 63);
     return 0;
 }
@@ -56,6 +62,7 @@ int cuMemFree_v2(address at) {
     struct piece *one = of(at);
     if (!one || !one->taken) return 1;
     munmap((void *)one->at, one->size);
+    given_back.at = one->at, given_back.size = one->size;
     return one->size = 0;
 }
 int cuMemAllocHost_v2(void **at, size_t size) { return !(*at = malloc(size)); }
@@ -64,13 +71,19 @@ int cuMemHostUnregister(void *at) { return !at || !pinned; }
 int cuIpcGetMemHandle(char *handle, address at) {
     struct piece *one = of(at);
     if (!one || one->at != at || !one->taken) return 1;
-    memcpy(handle, one->name, 64);
+    snprintf(handle, 64, "%s %d_%llx", one->name, getpid(), (unsigned long long)at);
     return 0;
 }
 int cuIpcOpenMemHandle_v2(address *at, struct { char name[64]; } handle, unsigned flags) {
     handle.name[63] = 0;
-    if (strchr(handle.name, '/') || !handle.name[0] || flags != 1) return 201;
-    return map(handle.name, 0, at, 0);
+    char *origin = strchr(handle.name, ' ');
+    if (strchr(handle.name, '/') || !origin || flags != 1) return 201;
+    *origin++ = 0;
+    for (int i = 0; i < many; i++)
+        if (pieces[i].size && !strcmp(pieces[i].origin, origin)) return *at = pieces[i].at, 0;
+    int failed = map(handle.name, 0, at, 0);
+    if (!failed) strncpy(pieces[many - 1].origin, origin, 63);
+    return failed;
 }
 int cuIpcCloseMemHandle(address at) { struct piece *one = of(at); return one ? (int)(one->size = 0) : 1; }
 int cuMemGetAddressRange_v2(address *base, size_t *size, address at) {
@@ -90,6 +103,11 @@ int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t size, void *stream
     if (!one || to + size > one->at + one->size) return 1;
     memcpy((void *)to, from, size);
     return cuStreamSynchronize(stream);
+}
+int cuMemcpyDtoDAsync_v2(address to, address from, size_t size, void *stream) {
+    struct piece *one = of(from);
+    if (!one || from + size > one->at + one->size) return 1;
+    return cuMemcpyHtoDAsync_v2(to, (void *)from, size, stream);
 }
 int cuMemcpyDtoHAsync_v2(void *to, address from, size_t size, void *stream) {
     struct piece *one = of(from);

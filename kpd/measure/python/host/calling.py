@@ -117,6 +117,7 @@ class CallSets:
         """Give some elements of each set the values of others, here and in the memory that the kernels read."""
         memories = [worker.memory for worker in self.owners]
         drawn = iter(memoryview(rng.randbytes(8 * CHANGES * sum(map(len, self.changing)))).cast("I"))
+        places: list[int] = []
         for number, content in enumerate(self.private):
             at = self.at(number)
             for offset, width, many in self.changing[number]:
@@ -126,15 +127,19 @@ class CallSets:
                     content[to : to + width] = piece = content[source : source + width]
                     for memory in memories:
                         memory[at + to : at + to + width] = piece
-        self._lend()
+                    places.append(at + to)
+        self._lend(places)
 
-    def _lend(self) -> None:
-        """Have the content of all sets on the device, if there is one. NumPy's arrays stay in shared memory."""
+    def _lend(self, changed: list[int] | None = None) -> None:
+        """Have the content of all sets on the device, if there is one. NumPy's arrays stay in shared memory.
+
+        `changed` are the places at which it is other than before: None is all.
+        """
         for worker in self.owners:
             if worker.lent is None:
                 continue
             with worker.marks.of("refresh"):
-                worker.lent.write(self.base, self.at(len(self.private)) - self.base)
+                worker.lent.write(self.base, self.at(len(self.private)) - self.base, changed)
                 for start, end in self._on_host():
                     worker.shared[start:end] = worker.memory[start:end]
 
@@ -175,6 +180,7 @@ class CallSets:
 
     def device_ns(self, side: str) -> float:
         """Return the time of a call on a GPU, as the worker says. Raises Failed, and what comes of a bad answer."""
+        self.workers[side].opened.close()  # torch gives back what no tensor has before it records a graph
         asked = {"what": "device", "side": side, "base": self.base, "count": len(self.drawn)}
         return float(self.workers[side].ask(ASKED_MS, **asked)["device_ns"])
 

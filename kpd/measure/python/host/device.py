@@ -4,8 +4,9 @@ By CUDA's driver, in a context of this process. Memory is shared with the worker
 to it, and says where its results lie. So it sees no input before its clock runs, and nothing that it copies is
 believed.
 
-What this process copies goes by the device's copy engines, in large pieces of memory that is kept in place: a small
-copy is a kernel of this context, after which the worker's next one waits for the device to change contexts.
+Inputs are kept on the device besides, where no other process can open them: to write all of them anew, only what has
+changed comes from this process, in pieces that are large enough for a copy engine. Copies within the device are kernels
+of this context, after which the worker's next one waits for the device to change contexts: `Worker.quiet` measures it.
 """
 
 from __future__ import annotations
@@ -69,8 +70,7 @@ class CudaDevice:
         self.call("cuStreamCreate", byref(self.stream), BESIDE)
         self.l2 = max(l2.value, LEAST)
         self.emptied = int(EMPTIED * self.l2)
-        self.waste, self.wasted = self.taken(self.emptied), c_void_p()
-        self.call("cuMemAllocHost_v2", byref(self.wasted), c_size_t(self.emptied))
+        self.waste, self.wasted = self.taken(self.emptied), self.taken(self.emptied)
 
     @property
     def room(self) -> int:
@@ -111,20 +111,19 @@ class CudaDevice:
     def close(self, address: int) -> None:
         self.call("cuIpcCloseMemHandle", c_uint64(address))
 
-    def write(self, to: int, source: int, size: int) -> None:
-        """Copy memory of this process to the device, and so much besides that its cache has nothing of before."""
-        self.copy(to, source, size)
-        self.empty(size)
-
     def empty(self, written: int = 0) -> None:
         """Have nothing left in the cache of what was there before so many bytes were written."""
         if written < self.emptied:
-            self.copy(self.waste, self.wasted.value or 0, max(self.emptied - written, LEAST))
+            self.move(self.waste, self.wasted, self.emptied - written)
         self.wait()
 
     def copy(self, to: int, source: int, size: int) -> None:
         """Begin to copy memory of this process to the device."""
         self.call("cuMemcpyHtoDAsync_v2", c_uint64(to), c_void_p(source), c_size_t(size), self.stream)
+
+    def move(self, to: int, source: int, size: int) -> None:
+        """Begin to copy memory within the device."""
+        self.call("cuMemcpyDtoDAsync_v2", c_uint64(to), c_uint64(source), c_size_t(size), self.stream)
 
     def wait(self) -> None:
         self.call("cuStreamSynchronize", self.stream)
@@ -151,7 +150,8 @@ class CudaDevice:
 class LentMemory:
     """The sets of inputs of a worker: content in this process, which the worker cannot see, and on the device.
 
-    A place is counted from `base`, where sets begin; each base has memory of its own, which the worker opens.
+    A place is counted from `base`, where sets begin; each base has memory of its own, which the worker opens, and as
+    much that it cannot open.
     """
 
     def __init__(self, device: CudaDevice, size: int) -> None:
@@ -161,6 +161,8 @@ class LentMemory:
         self.content = memoryview(self.pages)
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.pages))
         self.lent: dict[int, tuple[int, int]] = {}  # address and bytes, by base
+        self.kept: dict[int, int] = {}  # address of the content as it was last written, by base
+        self.written: set[int] = set()  # bases of which all is kept
         self.former: list[int] = []  # a kernel may have kept tensors of it
         self.pinned = 0  # bytes of the content, from its beginning
 
@@ -170,7 +172,11 @@ class LentMemory:
         if self.lent.get(base, (0, 0))[1] < size:
             if base in self.lent:
                 self.former.append(self.lent[base][0])
+            if base in self.kept:
+                self.device.free(self.kept[base])
             self.lent[base] = self.device.taken(size), size
+            self.kept[base] = self.device.taken(size)
+            self.written.discard(base)
         if base + size > self.pinned:
             if self.pinned:
                 self.device.call("cuMemHostUnregister", c_void_p(self.start))
@@ -178,9 +184,20 @@ class LentMemory:
             self.device.call("cuMemHostRegister_v2", c_void_p(self.start), c_size_t(self.pinned), PORTABLE)
         return self.device.handle(self.lent[base][0]).hex()
 
-    def write(self, base: int, size: int) -> None:
-        """Copy the content from `base` on to the device, and empty its cache."""
-        self.device.write(self.lent[base][0], self.start + base, max(size, LEAST))
+    def write(self, base: int, size: int, changed: Sequence[int] | None = None) -> None:
+        """Copy the content from `base` on to the device, and empty its cache. `changed` are places of it: None is all.
+
+        All that the worker has opened is written in any case, so nothing is left of what kernels have made of it.
+        """
+        (lent, _), kept, content = self.lent[base], self.kept[base], self.start + base
+        if changed is None or base not in self.written:
+            self.device.copy(kept, content, max(size, LEAST))
+            self.written.add(base)
+        else:
+            for at in {(place - base) // LEAST * LEAST for place in changed}:
+                self.device.copy(kept + at, content + at, LEAST)
+        self.device.move(lent, kept, size)
+        self.device.empty(size)
 
     def read(self, base: int, at: int, size: int) -> bytes:
         """Return what kernels have left of the content."""
@@ -188,12 +205,13 @@ class LentMemory:
 
     def end(self) -> None:
         """Give all memory back, once the worker has ended."""
-        for address in (*self.former, *(address for address, _ in self.lent.values())):
+        for address in (*self.former, *self.kept.values(), *(address for address, _ in self.lent.values())):
             self.device.free(address)
         if self.pinned:
             self.device.call("cuMemHostUnregister", c_void_p(self.start))
         self.pages.madvise(mmap.MADV_DONTNEED)
-        self.lent, self.former, self.pinned = {}, [], 0
+        self.lent, self.kept, self.former, self.pinned = {}, {}, [], 0
+        self.written.clear()
 
 
 class OpenedMemory:
@@ -216,8 +234,14 @@ class OpenedMemory:
         return self.device.read(piece.here + address - piece.theirs, size)
 
     def learn(self, number: int, theirs: int, handle: bytes) -> None:
-        """Take the worker's word for where memory begins there. Raises DeviceError."""
+        """Take the worker's word for where memory begins there. Raises DeviceError.
+
+        What was known there is closed first: of memory that was given back and taken again at the same address the
+        driver may else open what it was before.
+        """
         if number not in self.pieces:
+            for one in [one for one, (begin, _, size) in self.pieces.items() if begin <= theirs < begin + size]:
+                self._close(one)
             self._put(number, Piece(theirs, *self.device.opened(handle)))
 
     def lent(self, memory: LentMemory, base: int, theirs: int) -> None:
@@ -237,8 +261,8 @@ class OpenedMemory:
         if number >= 0:
             self.device.close(piece.here)
 
-    def end(self) -> None:
-        """Close all memory, once the worker has ended."""
+    def close(self) -> None:
+        """Close all memory. None may be open that the worker gives back."""
         for number in [*self.pieces]:
             self._close(number)
 

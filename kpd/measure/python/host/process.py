@@ -86,7 +86,8 @@ class Worker:
             self._parsed(message)
             self.threads = len(watched.threads(self.pid))
             few, many = self._idle(FEW), self._idle(MANY)
-            self.idle = few, RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
+            each = RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
+            self.idle = few._replace(ns=few.ns + self._switched()), each
             self.probe_ns = min(self._touched() for _ in range(IDLE)) if self.lent else 0
         except Failed as err:
             raise NotStarted(f"the process of kernels does not start: {err.kind} {err.number} {err}") from err
@@ -102,7 +103,7 @@ class Worker:
         """Measure again what a request costs on a GPU, where others may have disturbed it. It can only become less."""
         if self.lent:
             found = self._idle(FEW)
-            self.idle = min(self.idle[0], found), self.idle[1]
+            self.idle = min(self.idle[0], found._replace(ns=found.ns + self._switched())), self.idle[1]
             self.probe_ns = min(self.probe_ns, *(self._touched() for _ in range(IDLE)))
 
     def _idle(self, count: int) -> RequestCost:
@@ -116,6 +117,16 @@ class Worker:
             found.append((spent, self.used_ns - used))
         at = 0 if self.gpu else IDLE // 2  # the contexts of other processes share the GPU: some take milliseconds
         return RequestCost(*(sorted(each)[at] for each in zip(*found, strict=True)))
+
+    def _switched(self) -> int:
+        """Return how many nanoseconds the device takes to change from this process's context to the worker's."""
+        first: list[int] = []
+        again: list[int] = []
+        for _ in range(IDLE if self.lent else 0):
+            self.device.empty()
+            for spent in (first, again):
+                spent.append(self.timed(START_MS, what="run", side="-", base=0, count=FEW, rounds=1)[1])
+        return max(0, min(first, default=0) - min(again, default=0))
 
     def request(self, count: int) -> RequestCost:
         """Return what a batch of so many calls takes beside them."""
@@ -278,6 +289,6 @@ class Worker:
         self.errors.close()
         if self.lent:
             with contextlib.suppress(DeviceError):  # of a device that is gone nothing is left
-                self.opened.end()
+                self.opened.close()
                 self.lent.end()
             self.lent = None

@@ -32,12 +32,25 @@ WORKER = f"""{HEAD}
 device = CudaDevice()
 lent, size = device.opened(bytes.fromhex(input()))
 own, results = device.taken(5000), ctypes.create_string_buffer(b"results", 7)
-device.write(own, ctypes.addressof(results), 7)
+device.copy(own, ctypes.addressof(results), 7)
+device.wait()
 number = ctypes.c_ulonglong()
 device.call("cuPointerGetAttribute", byref(number), 7, c_uint64(own))
 tell({{"size": size, "own": own, "number": number.value, "handle": device.handle(own).hex()}})
-while input() != "end":
-    tell(device.read(lent, 6).decode())
+while (line := input()) != "end":
+    if line == "another":
+        device.free(own)
+        again, results = device.taken(5000), ctypes.create_string_buffer(b"another", 7)
+        device.copy(again, ctypes.addressof(results), 7)
+        device.wait()
+        device.call("cuPointerGetAttribute", byref(number), 7, c_uint64(again))
+        tell({{"moved": again != own, "number": number.value, "handle": device.handle(again).hex()}})
+        continue
+    if line == "spoil":
+        spoiled = ctypes.create_string_buffer(b"x" * size, size)
+        device.copy(lent, ctypes.addressof(spoiled), size)
+        device.wait()
+    tell(device.read(lent, size if line == "look at all" else 6).decode())
 """
 
 
@@ -85,6 +98,11 @@ tell(opened.read(said["own"], 7).decode())
 tell(opened.at(said["own"] + 4093, 7) == said["number"])
 tell(raised(opened.read, said["own"] + 4994, 7))
 tell(raised(opened.read, said["own"] - 1, 7))
+again = ask("another")
+tell([again["moved"], again["number"] == said["number"]])
+opened.learn(again["number"], said["own"], bytes.fromhex(again["handle"]))
+tell(opened.read(said["own"], 7).decode())
+said |= again
 tell(raised(opened.learn, 5, said["own"], b"another".ljust(64, b"\\0")))
 tell(raised(opened.learn, 5, said["own"], b"short"))
 opened.learn(6, said["own"] + 4999, bytes.fromhex(said["handle"]))
@@ -93,9 +111,39 @@ worker.communicate("end\\n")
 """
     assert said(environment, source) == [
         "before", "before", "behind", "hind", 1 << 21,
-        "NotShared: ", "results", True, "NotShared: ", "NotShared: ",
+        "NotShared: ", "results", True, "NotShared: ", "NotShared: ", [False, False], "another",
         "DeviceError: cuIpcOpenMemHandle_v2: error (201)", "DeviceError: it is no handle of memory", [6],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("base", [0, 4096], ids=["from the beginning", "from a later page"])
+def test_nothing_is_left_of_what_a_kernel_wrote_into_inputs_also_where_a_few_change(
+    environment: dict[str, str], base: int
+) -> None:
+    source = f"""
+import random, subprocess
+WORKER, BASE, SIZE = {WORKER!r}, {base}, 3 * LEAST + 5
+rng, device = random.Random(4), CudaDevice()
+memory = LentMemory(device, 1 << 23)
+worker = subprocess.Popen([sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+def ask(line):
+    worker.stdin.write(line + "\\n")
+    worker.stdin.flush()
+    return json.loads(worker.stdout.readline())
+
+memory.content[BASE:BASE + SIZE] = bytes(rng.choices(b"abcdef", k=SIZE))
+ask(memory.lend(BASE, SIZE))
+for places in (None, [], [0], [SIZE - 1], [LEAST - 1, LEAST, LEAST + 1], [3, SIZE - 2, 2 * LEAST]):
+    ask("spoil")
+    for place in places or ():
+        memory.content[BASE + place] ^= 16
+    memory.write(BASE, SIZE, places and [BASE + place for place in places])
+    found = ask("look at all")
+    tell([found[:SIZE] == bytes(memory.content[BASE:BASE + SIZE]).decode(), len(found) >= SIZE])
+worker.communicate("end\\n")
+"""
+    assert said(environment, source) == [[True, True]] * 6
 
 
 def test_memory_that_is_too_small_is_taken_anew_and_what_was_lent_stays_until_the_end(
@@ -112,13 +160,16 @@ tell(second == first)
 tell(raised(device.read, old, 1))
 memory.lend(1 << 22, 100)
 tell(raised(device.read, old, 1))
+kept = [*memory.kept.values()]
 tell([len(memory.lent), memory.pinned])
 memory.end()
 tell(raised(device.read, old, 1))
+tell({raised(device.read, one, 1) for one in kept} <= {raised(device.read, old, 1)})
 tell([len(memory.lent), memory.pinned])
 """
     gone = "DeviceError: cuMemcpyDtoHAsync_v2: CUDA_ERROR_INVALID_VALUE (1)"
-    assert said(environment, source) == [True, False, "nothing", "nothing", [2, (1 << 22) + (1 << 21)], gone, [0, 0]]
+    taken = [True, False, "nothing", "nothing", [2, (1 << 22) + (1 << 21)]]
+    assert said(environment, source) == [*taken, gone, True, [0, 0]]
 
 
 def test_a_probe_lasts_as_long_as_the_device_is_busy(environment: dict[str, str]) -> None:
