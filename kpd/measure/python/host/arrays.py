@@ -137,7 +137,7 @@ def view(layout: Layout, memory: memoryview) -> Any:
     return _cast(span, layout.dtype)
 
 
-def numbers(layout: Layout, data: bytes | memoryview) -> Any:
+def numbers(layout: Layout, data: bytes | bytearray | memoryview) -> Any:
     """Return the elements as numbers of double precision, in the order of their indices, from the array's bytes.
 
     A NumPy array where NumPy is imported, else a list. Raises ValueError for elements that nobody here can read.

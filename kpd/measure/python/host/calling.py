@@ -24,7 +24,7 @@ class CallOutput(NamedTuple):
     """The layout and the bytes of an output."""
 
     layout: Layout
-    data: bytes
+    data: bytes | bytearray
 
     def read(self) -> Any:
         return arrays.numbers(self.layout, self.data)
@@ -222,7 +222,7 @@ class CallSets:
         worker, at, size = self.workers[side], self.at(number), self.drawn[number].size
         if worker.lent is None:
             return bytearray(worker.memory[at : at + size])
-        found = bytearray(worker.lent.read(self.base, at, size))
+        found = worker.lent.read(self.base, at, size)
         for start, end in self._on_host():
             if at <= start < at + size:
                 found[start - at : end - at] = worker.shared[start:end]

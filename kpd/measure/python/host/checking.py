@@ -108,7 +108,7 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     calls.prepare(COMPILE_MS)
     calls.learn("b", work.limit_ms, work.rng)
     truths = [work.session.truth.of(work.case, work.kind, inputs) for inputs in work.drawn.sets]
-    first: list[list[bytes]] = [[] for _ in truths]
+    first: list[list[bytes | bytearray]] = [[] for _ in truths]
     deadline, made = time.monotonic() + share_s, 0
     while made < 2 * IN_TURN or time.monotonic() < deadline:
         results = calls.results("b", IN_TURN, work.limit_ms)

@@ -71,6 +71,8 @@ class CudaDevice:
         self.l2 = max(l2.value, LEAST)
         self.emptied = int(EMPTIED * self.l2)
         self.waste, self.wasted = self.taken(self.emptied), self.taken(self.emptied)
+        self.bounce = c_void_p()
+        self.call("cuMemAllocHost_v2", byref(self.bounce), c_size_t(WHOLE))
 
     @property
     def room(self) -> int:
@@ -128,13 +130,16 @@ class CudaDevice:
     def wait(self) -> None:
         self.call("cuStreamSynchronize", self.stream)
 
-    def read(self, source: int, size: int) -> bytes:
-        """Copy memory of the device to this process."""
+    def read(self, source: int, size: int) -> bytearray:
+        """Copy memory of the device to this process, by a buffer that the device can write at once."""
         found = bytearray(size)
-        place = (ctypes.c_char * size).from_buffer(found)
-        self.call("cuMemcpyDtoHAsync_v2", place, c_uint64(source), c_size_t(size), self.stream)
-        self.wait()
-        return bytes(found)
+        place = ctypes.addressof((ctypes.c_char * size).from_buffer(found)) if size else 0
+        for at in range(0, size, WHOLE):
+            many = min(WHOLE, size - at)
+            self.call("cuMemcpyDtoHAsync_v2", self.bounce, c_uint64(source + at), c_size_t(many), self.stream)
+            self.wait()
+            ctypes.memmove(place + at, self.bounce, many)
+        return found
 
     def probe(self) -> int:
         """Have the device do next to nothing for this process, and return the nanoseconds until it has.
@@ -199,7 +204,7 @@ class LentMemory:
         self.device.move(lent, kept, size)
         self.device.empty(size)
 
-    def read(self, base: int, at: int, size: int) -> bytes:
+    def read(self, base: int, at: int, size: int) -> bytearray:
         """Return what kernels have left of the content."""
         return self.device.read(self.lent[base][0] + at - base, size)
 
@@ -228,7 +233,7 @@ class OpenedMemory:
                 return number
         raise NotShared
 
-    def read(self, address: int, size: int) -> bytes:
+    def read(self, address: int, size: int) -> bytearray:
         """Read at an address of the worker's. Raises NotShared, DeviceError."""
         piece = self.pieces[self.at(address, size)]
         return self.device.read(piece.here + address - piece.theirs, size)

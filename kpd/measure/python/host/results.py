@@ -33,7 +33,7 @@ class ResultMemory:
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
 
-    def read(self, arrays: Sequence[ReturnedArray], places: list[int], number: int) -> list[bytes] | None:
+    def read(self, arrays: Sequence[ReturnedArray], places: list[int], number: int) -> list[bytes | bytearray] | None:
         """Read what call `number` returned, of all calls that returned these places. Raises Failed.
 
         None where a device's memory is not what it was, or not known: now all is. The worker says which memory it is
@@ -50,7 +50,7 @@ class ResultMemory:
         known = self.share(arrays, places)
         return found if len(found) == many and all(known[number * many : (number + 1) * many]) else None
 
-    def _one(self, array: ReturnedArray, place: int) -> bytes:
+    def _one(self, array: ReturnedArray, place: int) -> bytes | bytearray:
         layout = array.layout
         if not layout.span:
             return b""
