@@ -10,6 +10,7 @@ after them, and whether results that are read at once are right. Prints JSON lin
 import ctypes
 import json
 import os
+import random
 import select
 import signal
 import socket
@@ -28,6 +29,8 @@ from kpd.measure.python.host.gpu import Gpu
 ROWS, COLS, SETS = 1536, 1024, 32
 BYTES = 2 * ROWS * COLS
 TIMES = 40
+CHANGED = 96
+"""Places of all inputs that change before a batch: about as many as with three for each set."""
 CYCLES_A_US = 1700
 EARLY = 4
 """Calls of a batch that is answered early."""
@@ -160,6 +163,8 @@ def main() -> None:
     for size in (1 << power for power in range(12, 21)):
         runner.after(f"a copy of {size} bytes", partial(runner.copied, size))
     runner.after("all inputs", lambda: runner.memory.write(0, SETS * BYTES))
+    places = [random.randrange(SETS * BYTES) for _ in range(CHANGED)]
+    runner.after("all inputs, of which some have changed", lambda: runner.memory.write(0, SETS * BYTES, places))
     runner.after("a probe", runner.device.probe)
     for us in (0, 20, 50, 100, 200, 500, 1000, 3000, 10000):
         runner.early(us, probes=True)

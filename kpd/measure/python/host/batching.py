@@ -138,8 +138,11 @@ def without_request(worker: Worker, count: int, spent: int) -> int:
 
 def laid_early(cases: Sequence[WarmCase], when: str) -> bool:
     """Lay out the inputs of all cases, if they are not too many. Return whether they are laid. Raises KernelProblem."""
-    if sum(case.bytes for case in cases) > EARLY:
+    if (size := sum(case.bytes for case in cases)) > EARLY:
         return False
+    for lent in {worker.lent for case in cases for worker in case.work.workers.values()}:
+        if lent:
+            lent.pin(size)
     base = 0
     for case in cases:
         with case.work.blamed(when), case.work.session.marks.of("lay"):

@@ -182,12 +182,16 @@ class LentMemory:
             self.lent[base] = self.device.taken(size), size
             self.kept[base] = self.device.taken(size)
             self.written.discard(base)
-        if base + size > self.pinned:
+        self.pin(base + size)
+        return self.device.handle(self.lent[base][0]).hex()
+
+    def pin(self, size: int) -> None:
+        """Have so many bytes of the content stay where a copy engine finds them. It is quickest for all at once."""
+        if size > self.pinned:
             if self.pinned:
                 self.device.call("cuMemHostUnregister", c_void_p(self.start))
-            self.pinned = whole(base + size)
+            self.pinned = min(whole(size) + WHOLE, len(self.pages))  # sets at the end take whole pieces
             self.device.call("cuMemHostRegister_v2", c_void_p(self.start), c_size_t(self.pinned), PORTABLE)
-        return self.device.handle(self.lent[base][0]).hex()
 
     def write(self, base: int, size: int, changed: Sequence[int] | None = None) -> None:
         """Copy the content from `base` on to the device, and empty its cache. `changed` are places of it: None is all.

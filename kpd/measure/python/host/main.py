@@ -146,7 +146,8 @@ def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, li
             with own_folder():
                 spares = [fork() for _ in range(timed_workers() + ("truth" in settings))]
                 settings["seed"], first, both = line().split()[:3]
-                turn.tell(STARTED)
+                if not on_gpu():  # else once it has its contexts: the driver makes one after the other
+                    turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
                 verb = "alone" if both == "a" else "time"
                 known = Marks() if turn.number else marks  # what the first process has waited for

@@ -30,7 +30,7 @@ from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.spare import Spare
 from kpd.measure.python.host.truths import Oracle, Referee
-from kpd.measure.python.host.turns import MEASURED, ContestTurn
+from kpd.measure.python.host.turns import MEASURED, STARTED, ContestTurn
 from kpd.measure.python.host.watched import threads
 
 SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; what is not used takes no memory
@@ -137,14 +137,8 @@ class RunnerCommand:
         side = folders[0][0]
         try:
             for side, folder in folders:
-                worker.ask(
-                    LOAD_MS,
-                    what="load",
-                    side=side,
-                    folder=folder,
-                    entry=self.harness.entry,
-                    compiled=self.compiled.get(folder, ""),
-                )
+                entry, compiled = self.harness.entry, self.compiled.get(folder, "")
+                worker.ask(LOAD_MS, what="load", side=side, folder=folder, entry=entry, compiled=compiled)
             begun, worker.threads = worker.threads, len(threads(worker.pid))
         except Failed as err:
             problem = problem_of(err, side)
@@ -176,7 +170,10 @@ class RunnerCommand:
         """
         order = [first, *({"a", "b"} - {first})]
         if self.gpu:
-            return dict.fromkeys("ab", self.worker({side: paths[side] for side in order}))
+            found = dict.fromkeys("ab", self.worker({side: paths[side] for side in order}))
+            if self.order:
+                self.order.tell(STARTED)
+            return found
         found = {side: self.worker({side: paths[side]}) for side in order}
         cost = min(worker.idle for worker in found.values())  # one for both: what they differ by is chance
         for worker in found.values():

@@ -102,7 +102,8 @@ def in_child(work: Callable[[], int], limit_s: float) -> int:
 def contest(processes: int, one: Callable[[ContestTurn], int]) -> int:
     """Call `one` in so many processes, of which one measures at a time. Return the first exit status that is not 0.
 
-    It tells its turn STARTED when it has read its line of stdin, waits, tells MEASURED, and waits before it reports.
+    It tells its turn STARTED when it has read its line of stdin, on a GPU once kernels are loaded there, waits, tells
+    MEASURED, and waits before it reports.
     """
     waiting: deque[Forked] = deque()
     open_ones: list[Forked] = []
@@ -130,7 +131,7 @@ def contest(processes: int, one: Callable[[ContestTurn], int]) -> int:
 
 
 def _forked(one: Callable[[ContestTurn], int], number: int, others: list[Forked]) -> Forked:
-    """Fork a process of a contest, and wait until it has read its line: the next one reads from the same pipe."""
+    """Fork a process of a contest, and wait until it has started: the next one reads from the same pipe."""
     (its_go, go), (told, its_told) = os.pipe(), os.pipe()
 
     def work() -> int:

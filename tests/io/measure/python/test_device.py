@@ -168,7 +168,7 @@ tell({raised(device.read, one, 1) for one in kept} <= {raised(device.read, old, 
 tell([len(memory.lent), memory.pinned])
 """
     gone = "DeviceError: cuMemcpyDtoHAsync_v2: CUDA_ERROR_INVALID_VALUE (1)"
-    taken = [True, False, "nothing", "nothing", [2, (1 << 22) + (1 << 21)]]
+    taken = [True, False, "nothing", "nothing", [2, (1 << 22) + 2 * (1 << 21)]]
     assert said(environment, source) == [*taken, gone, True, [0, 0]]
 
 
