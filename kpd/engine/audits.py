@@ -96,7 +96,7 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
         return verdict
     winner.audited = audits.summary(found, winner.samples)
     for number in range(2, MOST_AUDITS + 1):
-        if attempt.in_place or not audits.seems_missing(winner.audited, verdict.gain):
+        if attempt.in_place or not audits.wants_more(winner.audited, verdict.gain):
             break
         if (more := await _audited(winner, f"-{number}")) is not None:
             found = audits.joined(found, more)

@@ -22,7 +22,7 @@ class AuditSummary(msgspec.Struct, frozen=True):
     driver's own clock; None where that does not time processes, and in older audits. `clocked` is the gain on fresh
     inputs by that clock; None in the same cases, and on a GPU. `steady` is the most that the error of the contest's own
     gain counts, after the last audit only: what of it is more than the incumbent's times tell may be the candidate's
-    doing.
+    doing. The audits were taken `times`; None in older audits.
     """
 
     fresh: AuditedGain
@@ -37,3 +37,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     driver: AuditedGain | None = None
     clocked: AuditedGain | None = None
     steady: float | None = None
+    times: int | None = None

@@ -207,6 +207,19 @@ class GainNotHeld(Kind, frozen=True):
     high_pct: float
 
 
+class GainUnconfirmed(Kind, frozen=True):
+    """A gain of the contest, `claimed_pct`, of which all audits leave in doubt whether it is there.
+
+    `audit` is as in `GainNotHeld`; it found `pct`, and between `low_pct` and `high_pct`, in percent of time.
+    """
+
+    audit: Literal["fresh", "clocked"]
+    claimed_pct: float
+    pct: float
+    low_pct: float
+    high_pct: float
+
+
 class ClockForged(Kind, frozen=True):
     """Samples of a process that took `summed_ms` together where the driver's own clock counted `wall_ms`.
 
@@ -263,6 +276,7 @@ RepairableFault = (
     | Impossible
     | Implausible
     | GainNotHeld
+    | GainUnconfirmed
     | ClockForged
     | BreaksMeasurement
     | ProtectedFiles

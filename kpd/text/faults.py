@@ -40,6 +40,8 @@ def fault(found: f.CandidateFault) -> str:
             return f"implausible: {found_out}; more than {found.most:.0f} times is not believed without a check"
         case f.GainNotHeld():
             return f"not held: {not_held(found)}"
+        case f.GainUnconfirmed():
+            return f"not confirmed: {unconfirmed(found)}; in the cockpit, `try again` measures it once more"
         case f.ClockForged():
             clocks = f"its samples take {found.summed_ms:.3g} ms, and {found.wall_ms:.3g} ms by kpd's own clock"
             return f"clock: {clocks} (in {found.processes} of {found.of} processes)"
@@ -78,14 +80,24 @@ def not_held(found: f.GainNotHeld) -> str:
     if found.audit == "kept":
         told = f"{found.pct:.1f} % of time (at least {found.high_pct:.1f} %)"
         return f"of the gain of at least {found.claimed_pct:+.1f} %, {told} is there only while inputs hardly change"
-    where = {
-        "fresh": "when every call has new inputs",
-        "alone": "when each kernel is timed in processes without the other",
-        "driver": "by the driver's own clock, when each kernel is timed in processes without the other",
-        "clocked": "by the driver's own clock, when every call has new inputs",
-    }[found.audit]
     told = f"{found.pct:+.1f} % (at most {found.high_pct:+.1f} %)"
-    return f"the gain of {found.claimed_pct:+.1f} % is not there {where}: {told}"
+    return f"the gain of {found.claimed_pct:+.1f} % is not there {_WHERE[found.audit]}: {told}"
+
+
+def unconfirmed(found: f.GainUnconfirmed) -> str:
+    """Say which audit cannot tell whether the gain is there."""
+    told = f"{found.pct:+.1f} % [{found.low_pct:+.1f}, {found.high_pct:+.1f}]"
+    doubt = f"whether the gain of {found.claimed_pct:+.1f} % is there {_WHERE[found.audit]}"
+    return f"{doubt} cannot be told on this machine now: {told}"
+
+
+_WHERE = {
+    "fresh": "when every call has new inputs",
+    "alone": "when each kernel is timed in processes without the other",
+    "driver": "by the driver's own clock, when each kernel is timed in processes without the other",
+    "clocked": "by the driver's own clock, when every call has new inputs",
+}
+"""Where the audits look for a gain."""
 
 
 def wrong(found: f.WrongResult) -> str:

@@ -5,6 +5,7 @@ from kpd.model.faults import (
     BreaksMeasurement,
     ClockForged,
     GainNotHeld,
+    GainUnconfirmed,
     Implausible,
     Impossible,
     Incorrect,
@@ -83,6 +84,8 @@ def _unjudged(it: Iteration) -> str:
             return "is too fast to be believed without a check of its results: rejected."
         case GainNotHeld():
             return "was faster, but not where its gain was audited: rejected."
+        case GainUnconfirmed():
+            return "was faster, and its audits left in doubt whether it is: not accepted."
         case ClockForged():
             return "has times that the driver's own clock does not bear out: rejected."
         case Incorrect():

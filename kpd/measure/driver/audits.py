@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
-from kpd.measure.audit_gains import FreshCase
 from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import Say
 from kpd.measure.driver.check import Report
@@ -23,6 +22,7 @@ from kpd.measure.driver.timing import (
     samples_of,
     times,
 )
+from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
 from kpd.workspace.specs import BenchSpec, CheckSpec

@@ -1,16 +1,13 @@
 """Whether a gain is there by the driver's own clock, which no kernel can reach."""
 
-from random import Random
-
 import pytest
 
-from kpd.measure.audit_gains import FreshCase
-from kpd.measure.audits import MOST_AUDITS, AuditSamples, refuse_gain, summary
+from kpd.measure.audits import AuditSamples, refuse_gain, summary
+from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain
 from kpd.text.faults import fault
-from tests.support.measure.contested import contested
 
 
 def test_a_gain_by_times_that_the_driver_does_not_see_is_none() -> None:
@@ -60,35 +57,3 @@ def test_a_gain_on_fresh_inputs_is_there_by_the_drivers_clock(fresh: FreshCase, 
     if refused is not None:
         assert refused.audit == "clocked"
         assert "by the driver's own clock" in fault(refused)
-
-
-@pytest.mark.parametrize(
-    ("disturbed", "forged", "least", "most"),
-    [
-        (0.0, False, 0, 1),
-        (0.3, False, 0, 1),
-        (0.6, False, 0, 1),
-        (0.0, True, 49, 50),
-        (0.3, True, 49, 50),
-        (0.6, True, 40, 50),
-    ],
-)
-def test_on_a_busy_machine_the_drivers_clock_sees_whether_half_of_a_gain_is_there(
-    disturbed: float, forged: bool, least: int, most: int
-) -> None:
-    """Of 40 calls of a kernel so many wait for other work, for milliseconds: far longer than they take themselves."""
-    rng = Random(5)
-
-    def waited() -> int:
-        return round(rng.gauss(60_000, 500) + (rng.expovariate(1 / 2e6) if rng.random() < disturbed else 0.0))
-
-    contest, refused = contested((40_000, 28_000)), 0
-    for _ in range(50):
-        passed = [40_000 + waited() for _ in range(40)], [(40_000 if forged else 28_000) + waited() for _ in range(40)]
-        own = [40_000 + n % 9 for n in range(40)], [28_000 + n % 9 for n in range(40)]
-        audit = AuditSamples({"same": FreshCase(1, 8, True, *map(tuple, (*own, *own)), (), *map(tuple, passed))},
-                             tuple(contest), 0.5, 1.0, MOST_AUDITS)  # fmt: skip
-        told = refuse_gain(summary(audit, contest), Gain(30.0, 29.5, 30.5))
-        assert told is None or told.audit == "clocked"
-        refused += told is not None
-    assert least <= refused <= most

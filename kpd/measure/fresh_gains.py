@@ -1,0 +1,221 @@
+"""Estimates gains from calls on fresh inputs: by the calls' own times, by the driver's clock, and what is kept.
+
+Each is a weighted mean over the cases, in logarithms of time. All calls of an audit are of one process for either
+kernel: that process may be in a state that no other one has, so audits are compared by what each of them tells.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import inf, log, sqrt
+from statistics import fmean, median, median_low, stdev
+
+from kpd.measure.audit_gains import CONFIDENCE, LAST_CONFIDENCE, STEADY, case_weights, clean, half_width, level
+from kpd.measure.judge import percent
+from kpd.measure.orders import lower_quartile, median_bounds
+from kpd.measure.samples import ProcessSample
+from kpd.model.audits import AuditedGain
+
+COLDER_NS = 20.0
+"""How much more than the incumbent's a call of the candidate may take for the state of caches, as its code is another:
+two steps of a clock, or a missed branch or two. It matters for calls of less than a microsecond."""
+FEW_CONFIDENCE = 0.95
+"""How sure audits must be after the last one where they are too few to go by their order: doubt that remains does not
+make up for a gain that is not seen."""
+OWN_CONFIDENCE = 0.99
+"""The same of what these few say together."""
+WITHOUT_ONE = 5
+"""So many processes, before the last audit, are as quick as the second slowest: one may be in a state of its own."""
+PAIRS_A_PLACE = 10
+"""Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
+_SIGMA = 1.4826
+"""The standard deviation of a normal distribution, in median absolute deviations."""
+_MEDIAN = 1.2533
+"""The standard error of a median of normal values, in that of their mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshCase:
+    """Batches of a case, each of `reps` calls on inputs of their own: A's and B's of one pair came in random order.
+
+    `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
+    elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
+    contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
+    several. The driver's own clock passed by so much from asking for a call to hearing of its end.
+    """
+
+    reps: int
+    compared: int
+    anew: bool
+    a_ns: tuple[int, ...]
+    b_ns: tuple[int, ...]
+    swapped_a_ns: tuple[int, ...] = ()
+    swapped_b_ns: tuple[int, ...] = ()
+    taken: tuple[int, ...] = ()
+    a_passed_ns: tuple[int, ...] = ()
+    b_passed_ns: tuple[int, ...] = ()
+
+
+def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False) -> AuditedGain:
+    """Compute the gain on fresh inputs: the median over the processes of their weighted means over the cases.
+
+    In a case it is the median over the pairs. A kernel has calls of its own in each process, and a state of it that
+    all of them share: so its processes differ by more than those of a contest, in each of which both kernels are.
+    """
+
+    def of_process(part: Mapping[str, FreshCase]) -> tuple[float, float]:
+        ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in part.items()}
+        variances = {name: _variance_by_place(some) for name, some in ratios.items()}
+        return _over_cases(ratios, variances, case_weights(contest))
+
+    pairs = sum(len(one.a_ns) - 1 for one in cases.values())
+    return _over_audits([of_process(part) for part in _processes(cases)], contest, pairs, last)
+
+
+def clocked_gain(
+    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False
+) -> AuditedGain | None:
+    """Compute the gain on fresh inputs by the driver's clock, which no kernel can reach; None for older samples.
+
+    By that a call lasts longer than it does: until the worker is awake, and until the driver has heard of its end. That
+    is alike for both kernels, so their calls differ by as much as what was called. It is added to A's own time.
+    """
+    if not all(one.b_passed_ns for one in cases.values()):
+        return None
+
+    def of_process(part: Mapping[str, FreshCase]) -> tuple[float, float]:
+        middles: dict[str, Sequence[float]] = {}
+        variances: dict[str, float] = {}
+        for name, one in part.items():
+            a_passed, b_passed = map(lower_quartile, (one.a_passed_ns, one.b_passed_ns))
+            a_ns = median(one.a_ns)
+            b_ns = max(a_ns + b_passed.middle - a_passed.middle, 1.0)
+            middles[name], variances[name] = [log(a_ns / b_ns)], (a_passed.error**2 + b_passed.error**2) / b_ns**2
+        return _over_cases(middles, variances, case_weights(contest))
+
+    fewest = min(len(one.b_passed_ns) for one in cases.values()) - 1
+    return _over_audits([of_process(part) for part in _processes(cases)], contest, fewest, last)
+
+
+def _processes(cases: Mapping[str, FreshCase]) -> list[Mapping[str, FreshCase]]:
+    """Return the calls of each process by themselves; of all together where it is not known whose they are."""
+    taken = {one.taken for one in cases.values()}
+    counts = {len(some) for some in taken}
+    if counts == {0} or len(counts) != 1:
+        return [cases]
+    ends = {name: [0, *accumulate(one.taken)] for name, one in cases.items()}
+    return [{name: _part(one, *ends[name][at : at + 2]) for name, one in cases.items()} for at in range(counts.pop())]
+
+
+def _part(case: FreshCase, first: int, end: int) -> FreshCase:
+    """Return some of the pairs of fresh calls."""
+    some = (times[first:end] for times in (case.a_ns, case.b_ns, case.a_passed_ns, case.b_passed_ns))
+    a_ns, b_ns, a_passed, b_passed = some
+    return replace(case, a_ns=a_ns, b_ns=b_ns, a_passed_ns=a_passed, b_passed_ns=b_passed)
+
+
+def _over_audits(
+    each: Sequence[tuple[float, float]], contest: Sequence[ProcessSample], dof: int, last: bool
+) -> AuditedGain:
+    """Return the lower median over the processes, each with a gain and its variance, and its interval.
+
+    After the last audit only the order of the processes counts, where there are enough: whatever makes them differ, the
+    quicker ones show how much may be there, and a kernel cannot make those quicker than it is. Before, an audit is off
+    by as much as processes of the contest differ, and as those of the audits do. Of three or more the lower end is then
+    what the slowest shows.
+    """
+    gains = [gain for gain, _ in each]
+    middle, processes = median_low(gains), len(gains)
+    if last and (bounds := median_bounds(gains, LAST_CONFIDENCE)) is not None:
+        return AuditedGain(percent(middle), *map(percent, bounds))
+    error = sqrt((fmean(variance for _, variance in each) + _between(contest, last) ** 2) / processes)
+    half = half_width(error, dof, FEW_CONFIDENCE if last else CONFIDENCE)
+    low = middle - half
+    if processes > 2:
+        of_few = half_width(stdev(gains) / sqrt(processes), processes - 1, OWN_CONFIDENCE if last else CONFIDENCE)
+        half = min(half, of_few) if last else max(half, of_few)
+        low = middle - half if last else sorted(gains)[processes >= WITHOUT_ONE]
+    return AuditedGain(percent(middle), percent(low), percent(middle + half))
+
+
+def _between(contest: Sequence[ProcessSample], last: bool) -> float:
+    """Return by how much the gain differs between the processes of the contest, as a standard deviation.
+
+    After the last audit it is no more than what the incumbent's times tell: a kernel can make its own differ.
+    """
+    a, b = ([level(sample, side) for sample in clean(contest)] for side in ("a_ns", "b_ns"))
+    ratios = [one - other for one, other in zip(a, b, strict=True)]
+    return min(_deviation(ratios), STEADY * _deviation(a) if last else inf)
+
+
+def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
+    """Compute which share of its gain a candidate keeps that pays a little more for the state of the caches.
+
+    In a contest code, branch predictors and data are warm from the call before; on fresh inputs they are not. A call
+    of the incumbent is longer by so much. One of the candidate may be so by twice as much, but no more than COLDER_NS
+    above: of short calls that is a large part.
+    """
+    weights = case_weights(contest)
+    warm, cold = 0.0, 0.0
+    for name, one in cases.items():
+        a, b = (_call_ns(contest, name, side) for side in ("a_ns", "b_ns"))
+        more = max(median(one.a_ns) / one.reps - a, 0.0)
+        warm += weights[name] * log(a / b)
+        cold += weights[name] * log((a + more) / (b + more + min(more, COLDER_NS)))
+    return min(max(cold / warm, 0.0), 1.0) if warm > 0 else 1.0
+
+
+def _call_ns(contest: Sequence[ProcessSample], name: str, side: str) -> float:
+    cases = [sample.cases[name] for sample in clean(contest)]
+    return float(median(median(getattr(case, side)) / case.reps for case in cases))
+
+
+def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> AuditedGain | None:
+    """Compute by how much the gain on inputs that hardly change is above that on fresh ones; None for older samples.
+
+    Both were taken in one process and in the same places, and their calls differ in nothing but the contents. So
+    neither the spread between processes and places nor the state of caches is in it.
+    """
+    if not all(one.swapped_a_ns for one in cases.values()):
+        return None
+    fresh = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
+    swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
+    (middle, variance), (less, more) = (
+        _over_cases(some, {name: _variance(its) for name, its in some.items()}, weights) for some in (swapped, fresh)
+    )
+    fewest = min(len(some) - 1 for some in (*fresh.values(), *swapped.values()))  # where calls take long there are few
+    middle, half = middle - less, half_width(sqrt(variance + more), fewest)
+    return AuditedGain(percent(middle), percent(middle - half), percent(middle + half))
+
+
+def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
+    return [log(a / b) for a, b in zip(a_ns, b_ns, strict=True)]
+
+
+def _over_cases(
+    ratios: Mapping[str, Sequence[float]], variances: Mapping[str, float], weights: Mapping[str, float]
+) -> tuple[float, float]:
+    """Return the weighted mean of the cases' medians, and its variance."""
+    whole = sum(weights[name] for name in ratios)
+    shares = {name: weights[name] / whole for name in ratios}
+    return (
+        sum(shares[name] * median(some) for name, some in ratios.items()),
+        sum(shares[name] ** 2 * variances[name] for name in ratios),
+    )
+
+
+def _variance(values: Sequence[float]) -> float:
+    """Estimate the variance of their median."""
+    return (_MEDIAN * _deviation(values)) ** 2 / len(values)
+
+
+def _variance_by_place(ratios: Sequence[float]) -> float:
+    """Estimate it for pairs in several places: a place counts as one value where these differ by more than pairs."""
+    places = [median(ratios[at : at + PAIRS_A_PLACE]) for at in range(0, len(ratios), PAIRS_A_PLACE)]
+    return max(_variance(ratios), _variance(places))
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """Estimate the standard deviation robustly; 0 for a single value."""
+    middle = median(values)
+    return _SIGMA * median(abs(value - middle) for value in values)
