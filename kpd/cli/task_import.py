@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,7 +158,9 @@ def _tried_in(place: "TrialPlace", task: Task, found: "Brought", answers: "Answe
     if not (files := broken(editable)):
         found.notes.append("no broken kernel was tried: kpd does not know how to break what is editable")
         return told
-    if failed := _failure(place, files):
+    probes = {probe: made for probe in PROBES if (made := nearly_right(editable, probe))}
+    failures = map(_failure, place.changed([files, *probes.values()]))
+    if failed := next(failures):
         found.draft.checked = True
         found.notes.append(f"a broken kernel fails, as it should: {failed}")
     elif answers.unchecked:
@@ -169,19 +171,17 @@ def _tried_in(place: "TrialPlace", task: Task, found: "Brought", answers: "Answe
             "a kernel that computes nothing passes: what checks the results does not notice it",
             "correct the check, name one with --check, or say --unchecked",
         )
-    tried = [(probe, files) for probe in PROBES if (files := nearly_right(editable, probe))]
-    found.draft.weak += [probe.weak for probe, files in tried if not _failure(place, files)]
-    if not tried:
+    found.draft.weak += [probe.weak for probe, failed in zip(probes, failures, strict=True) if not failed]
+    if not probes:
         found.notes.append(
             "constant, remembered and rounded results were not tried: no function in Python returns them"
         )
     return told
 
 
-def _failure(place: "TrialPlace", files: Mapping[str, bytes]) -> str:
-    """Return the first line of why the task refuses a candidate with these files; empty where it passes."""
-    failed = place.changed(files).problems
-    return failed[0].splitlines()[0][:200] if failed else ""
+def _failure(told: "TaskTrial") -> str:
+    """Return the first line of why the task refuses a candidate; empty where it passes."""
+    return told.problems[0].splitlines()[0][:200] if told.problems else ""
 
 
 def _asked(question: "OpenQuestion", answers: "Answers") -> "Answers":

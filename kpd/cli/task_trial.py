@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -12,12 +12,13 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.hosts.preflight.cards import devices
-from kpd.measure.bench import Bench, CheckFailed, CheckPassed
+from kpd.measure.bench import Bench, BuiltObject, CheckFailed, CheckPassed
 from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.command.bench import CommandBench
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS
+from kpd.measure.driver.bench import DriverBench
 from kpd.measure.python.bench import interpreter
 from kpd.text.checks import sizes
 from kpd.text.notices import not_optimised
@@ -80,33 +81,54 @@ class TrialPlace:
         """Try the task's own kernel with as many seeds as are needed, or run its commands once. Raises OSError."""
         return self._loop.run(self._trial({}))
 
-    def changed(self, files: Mapping[str, bytes]) -> TaskTrial:
-        """Try a candidate with these files, with one seed. Raises OSError."""
-        return self._loop.run(self._trial(files))
+    def changed(self, candidates: Sequence[Mapping[str, bytes]]) -> Iterator[TaskTrial]:
+        """Try candidates with these files, with one seed each. Raises OSError.
+
+        A trial begins when it is asked for. Those by kpd's runner for Python share a job, which imports libraries once.
+        """
+        told = self._loop.run(self._together(candidates)) if len(candidates) > 1 else ()
+        yield from told or (self._loop.run(self._trial(files)) for files in candidates)
+
+    async def _bench(self, seeds: int) -> Bench | None:
+        """Return the task on this machine, with so many seeds in a check; None without its device."""
+        await self._host.connect()
+        kind = device_of(self._task.language, self._task.need)
+        fitting = (one for one in devices(await self._host.probe(), self._config) if one.kind == kind)
+        if (device := next(fitting, None)) is None:
+            return None
+        return await prepare(self._host, _seeded(self._task, seeds), device, lambda text: None)
+
+    async def _built(self, bench: Bench, changed: Mapping[str, bytes]) -> BuiltObject:
+        files = {**read_files(self._task.folder, self._task.editable), **changed}
+        return await bench.build(await bench.stage(files), files, lambda text: None)
+
+    async def _together(self, candidates: Sequence[Mapping[str, bytes]]) -> Sequence[TaskTrial]:
+        """Try candidates in one job. Return nothing where that cannot be, or one of them does not come to an end."""
+        self._tried += 1
+        try:
+            bench = await self._bench(1)
+            if not isinstance(bench, DriverBench) or not bench.harness.chains:
+                return ()
+            built = [(await self._built(bench, files)).job for files in candidates]
+            found = await bench.check_each(built, f"each-{self._tried}", lambda text: None)
+        except (BuildError, TaskError, CheckFailed, HostError):
+            return ()
+        return [TaskTrial(problems=(str(one),) if isinstance(one, CheckFailed) else ()) for one in found]
 
     async def _trial(self, changed: Mapping[str, bytes]) -> TaskTrial:
         task, host = self._task, self._host
         self._tried += 1
         try:
-            await host.connect()
-            kind = device_of(task.language, task.need)
-            fitting = (device for device in devices(await host.probe(), self._config) if device.kind == kind)
-            if (device := next(fitting, None)) is None:
+            if (bench := await self._bench(1)) is None:
                 return TaskTrial(notes=("not built and not run: this machine has no GPU", *await _lacking(host, task)))
-
-            def seeded(seeds: int) -> Awaitable[Bench]:
-                return prepare(host, _seeded(task, seeds), device, lambda text: None)
-
-            bench = await seeded(1)
-            files = {**read_files(task.folder, task.editable), **changed}
-            built = await bench.build(await bench.stage(files), files, lambda text: None)
+            built = await self._built(bench, changed)
             if isinstance(bench, CommandBench):
                 return await _commanded(bench, built.job, task, self._tried)
             begun = time.monotonic()
             passed = await bench.check(built.job, f"one-{self._tried}", lambda text: None)
             spent, seeds = time.monotonic() - begun, 1
             if not changed and (more := seeds_for(spent, passed.fewest) - 1):
-                bench, begun = await seeded(more), time.monotonic()
+                bench, begun = await self._bench(more) or bench, time.monotonic()
                 passed = _joined(passed, await bench.check(built.job, f"more-{self._tried}", lambda text: None))
                 spent, seeds = (time.monotonic() - begun) / more, 1 + more
             return _judged(bench, passed, task, built.flags, seeds, spent)

@@ -6,15 +6,25 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
+from typing import Protocol
 
 from kpd.hosts.errors import LOST_BUILDS, HostError, LostBuild
 from kpd.hosts.host import Host
 from kpd.measure import jobs
-from kpd.measure.bench import BuiltObject
+from kpd.measure.bench import BuiltObject, Say
 from kpd.measure.seals import Seals
 
 MOST = 32
 """The number of objects to remember, the last used ones: an iteration needs the candidate's and the incumbent's."""
+
+
+class CompileTree(Protocol):
+    """A function that builds a staged tree with these editable files.
+
+    Raises BuildError when the candidate is at fault, and HostError.
+    """
+
+    def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[BuiltObject]: ...
 
 
 class BuildCache:

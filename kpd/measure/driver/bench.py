@@ -1,19 +1,19 @@
 """Stages, builds, checks, times and profiles candidates that kpd's driver loads as objects."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs
 from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, FindObject, LaunchFilter, Say
-from kpd.measure.build_cache import BuildCache
+from kpd.measure.build_cache import BuildCache, CompileTree
 from kpd.measure.driver import audits, check, joined, timing, tolerance
+from kpd.measure.driver.check import CheckEnd
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
 from kpd.measure.driver.repeat import repeat
 from kpd.measure.driver.sanitize import sanitize
@@ -31,19 +31,8 @@ from kpd.workspace.task import Task
 
 LISTING_LIMIT = 16 << 20
 """The most bytes of assembly or of remarks; a kernel has about ten thousand."""
-
-
 KEPT, GIVEN = "compiled.zip", "KPD_COMPILED"
 """What a check leaves of what was compiled while it ran, and the variable that gives it to later jobs."""
-
-
-class CompileTree(Protocol):
-    """A function that builds a staged tree with these editable files.
-
-    Raises BuildError when the candidate is at fault, and HostError.
-    """
-
-    def __call__(self, tree: str, files: Mapping[str, bytes], say: Say) -> Awaitable[BuiltObject]: ...
 
 
 class DriverBench:
@@ -129,15 +118,11 @@ class DriverBench:
         return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
     async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
-        reference, seals = await self._reference(say)
-        baseline, own = await self._baseline(say) if self.task.check.sizes == "any" else ("", {})
-        self._made.may_be_touched()
+        reference, baseline, own = await self._terms(say)
         if incumbent is not None and self.harness.forks:
-            passed = await self._check_and_begin(
-                (await incumbent()).job, built, job, say, reference, baseline, {**seals, **own}
-            )
+            passed = await self._check_and_begin((await incumbent()).job, built, job, say, reference, baseline, own)
         else:
-            where = self._sealed(self._checking, {**seals, **own}, built)
+            where = self._sealed(self._checking, own, built)
             async with self._made.again_if_gone(built, seals=where.seals):
                 passed = await check.check(
                     self.host, self.harness, built, job, self.task.check, where, say, reference, baseline
@@ -145,6 +130,15 @@ class DriverBench:
         if passed.kept:
             self._kept[built] = job, passed.kept
         return passed
+
+    async def check_each(self, built: Sequence[str], job: str, say: Say) -> list[CheckEnd]:
+        """Check candidates in one job of a driver that `chains`. Raises CheckFailed and HostError as a whole."""
+        reference, baseline, own = await self._terms(say)
+        where = self._sealed(self._checking, own, *built)
+        async with self._made.again_if_gone(*built, seals=where.seals):
+            return await check.check_each(
+                self.host, self.harness, built, job, self.task.check, where, say, reference, baseline
+            )
 
     async def _check_and_begin(
         self, incumbent: str, built: str, job: str, say: Say, reference: str, baseline: str, own: Seals
@@ -164,6 +158,13 @@ class DriverBench:
             )
         self._begun[incumbent, built] = both
         return report.passed(spec)
+
+    async def _terms(self, say: Say) -> tuple[str, str, Seals]:
+        """Return the `reference` and the `baseline` that Harness.command takes for a check, and their seals."""
+        reference, seals = await self._reference(say)
+        baseline, own = await self._baseline(say) if self.task.check.sizes == "any" else ("", {})
+        self._made.may_be_touched()
+        return reference, baseline, {**seals, **own}
 
     async def _own(self, say: Say) -> BuiltObject:
         """Build the task's own kernel."""

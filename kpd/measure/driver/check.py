@@ -1,7 +1,7 @@
 """Checks outputs against the task's oracle on new secret inputs, and that all accesses are in reference."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kpd.hosts.errors import HostError
@@ -44,6 +44,10 @@ DEVICE_TROUBLE = {
     "cudaErrorNvlinkUncorrectable": "restart the host, and replace the GPU if it happens again",
 }
 """CUDA's errors that no kernel is to blame for, and what helps; see cudaError_t in the CUDA Runtime API."""
+
+
+CheckEnd = CheckPassed | CheckFailed
+"""What came of a check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,34 @@ async def check(
     script = seeded(command, path, reference, baseline)
     result = await jobs.run(host, (where or RunContext()).spec(job, script, spec.limit_s, seed("check")), say)
     return (await report_of(host, harness, result, PassedReport, "check", spec.limit_s)).passed(spec)
+
+
+async def check_each(
+    host: Host, harness: Harness, built: Sequence[str], job: str, spec: CheckSpec, where: RunContext,
+    say: Say | None = None, reference: str = "", baseline: str = "",
+) -> list[CheckEnd]:  # fmt: skip
+    """Check the objects of several build jobs in one job of a driver that `chains`, and return what came of each.
+
+    Raises CheckFailed and HostError where one of them has no report.
+    """
+    paths = [jobs.out(host, one, OBJECT) for one in built]
+    program, *settings = harness.command(spec, reference, baseline)
+    chained = [word for path in paths for word in ("also", *words(path, spec))][1:]
+    script = seeded((program, *settings, f"limit_s={spec.limit_s}", *chained), *paths, reference, baseline)
+    limit_s, seeds = len(paths) * spec.limit_s, b"".join(seed("check") for _ in paths)
+    result = await jobs.run(host, where.spec(job, script, limit_s, seeds), say)
+    lines = result.stdout.splitlines()
+    if result.rc != 0 or len(lines) != len(paths):
+        await refuse_driver_trouble(host, harness, result, "check", limit_s)
+        raise await jobs.unreported(host, result, f"{len(lines)} reports of {len(paths)}")
+    found: list[CheckEnd] = []
+    for line in lines:
+        try:
+            report = await report_of(host, harness, replace(result, stdout=line), PassedReport, "check", limit_s)
+            found.append(report.passed(spec))
+        except CheckFailed as err:
+            found.append(err)
+    return found
 
 
 def words(path: str, spec: CheckSpec) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Harness:
 
     `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
     `forks`: it has the command `times`, which forks the processes of a contest. `compiles`: a kernel's first call may
-    compile, and so take longer than others.
+    compile, and so take longer than others. `chains`: several commands can be one job, each in a process of its own.
     """
 
     program: str
@@ -61,6 +61,7 @@ class Harness:
     hashes: Mapping[str, str] = field(default_factory=dict)
     forks: bool = False
     compiles: bool = False
+    chains: bool = False
 
     def command(self, spec: CheckSpec, reference: str = "", baseline: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].

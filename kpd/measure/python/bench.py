@@ -51,7 +51,7 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     heavy = ("numpy", "torch", "triton")  # those that the harness imports, and all on a GPU: a kernel may use any
     needed = libraries({HARNESS: read_files(task.folder, task.protected).get(HARNESS, b"")})
     env["KPD_IMPORTS"] = " ".join(name for name in heavy if gpu or name in needed)
-    runner = replace(await _runner(host, task, python, building, say), forks=gpu, compiles=gpu)
+    runner = replace(await _runner(host, task, python, building, say), forks=gpu, compiles=gpu, chains=True)
     measure = _roofline(host, device, facts, measuring, runner)
     roofline = await measure(again=False)
 

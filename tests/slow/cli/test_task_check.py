@@ -146,6 +146,16 @@ def test_what_one_trial_has_measured_the_next_one_uses(tmp_path: Path) -> None:
 
         before = jobs()
         assert {name.partition("-")[0] for name in before} >= {"harness", "bounds", "python"}
-        (problem,) = place.changed({"kernel.py": RIGHT.replace("2 * a", "3 * a").encode()}).problems
-        assert "times the tolerance" in problem
-        assert {name.partition("-")[0] for name in jobs() - before} <= {"python", "one"}
+        wrong = {"kernel.py": RIGHT.replace("2 * a", "3 * a").encode()}
+        told = list(place.changed([wrong, {}, {"kernel.py": b"def kernel(a, b):\n    return 1 / 0\n"}]))
+        assert "times the tolerance" in told[0].problems[0]
+        assert not told[1].problems
+        assert "ZeroDivisionError" in told[2].problems[0]
+        assert {name.partition("-")[0] for name in jobs() - before} == {"python", "each"}
+
+
+def test_candidates_are_tried_one_by_one_where_one_cannot_be_built(tmp_path: Path) -> None:
+    with TrialPlace(load_task(small_task(tmp_path)), HostConfig()) as place:
+        right, wrong = place.changed([{}, {"kernel.py": b"def kernel(a, b:\n"}])
+        assert not right.problems
+        assert "kernel.py" in wrong.problems[0]

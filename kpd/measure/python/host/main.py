@@ -7,11 +7,12 @@
     bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
     bench … times A B QUADS LIMIT_MS PROCESSES   bench run KERNEL CALLS
     bench roofline                               bench bytecode
-    bench limit_s=SECONDS … COMMAND … then times …
+    bench limit_s=SECONDS … COMMAND … then times …     bench limit_s=SECONDS … COMMAND … also COMMAND … also …
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
-What comes before `then` may take `limit_s`, and has to go well.
+What comes before `then` may take `limit_s`, and has to go well; each of the commands with `also` between them may, too,
+and reads a line of its own.
 
 Whatever runs kernels is forked from this process, which imports what takes long, and nothing of a task.
 """
@@ -43,7 +44,7 @@ from kpd.measure.python.host.spare import DUMPABLE, Spare, fork
 from kpd.measure.python.host.turns import STARTED, ContestTurn, adopt, contest, in_child
 
 IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
-THEN = "then"
+THEN, ALSO = "then", "also"
 WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others, but for those that time two kernels
 
 
@@ -81,6 +82,8 @@ def main(arguments: list[str]) -> int:
             return status
         kept.give()
         verb, marks, rest = rest[at + 1], Marks(), rest[at + 2 :]
+    if ALSO in rest:
+        return each(settings, marks, [verb, *rest])
     if verb == "times":
         return times(settings, marks, *rest)
     return single(settings, marks, verb, rest)
@@ -101,6 +104,17 @@ def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str]) -
     workers = timed_workers() if verb in TIMED else WORKERS.get(verb, 1)
     workers += (verb == "check" and "baseline" in settings) + ("truth" in settings)
     return command(settings, marks, [fork() for _ in range(workers)], verb, rest)
+
+
+def each(settings: dict[str, str], marks: Marks, words: list[str]) -> int:
+    """Do commands one after another, each in a process of its own. Return the first exit status without a report."""
+    adopt()
+    while words:
+        at = words.index(ALSO) if ALSO in words else len(words)
+        (verb, *rest), words = words[:at], words[at + 1 :]
+        if (status := in_child(partial(single, settings, marks, verb, rest), float(settings["limit_s"]))) not in (0, 1):
+            return status
+    return 0
 
 
 def command(
