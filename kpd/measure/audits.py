@@ -33,8 +33,8 @@ KEPT_BESIDE = 0.5
 """The share from which that is refused even where the contest had nothing of it."""
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
-FEWEST_REFUSING = 3
-"""So many audits refuse a gain at the least."""
+FEWEST_REFUSING = 7
+"""So many audits refuse a gain at the least, where each kernel has a process of its own: three can be in one state."""
 MOST_TOGETHER = 3
 """How often they are taken while the gain seems not to be there, where a process of an audit has both kernels."""
 MOST_AUDITS = 11
@@ -110,7 +110,7 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
     if found.steady is not None:
         return False
     if _seems_missing(found, claimed) is not None:
-        return times < FEWEST_REFUSING or _missing(found, claimed) is None
+        return found.clocked is None or times < FEWEST_REFUSING or _missing(found, claimed) is None
     apart = found.clocked
     return apart is not None and (min(found.fresh.low, apart.low) <= 0 or (times == 1 and claimed.pct < SMALL_PCT))
 
@@ -159,6 +159,7 @@ def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
         one.swapped_a_ns + other.swapped_a_ns, one.swapped_b_ns + other.swapped_b_ns,
         (*(one.taken or (len(one.a_ns),)), *(other.taken or (len(other.a_ns),))),
         one.a_passed_ns + other.a_passed_ns, one.b_passed_ns + other.b_passed_ns,
+        (*(one.swapped_taken or (len(one.swapped_a_ns),)), *(other.swapped_taken or (len(other.swapped_a_ns),))),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ kernel: that process may be in a state that no other one has, so audits are comp
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import inf, log, sqrt
 from statistics import fmean, median, median_low, stdev
 
@@ -41,7 +41,8 @@ class FreshCase:
     `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
     elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
     contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
-    several. The driver's own clock passed by so much from asking for a call to hearing of its end.
+    several, `swapped_taken` those of swapped ones. The driver's own clock passed by so much from asking for a call to
+    hearing of its end.
     """
 
     reps: int
@@ -54,6 +55,7 @@ class FreshCase:
     taken: tuple[int, ...] = ()
     a_passed_ns: tuple[int, ...] = ()
     b_passed_ns: tuple[int, ...] = ()
+    swapped_taken: tuple[int, ...] = ()
 
 
 def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False) -> AuditedGain:
@@ -99,19 +101,29 @@ def clocked_gain(
 
 def _processes(cases: Mapping[str, FreshCase]) -> list[Mapping[str, FreshCase]]:
     """Return the calls of each process by themselves; of all together where it is not known whose they are."""
-    taken = {one.taken for one in cases.values()}
-    counts = {len(some) for some in taken}
+    counts = {
+        len(some)
+        for one in cases.values()
+        for some in (one.taken, one.swapped_taken if one.swapped_a_ns else one.taken)
+    }
     if counts == {0} or len(counts) != 1:
         return [cases]
-    ends = {name: [0, *accumulate(one.taken)] for name, one in cases.items()}
-    return [{name: _part(one, *ends[name][at : at + 2]) for name, one in cases.items()} for at in range(counts.pop())]
+    parts = {name: _parts(one) for name, one in cases.items()}
+    return [{name: some[at] for name, some in parts.items()} for at in range(counts.pop())]
 
 
-def _part(case: FreshCase, first: int, end: int) -> FreshCase:
-    """Return some of the pairs of fresh calls."""
-    some = (times[first:end] for times in (case.a_ns, case.b_ns, case.a_passed_ns, case.b_passed_ns))
-    a_ns, b_ns, a_passed, b_passed = some
-    return replace(case, a_ns=a_ns, b_ns=b_ns, a_passed_ns=a_passed, b_passed_ns=b_passed)
+def _parts(case: FreshCase) -> list[FreshCase]:
+    """Return the pairs of each process."""
+    fresh, swapped = (
+        pairwise([0, *accumulate(taken)]) for taken in (case.taken, case.swapped_taken or (0,) * len(case.taken))
+    )
+    return [
+        replace(
+            case, a_ns=case.a_ns[a:b], b_ns=case.b_ns[a:b], a_passed_ns=case.a_passed_ns[a:b],
+            b_passed_ns=case.b_passed_ns[a:b], swapped_a_ns=case.swapped_a_ns[c:d], swapped_b_ns=case.swapped_b_ns[c:d],
+        )
+        for (a, b), (c, d) in zip(fresh, swapped, strict=True)
+    ]  # fmt: skip
 
 
 def _over_audits(
@@ -126,7 +138,8 @@ def _over_audits(
     """
     gains = [gain for gain, _ in each]
     middle, processes = median_low(gains), len(gains)
-    if last and (bounds := median_bounds(gains, LAST_CONFIDENCE)) is not None:
+    bounds = median_bounds(gains, LAST_CONFIDENCE)
+    if last and bounds is not None:
         return AuditedGain(percent(middle), *map(percent, bounds))
     error = sqrt((fmean(variance for _, variance in each) + _between(contest, last) ** 2) / processes)
     half = half_width(error, dof, FEW_CONFIDENCE if last else CONFIDENCE)
@@ -135,7 +148,8 @@ def _over_audits(
         of_few = half_width(stdev(gains) / sqrt(processes), processes - 1, OWN_CONFIDENCE if last else CONFIDENCE)
         half = min(half, of_few) if last else max(half, of_few)
         low = middle - half if last else sorted(gains)[processes >= WITHOUT_ONE]
-    return AuditedGain(percent(middle), percent(low), percent(middle + half))
+    high = middle + half if bounds is None else max(middle + half, bounds[1])
+    return AuditedGain(percent(middle), percent(low), percent(high))
 
 
 def _between(contest: Sequence[ProcessSample], last: bool) -> float:
@@ -174,18 +188,28 @@ def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> A
     """Compute by how much the gain on inputs that hardly change is above that on fresh ones; None for older samples.
 
     Both were taken in one process and in the same places, and their calls differ in nothing but the contents. So
-    neither the spread between processes and places nor the state of caches is in it.
+    neither the spread between processes and places nor the state of caches is in it. Of seven processes and more the
+    order counts: in some of them the one kind of calls may be in another state than the other.
     """
     if not all(one.swapped_a_ns for one in cases.values()):
         return None
+    each = [_kept(part, weights)[0] for part in _processes(cases)]
+    if (bounds := median_bounds(each, LAST_CONFIDENCE)) is not None:
+        return AuditedGain(percent(median_low(each)), *map(percent, bounds))
+    middle, variance = _kept(cases, weights)
+    fewest = min(min(len(one.a_ns), len(one.swapped_a_ns)) - 1 for one in cases.values())  # few where calls take long
+    half = half_width(sqrt(variance), fewest)
+    return AuditedGain(percent(middle), percent(middle - half), percent(middle + half))
+
+
+def _kept(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> tuple[float, float]:
+    """Return that difference, and its variance."""
     fresh = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
     swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
     (middle, variance), (less, more) = (
         _over_cases(some, {name: _variance(its) for name, its in some.items()}, weights) for some in (swapped, fresh)
     )
-    fewest = min(len(some) - 1 for some in (*fresh.values(), *swapped.values()))  # where calls take long there are few
-    middle, half = middle - less, half_width(sqrt(variance + more), fewest)
-    return AuditedGain(percent(middle), percent(middle - half), percent(middle + half))
+    return middle - less, variance + more
 
 
 def _ratios(a_ns: Sequence[int], b_ns: Sequence[int]) -> list[float]:
