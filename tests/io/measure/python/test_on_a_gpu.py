@@ -1,7 +1,6 @@
 """The runner and its worker on a GPU, with libraries that pass for torch and for CUDA's driver."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,19 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.places import ROOT
-from tests.support.measure import libcuda_standin
+from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
 
-HARNESS = """
-import numpy as np
-import torch
-OUTPUTS = ("out",)
-CASES = {"small": {"n": 4099}}
-def inputs(dims, draw):
-    return {name: torch.from_numpy(draw.values(dims["n"])) for name in "ab"}
-def truth(a, b):
-    return 2.0 * a.array.astype("float64") + b.array
-"""
 # Checks the kernel in this folder as the first process of a run does, then takes batches of it, and looks at each.
 RUNNER = """
 import json, random, sys
@@ -71,16 +59,11 @@ except Exception as err:
 print(json.dumps(found))
 worker.end()
 """
-HEAD = "import ctypes, numpy as np, torch\n"
-OUT = "    out = torch.empty(a.shape, dtype=a.dtype, device='cuda')\n"
-RIGHT = f"def kernel(a, b):\n{OUT}    out.array[...] = 2 * a.array + b.array\n    return out\n"
 
 
 @pytest.fixture(name="environment", scope="module")
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    path = os.pathsep.join((str(ROOT / "tests/support/cuda_torch"), str(ROOT)))
-    own = libcuda_standin.built(tmp_path_factory.mktemp("cuda"))
-    return {**os.environ, "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "0", **own}
+    return environment(tmp_path_factory.mktemp("cuda"))
 
 
 def found(

@@ -1,0 +1,69 @@
+"""A check and a contest on a GPU, in one job, with libraries that pass for torch and for CUDA's driver."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.measure.on_a_gpu import HARNESS, HEAD, RIGHT, environment
+
+TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
+ALSO_RIGHT = RIGHT.replace("2 * a.array + b.array", "b.array + a.array + a.array")
+WRONG_AT_TIMES = RIGHT.replace("    return out\n", "    out.array[0] += 1\n    return out\n")
+JOB = """
+import sys
+sys.path.insert(0, {folder!r})
+from kpd.measure.python.host import main, worker
+worker.confine = lambda sandbox: None  # memory of the device is files here, which no worker may write
+sys.exit(main.main([
+    "rtol=1e-5", "atol=1e-6", "limit_s=60", "first_ms=20000", "check", {folder!r} + "/b.zip", "1", "20000",
+    "then", "times", {folder!r} + "/a.zip", {folder!r} + "/b.zip", "1", "20000", "3",
+]))
+"""
+LINES = "77\n" + "".join(f"{seed:x} {'ab'[seed % 2]} -\n" for seed in range(901, 904))
+
+
+@pytest.fixture(name="environment", scope="module")
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return environment(tmp_path_factory.mktemp("cuda")) | {"KPD_IMPORTS": "numpy torch"}
+
+
+def reports(folder: Path, environment: dict[str, str], candidate: str) -> list[dict[str, Any]]:
+    """What the job prints, for the candidate and an incumbent that is right."""
+    (folder / "harness.py").write_text(TWO_CASES)
+    for side, kernel in {"a": RIGHT, "b": candidate}.items():
+        with zipfile.ZipFile(folder / f"{side}.zip", "w") as archive:
+            archive.writestr("kernel.py", HEAD + kernel)
+    command = [sys.executable, "-c", JOB.format(folder=str(folder))]
+    ended = subprocess.run(
+        command, cwd=folder, env=environment, input=LINES, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert not ended.stderr, ended.stderr
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def test_each_process_of_a_contest_times_both_kernels_and_finds_them_right(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    check, *contest = reports(tmp_path, environment, ALSO_RIGHT)
+    assert check["problem"] is None
+    assert [one["problem"] for one in contest] == [None] * 3
+    for one in contest:
+        assert list(one["cases"]) == ["small", "large"]
+        assert all(min(case["a_ns"] + case["b_ns"]) > 0 for case in one["cases"].values())
+        assert {"context", "lay", "turn", "refresh", "results"} <= set(one["spent"])
+
+
+def test_a_candidate_that_is_wrong_in_a_contest_ends_it(tmp_path: Path, environment: dict[str, str]) -> None:
+    """It counts its calls: the check makes fewer than a process of a contest."""
+    text = WRONG_AT_TIMES.replace("def kernel", "count = [0]\n\n\ndef kernel").replace(
+        "    out.array[0] += 1\n", "    count[0] += 1\n    if count[0] > 60:\n        out.array[0] += 1\n"
+    )
+    check, *contest = reports(tmp_path, environment, text)
+    assert check["problem"] is None
+    assert contest[-1]["problem"]["kind"] == "wrong"
+    assert contest[-1]["problem"]["who"] == "candidate"
