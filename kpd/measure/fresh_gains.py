@@ -24,6 +24,10 @@ FEW_CONFIDENCE = 0.95
 make up for a gain that is not seen."""
 OWN_CONFIDENCE = 0.99
 """The same of what these few say together."""
+BY_PLACE = 3.0
+"""Then a kernel's own times differ by so many times the gain seen there at the most, where that is more than `STEADY`
+times what the incumbent's do: it can have another gain in each place of its code. One that slows its own calls down has
+little of a gain to be seen, in whichever places."""
 WITHOUT_ONE = 5
 """So many processes, before the last audit, are as quick as the second slowest: one may be in a state of its own."""
 PAIRS_A_PLACE = 10
@@ -67,7 +71,8 @@ def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample],
 
     def of_process(part: Mapping[str, FreshCase]) -> tuple[float, float]:
         ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in part.items()}
-        variances = {name: _variance_by_place(some) for name, some in ratios.items()}
+        most = {name: _most(one.a_ns, ratios[name]) if last else inf for name, one in part.items()}
+        variances = {name: _variance_by_place(some, most[name]) for name, some in ratios.items()}
         return _over_cases(ratios, variances, case_weights(contest))
 
     pairs = sum(len(one.a_ns) - 1 for one in cases.values())
@@ -228,15 +233,20 @@ def _over_cases(
     )
 
 
-def _variance(values: Sequence[float]) -> float:
-    """Estimate the variance of their median."""
-    return (_MEDIAN * _deviation(values)) ** 2 / len(values)
+def _most(a_ns: Sequence[int], ratios: Sequence[float]) -> float:
+    """Return the most that a deviation counts after the last audit: a kernel can make its own times differ."""
+    return max(STEADY * _deviation([log(ns) for ns in a_ns]), BY_PLACE * median(ratios))
 
 
-def _variance_by_place(ratios: Sequence[float]) -> float:
+def _variance(values: Sequence[float], most: float = inf) -> float:
+    """Estimate the variance of their median; their deviation counts `most` of it."""
+    return (_MEDIAN * min(_deviation(values), most)) ** 2 / len(values)
+
+
+def _variance_by_place(ratios: Sequence[float], most: float) -> float:
     """Estimate it for pairs in several places: a place counts as one value where these differ by more than pairs."""
     places = [median(ratios[at : at + PAIRS_A_PLACE]) for at in range(0, len(ratios), PAIRS_A_PLACE)]
-    return max(_variance(ratios), _variance(places))
+    return max(_variance(ratios, most), _variance(places, most))
 
 
 def _deviation(values: Sequence[float]) -> float:

@@ -94,7 +94,9 @@ def _by_blocks(
     with numpy.errstate(all="ignore"):
         norms = _norms(layout, got, want) if rule.kind == "norm" and tolerated[0] else (0.0, 0.0)
         for start, part in _parts(len(got)):
-            multiples = _vector(rule, layout, got[part], want[part], tolerated, of[part], norms)
+            truth = want[part]
+            share_of = truth if of is want else of[part]
+            multiples = _vector(rule, layout, got[part], truth, tolerated, share_of, norms)
             at = int(multiples.argmax())
             highest = float(multiples[at])
             if highest > worst:
