@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from kpd.evidence.archive import CANDIDATES, Bundle, iteration_file
 from kpd.evidence.line import VerifiedLine, differences, told
 from kpd.measure import audits, clocks, score
-from kpd.measure.audits import AuditSamples
+from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.judge import FEWEST_WON, FINAL, HeldOutResult
 from kpd.measure.rederive import rederive
 from kpd.measure.samples import ProcessSample, samples_from_json
@@ -206,9 +206,12 @@ class Derivation:
         audit = self._read(AUDIT, lambda: codec.decode(self._file(AUDIT), _AuditFile)).samples
         if len(audit.alone) > MOST_PROCESSES:
             raise _Broken(f"{AUDIT} has {len(audit.alone)} processes, more than an audit takes")
+        if (taken := max((len(case.taken) for case in audit.fresh.values()), default=0)) > MOST_AUDITS:
+            raise _Broken(f"{AUDIT} has {taken} audits; there are {MOST_AUDITS} at most")
         derived = self._read(AUDIT, lambda: audits.summary(audit, samples))
         if found := differences(judged.audited, derived, optional=True):
-            raise _Broken(f"its audit does not follow from the audit's samples: {told(found)}")
+            older = ", which an older kpd estimated otherwise" if judged.audited.times is None else ""
+            raise _Broken(f"its audit does not follow from the audit's samples{older}: {told(found)}")
         if self._read(AUDIT, lambda: audits.refuse_gain(derived, judged.verdict.gain)):
             raise _Broken("its audits do not bear out its gain, and it was accepted")
         return (

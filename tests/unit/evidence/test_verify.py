@@ -249,3 +249,29 @@ def test_a_contest_of_endless_processes_is_not_judged() -> None:
     longer = with_file(recorded(), name, raw)
     log = [row.replace(digest(recorded().files[name]).encode(), digest(raw).encode()) for row in rows(longer)]
     assert any("has 501 processes; no contest takes more than 500" in said for said in wrong(with_rows(longer, log)))
+
+
+@pytest.mark.parametrize(("many", "refused"), [(11, False), (12, True)])
+def test_an_audit_of_endless_processes_is_not_judged(many: int, refused: bool) -> None:
+    """Bounds by the order of many thousands would take hours."""
+    name = iteration_file(AUDITED, "audit.json")
+    found = json.loads(recorded().files[name])
+    for case in found["samples"]["fresh"].values():
+        case["taken"] = [len(case["a_ns"]) - many + 1, *[1] * (many - 1)]
+    said = wrong(with_file(recorded(), name, json.dumps(found).encode()))
+    assert any(f"has {many} audits; there are 11 at most" in one for one in said) == refused
+    assert any("does not follow from the audit's samples" in one for one in said) != refused
+
+
+def test_an_audit_of_an_older_kpd_is_told_as_that() -> None:
+    def older(row: bytes) -> bytes:
+        event = json.loads(row)
+        if (event["body"].get("audited") or {}).get("times"):
+            event["body"]["audited"]["times"] = None
+            event["body"]["audited"]["alone"]["high"] += 0.1
+        return json.dumps(event).encode()
+
+    said = wrong(with_rows(recorded(), map(older, rows(recorded()))))
+    assert any(
+        "does not follow from the audit's samples, which an older kpd estimated otherwise: " in one for one in said
+    )
