@@ -20,7 +20,8 @@ from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json
 from kpd.model import codec, events as e
 from kpd.model.causes import ByVerdict, IterationCause, Noise
-from kpd.model.faults import Complaint, Incorrect, NotBuilt, WrongResult
+from kpd.model.defects import Complaint, WrongResult
+from kpd.model.faults import Incorrect, NotBuilt
 from kpd.model.fold import fold
 from kpd.model.iteration import Iteration
 from kpd.model.state import State

@@ -15,7 +15,8 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.job import device_claim, job_seconds
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
-from kpd.model.faults import BadAccess, BreaksMeasurement, Incorrect, WrongResult
+from kpd.model.defects import BadAccess, WrongResult
+from kpd.model.faults import BreaksMeasurement, Incorrect
 from kpd.model.notices import Unsound
 from kpd.model.run import Run
 from kpd.model.sanitizer import NEEDED, TOOLS, Tool, ToolReport

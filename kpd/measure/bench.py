@@ -9,7 +9,7 @@ from kpd.measure.audits import AuditSamples
 from kpd.measure.judge import HeldOutResult
 from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
-from kpd.model.faults import WrongResult
+from kpd.model.defects import WrongResult
 from kpd.model.flags import Flag
 from kpd.model.hosts import Device
 from kpd.model.sanitizer import Tool, ToolReport

@@ -3,7 +3,7 @@
 import json
 import signal
 
-from kpd.model import faults as f
+from kpd.model import defects as d, faults as f
 from kpd.model.kinds import Told
 from kpd.text.numbers import counted
 from kpd.text.waits import exhausted, trouble
@@ -100,7 +100,7 @@ _WHERE = {
 """Where the audits look for a gain."""
 
 
-def wrong(found: f.WrongResult) -> str:
+def wrong(found: d.WrongResult) -> str:
     """Say what a kernel did wrong, in which case, and the worst element where values are wrong."""
     where = ", ".join(part for part in (found.case, found.distribution) if part)
     whose = "the incumbent, sharing a process with the candidate, " if found.by_incumbent else ""
@@ -110,41 +110,41 @@ def wrong(found: f.WrongResult) -> str:
     return f"{where}{': ' if where else ''}{_misdeed(found.what, whose)}{moment}{others}"
 
 
-def _misdeed(what: f.Defect, whose: str) -> str:
+def _misdeed(what: d.Defect, whose: str) -> str:
     match what:
-        case f.WrongValue():
+        case d.WrongValue():
             far = "" if what.multiple is None else f", {what.multiple:.3g} times the tolerance"
             element = f"{what.output}[{what.index}] is {what.got}, should be {what.want}"
             hint = f"; {CANCELS}" if what.cancels else ""
             return f"{whose}{element}{far} ({what.wrong} of {what.compared} elements wrong){hint}"
-        case f.Crashed():
+        case d.Crashed():
             return f"{whose}crashed with {_signal(what.signal)}{f' ({what.said})' if what.said else ''}"
-        case f.NoReturn():
+        case d.NoReturn():
             return f"{whose}did not return in time{f' ({what.said})' if what.said else ''}"
-        case f.LeftProcess():
+        case d.LeftProcess():
             return f"{whose}ended the process instead of returning"
-        case f.NotLoaded():
+        case d.NotLoaded():
             return f"the object cannot be loaded: {what.said}"
-        case f.TookTooLong():
+        case d.TookTooLong():
             return f"the {what.job} did not finish within {what.limit_s:g} s"
-        case f.TookTooMuch():
+        case d.TookTooMuch():
             return f"the {what.job} took more than {what.limit}"
-        case f.LeftThreads():
+        case d.LeftThreads():
             return f"left {counted(what.count, 'thread')} running after its calls"
-        case f.OtherCases():
+        case d.OtherCases():
             return f"candidate and incumbent were timed on different cases: {', '.join(what.cases)}"
-        case f.BadAccess():
+        case d.BadAccess():
             tool = f" ({what.tool})" if what.tool else ""
             return f"compute-sanitizer{tool}: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
-        case f.ChangedCode():
+        case d.ChangedCode():
             return f"{whose}{what.said}"
-        case f.Complaint():
+        case d.Complaint():
             return f"{whose}{what.text}"
-        case f.UnknownWord():
+        case d.UnknownWord():
             said = json.dumps(what.said, ensure_ascii=False)
             unknown = f'its result says "{what.place}": {said}, and kpd does not know whether that is good'
             return f"{whose}{unknown}; if it is, write good = [{said}] in [check] of task.toml"
-        case f.Unjudged():
+        case d.Unjudged():
             unknown = f"the result of `{what.command}` does not say whether it is right"
             remedy = (
                 f"{SAY_RIGHT}, or name a command in [check]; if nothing can be compared, write unchecked = true there"

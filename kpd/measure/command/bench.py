@@ -40,7 +40,7 @@ from kpd.measure.judge import HeldOutResult, log_ratio, percent
 from kpd.measure.run_context import RunContext, command_context, untimed_context
 from kpd.measure.samples import CaseSample, ProcessSample, weighted
 from kpd.measure.score import CaseWork
-from kpd.model.faults import Complaint, WrongResult
+from kpd.model.defects import Complaint, WrongResult
 from kpd.model.flags import Flag
 from kpd.model.hosts import Device
 from kpd.model.sanitizer import Tool, ToolReport

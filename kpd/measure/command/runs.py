@@ -12,7 +12,7 @@ from kpd.measure.command.result import BadResult, Result, UnclearResult, approve
 from kpd.measure.command.shape import ResultShape
 from kpd.measure.samples import ClockReadings
 from kpd.model.codec import CodecError, decode
-from kpd.model.faults import Complaint, Defect, Unjudged, UnknownWord, WrongResult
+from kpd.model.defects import Complaint, Defect, Unjudged, UnknownWord, WrongResult
 from kpd.text.faults import wrong
 from kpd.workspace.records import expression, folders
 

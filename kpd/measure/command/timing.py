@@ -12,7 +12,7 @@ from kpd.measure.command.runs import CommandRun, report
 from kpd.measure.reports import reports
 from kpd.measure.samples import CaseSample, ClockReadings, ProcessSample, both, lowered
 from kpd.model.codec import CodecError
-from kpd.model.faults import OtherCases, WrongResult
+from kpd.model.defects import OtherCases, WrongResult
 from kpd.model.scores import Direction
 from kpd.text.numbers import counted
 

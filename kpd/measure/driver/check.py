@@ -12,7 +12,7 @@ from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.run_context import RunContext
 from kpd.measure.seeds import Draws
 from kpd.model.codec import CodecError, decode
-from kpd.model.faults import (
+from kpd.model.defects import (
     ChangedCode,
     Complaint,
     Crashed,

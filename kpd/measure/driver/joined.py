@@ -14,7 +14,7 @@ from kpd.measure.judge import LOOKS
 from kpd.measure.reports import ReportLine, reports
 from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
-from kpd.model.faults import TookTooLong, WrongResult
+from kpd.model.defects import TookTooLong, WrongResult
 
 AHEAD = LOOKS[-1]
 """The processes that follow a check in its job: a contest ends the job when it has enough."""

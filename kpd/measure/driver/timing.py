@@ -22,7 +22,7 @@ from kpd.measure.samples import Batches, CaseSample, ClockReadings, DriverClock,
 from kpd.measure.seals import UNCHANGED
 from kpd.measure.seeds import Draws
 from kpd.model.codec import CodecError, decode
-from kpd.model.faults import LeftThreads, WrongResult
+from kpd.model.defects import LeftThreads, WrongResult
 from kpd.text.numbers import counted
 from kpd.workspace.specs import BenchSpec, CheckSpec
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from kpd.measure.bench import CheckFailed
-from kpd.model.faults import WrongValue
+from kpd.model.defects import WrongValue
 from tests.support.measure.measured import Lab
 from tests.support.measure.products import INEXACT, PLAIN, RIGHT, _lab, checked, kernel
 

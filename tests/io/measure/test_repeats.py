@@ -8,7 +8,7 @@ from kpd.measure import jobs
 from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.driver.repeat import repeat
-from kpd.model.faults import Complaint, WrongValue
+from kpd.model.defects import Complaint, WrongValue
 from tests.support.measure.measured import Lab
 from tests.support.measure.sizes import LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers
 

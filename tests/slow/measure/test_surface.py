@@ -10,7 +10,7 @@ from kpd.hosts.errors import HostError
 from kpd.measure.bench import CheckFailed
 from kpd.measure.c import layout
 from kpd.measure.driver.timing import time_pair
-from kpd.model.faults import Complaint
+from kpd.model.defects import Complaint
 from kpd.workspace.specs import CheckSpec
 from tests.support.measure.measured import CPU, FEW, Lab
 from tests.support.measure.sizes import ANY, LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers

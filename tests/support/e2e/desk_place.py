@@ -24,7 +24,7 @@ from kpd.measure.samples import ProcessSample
 from kpd.measure.score import CaseWork
 from kpd.model import events as e
 from kpd.model.budget import Budget
-from kpd.model.faults import Crashed, WrongResult
+from kpd.model.defects import Crashed, WrongResult
 from kpd.model.hosts import Device, HostCard
 from kpd.model.iteration import Override
 from kpd.model.kinds import Told

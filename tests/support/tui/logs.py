@@ -3,7 +3,8 @@
 from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import ByVerdict, IterationCause, Noise, PatienceUsed
-from kpd.model.faults import Incorrect, WrongResult, WrongValue
+from kpd.model.defects import WrongResult, WrongValue
+from kpd.model.faults import Incorrect
 from kpd.model.fold import fold_all
 from kpd.model.hosts import HostCard
 from kpd.model.iteration import Expectation

@@ -10,7 +10,8 @@ from benchmarks.demo_pack import NotFit, pack, refuse_private, refuse_unfit
 from kpd.daemon.store import EventStore
 from kpd.demo.recording import Recording
 from kpd.model import codec, events as e
-from kpd.model.faults import Complaint, Incorrect, NotBuilt, WrongResult
+from kpd.model.defects import Complaint, WrongResult
+from kpd.model.faults import Incorrect, NotBuilt
 from kpd.model.hosts import GpuProcess, Telemetry
 from kpd.model.kinds import Told
 from kpd.model.verdicts import Gain, Verdict

@@ -20,7 +20,8 @@ from kpd.measure.seeds import Draws
 from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import ContestBroken, TooBusy
-from kpd.model.faults import BreaksMeasurement, Incorrect, NoReturn, WrongResult
+from kpd.model.defects import NoReturn, WrongResult
+from kpd.model.faults import BreaksMeasurement, Incorrect
 from kpd.model.iteration import Confirming
 from kpd.model.notices import BuiltAgain
 from kpd.model.waits import ForIncumbent, IncumbentToo

@@ -20,7 +20,8 @@ from kpd.measure.samples import CaseSample, ProcessSample, samples_to_json
 from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import Flagged, Superseded
-from kpd.model.faults import Complaint, Incorrect, WrongResult
+from kpd.model.defects import Complaint, WrongResult
+from kpd.model.faults import Incorrect
 from kpd.model.flags import Calls
 from kpd.model.hosts import Device
 from kpd.model.iteration import Override

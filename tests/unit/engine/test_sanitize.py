@@ -14,8 +14,9 @@ from kpd.model import events as e
 from kpd.model.budget import Budget
 from kpd.model.causes import IterationsUsed
 from kpd.model.codec import encode, fact_from
+from kpd.model.defects import BadAccess, WrongResult
 from kpd.model.detail import detail
-from kpd.model.faults import BadAccess, BreaksMeasurement, CandidateFault, Incorrect, WrongResult
+from kpd.model.faults import BreaksMeasurement, CandidateFault, Incorrect
 from kpd.model.fold import fold_all
 from kpd.model.headline import headline
 from kpd.model.iteration import Override

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kpd.model.faults import Crashed, Incorrect, NotBuilt, WrongResult
+from kpd.model.defects import Crashed, WrongResult
+from kpd.model.faults import Incorrect, NotBuilt
 from kpd.model.flags import Calls
 from kpd.model.profiles import CaseTime
 from kpd.model.trials import TrialBudget, Tried

@@ -3,18 +3,9 @@
 import pytest
 
 from kpd.model.causes import IterationCause
+from kpd.model.defects import Complaint, WrongResult
 from kpd.model.exhaustion import AgentSays
-from kpd.model.faults import (
-    Complaint,
-    DeclinedBy,
-    Implausible,
-    Impossible,
-    Incorrect,
-    IncorrectHeldOut,
-    IncorrectTimed,
-    NotMended,
-    WrongResult,
-)
+from kpd.model.faults import DeclinedBy, Implausible, Impossible, Incorrect, IncorrectHeldOut, IncorrectTimed, NotMended
 from kpd.model.iteration import Iteration
 from tests.support.model.samples import done
 from tui.panes.captions import _outcome
