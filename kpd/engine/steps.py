@@ -80,7 +80,8 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
 
 async def screen(attempt: Attempt, found: Detail) -> e.Screened:
     """Flag suspicious source code in the candidate. Only a changed protected file rejects it at once."""
-    flags = suspicious(start_of(attempt), attempt.candidate(), attempt.task.protected)
+    task, candidate = attempt.task, attempt.candidate()
+    flags = suspicious(start_of(attempt), candidate, task.protected, task.bench.command is None)
     return e.Screened(*_blank(attempt), flags)
 
 

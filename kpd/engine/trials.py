@@ -171,7 +171,8 @@ class _Trial:
 
     async def measured(self) -> Tried:
         attempt = self.attempt
-        flags = suspicious(start_of(attempt), self.files, attempt.task.protected)
+        task = attempt.task
+        flags = suspicious(start_of(attempt), self.files, task.protected, task.bench.command is None)
         try:
             found = await self._contest()
         except BuildError as err:

@@ -17,7 +17,7 @@ from kpd.workspace.task import Task
 UNFINISHED = r"\b(TODO|FIXME)\W{0,3}implement|\bimplementation (goes )?here\b|\byour code (goes )?here\b"
 """Text that asks somebody else to fill in code."""
 PATTERNS: tuple[tuple[str, str], ...] = (
-    (r"\b(fork|Thread|Process(PoolExecutor)?|ThreadPoolExecutor)\s*\(", "starts threads or processes"),
+    (r"\b(fork|Process(PoolExecutor)?)\s*\(", "starts processes"),
     (r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD|ctypes)\b", "reaches into its process"),
     (r"/proc/|\b(open|socket|system|popen|getenv)\s*\(|\.(read|write)_(text|bytes)\s*\(", "reaches outside the kernel"),
     (
@@ -41,6 +41,8 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 )
 """The patterns for Python, where a candidate may share a process with the code that judges it."""
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in PATTERNS)
+_THREADS = (re.compile(r"\bThread(PoolExecutor)?\s*\(", re.IGNORECASE), "starts threads")
+"""The same where a benchmark of the task's own measures. Kpd's runner stops all threads while no call is timed."""
 LONGEST_LINE = 1000
 """Characters of a line that are searched: the patterns may take quadratic time."""
 
@@ -67,13 +69,13 @@ def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def suspicious(
-    before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str]
+    before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str], own_runner: bool = False
 ) -> tuple[InSource, ...]:
     """List what looks suspicious in the lines of Python that the candidate adds.
 
-    `protected` are the task's other files: a candidate must not import them.
+    `protected` are the task's other files: a candidate must not import them. With its `own_runner` kpd measures it.
     """
-    patterns = (*_COMPILED, *_imports(protected))
+    patterns = (*_COMPILED, *_imports(protected), *([] if own_runner else [_THREADS]))
     flags: list[InSource] = []
     for path, data in after.items():
         if not path.endswith(".py"):

@@ -44,6 +44,16 @@ def test_each_pattern_names_its_line(line: str, reason: str) -> None:
     assert InSource("kernel.py:2", reason) in suspicious({"kernel.py": before}, {"kernel.py": after}, protected)
 
 
+@pytest.mark.parametrize("line", ["pool = ThreadPoolExecutor(1)", "threading.Thread(target=half).start()"])
+def test_threads_are_flagged_where_a_benchmark_of_the_task_measures(line: str) -> None:
+    """Kpd's own runner stops them while no call is timed; processes cannot be started there, and are flagged."""
+    files = {"kernel.py": line.encode()}
+    assert suspicious({}, files, ()) == (InSource("kernel.py:1", "starts threads"),)
+    assert suspicious({}, files, (), own_runner=True) == ()
+    other = {"kernel.py": b"pool = ProcessPoolExecutor(1)"}
+    assert suspicious({}, other, (), own_runner=True) == (InSource("kernel.py:1", "starts processes"),)
+
+
 def test_honest_python_is_silent() -> None:
     after = b"""
 import torch, triton
