@@ -19,6 +19,7 @@ from kpd.engine.tools.serving import serve_session
 from kpd.engine.waiting import set_waiting
 from kpd.measure import bench, judge as verdicts, score
 from kpd.measure.c.build import lacks_optimisation
+from kpd.measure.catalogue import stops_threads
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS, contest
 from kpd.measure.samples import ProcessSample, samples_from_json, samples_to_json
@@ -81,7 +82,7 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
 async def screen(attempt: Attempt, found: Detail) -> e.Screened:
     """Flag suspicious source code in the candidate. Only a changed protected file rejects it at once."""
     task, candidate = attempt.task, attempt.candidate()
-    flags = suspicious(start_of(attempt), candidate, task.protected, task.bench.command is None)
+    flags = suspicious(start_of(attempt), candidate, task.protected, stops_threads(task))
     return e.Screened(*_blank(attempt), flags)
 
 

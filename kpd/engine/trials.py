@@ -19,6 +19,7 @@ from kpd.engine.proposing import start_of
 from kpd.hosts.errors import HostError
 from kpd.measure import bench, score
 from kpd.measure.bench import BuiltObject
+from kpd.measure.catalogue import stops_threads
 from kpd.measure.compiling import BuildError
 from kpd.measure.judge import BadSamples, clean, quick_gain
 from kpd.measure.samples import ProcessSample, samples_to_json
@@ -172,7 +173,7 @@ class _Trial:
     async def measured(self) -> Tried:
         attempt = self.attempt
         task = attempt.task
-        flags = suspicious(start_of(attempt), self.files, task.protected, task.bench.command is None)
+        flags = suspicious(start_of(attempt), self.files, task.protected, stops_threads(task))
         try:
             found = await self._contest()
         except BuildError as err:

@@ -44,6 +44,14 @@ def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
     return "gpu" if found.commands and (need.gpu or need.arch.startswith("sm_")) else found.device
 
 
+def stops_threads(task: Task) -> bool:
+    """Return whether a candidate's threads are stopped while none of its calls is timed.
+
+    Kpd's own runner does so. On a GPU they can run in calls of the incumbent, with which it shares a process.
+    """
+    return task.bench.command is None and device_of(task.language, task.need) == "cpu"
+
+
 def _of(task: Task) -> Language:
     found = LANGUAGES.get(task.language)
     assert found is not None  # a task with an unknown language cannot be loaded

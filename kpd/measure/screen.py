@@ -42,7 +42,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 """The patterns for Python, where a candidate may share a process with the code that judges it."""
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in PATTERNS)
 _THREADS = (re.compile(r"\bThread(PoolExecutor)?\s*\(", re.IGNORECASE), "starts threads")
-"""The same where a benchmark of the task's own measures. Kpd's runner stops all threads while no call is timed."""
+"""The same where nobody stops them while no call of the candidate is timed."""
 LONGEST_LINE = 1000
 """Characters of a line that are searched: the patterns may take quadratic time."""
 
@@ -69,13 +69,14 @@ def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def suspicious(
-    before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str], own_runner: bool = False
+    before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str], stops_threads: bool = False
 ) -> tuple[InSource, ...]:
     """List what looks suspicious in the lines of Python that the candidate adds.
 
-    `protected` are the task's other files: a candidate must not import them. With its `own_runner` kpd measures it.
+    `protected` are the task's other files: a candidate must not import them. `stops_threads`: while no
+    call of the candidate is timed (see `catalogue`).
     """
-    patterns = (*_COMPILED, *_imports(protected), *([] if own_runner else [_THREADS]))
+    patterns = (*_COMPILED, *_imports(protected), *([] if stops_threads else [_THREADS]))
     flags: list[InSource] = []
     for path, data in after.items():
         if not path.endswith(".py"):

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from kpd.measure.catalogue import stops_threads
 from kpd.measure.screen import protected_touched, spliced, suspicious
 from kpd.model.flags import InSource
 from kpd.workspace.sections import ProtectedSection
+from kpd.workspace.shipped import shipped
+from kpd.workspace.task import load_task
 from tests.support.model.samples import task_of
 
 
@@ -49,9 +52,18 @@ def test_threads_are_flagged_where_a_benchmark_of_the_task_measures(line: str) -
     """Kpd's own runner stops them while no call is timed; processes cannot be started there, and are flagged."""
     files = {"kernel.py": line.encode()}
     assert suspicious({}, files, ()) == (InSource("kernel.py:1", "starts threads"),)
-    assert suspicious({}, files, (), own_runner=True) == ()
+    assert suspicious({}, files, (), stops_threads=True) == ()
     other = {"kernel.py": b"pool = ProcessPoolExecutor(1)"}
-    assert suspicious({}, other, (), own_runner=True) == (InSource("kernel.py:1", "starts processes"),)
+    assert suspicious({}, other, (), stops_threads=True) == (InSource("kernel.py:1", "starts processes"),)
+
+
+@pytest.mark.parametrize(("name", "stopped"), [("rmsnorm_py", True), ("rmsnorm_triton", False)])
+def test_threads_run_in_calls_of_the_incumbent_where_both_share_a_process(name: str, stopped: bool) -> None:
+    """On a GPU: one that is busy only meanwhile would make the incumbent slower."""
+    task = load_task(shipped("tasks") / name)
+    assert stops_threads(task) == stopped
+    command = replace(task.bench, command=("python3", "bench.py"))
+    assert not stops_threads(replace(task, bench=command))
 
 
 def test_honest_python_is_silent() -> None:
