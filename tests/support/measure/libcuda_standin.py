@@ -5,7 +5,7 @@ from pathlib import Path
 
 # A handle is the file's name, with the process and the address that it is of. As on a device, what is copied waits for
 # nobody, a piece of memory has a number, and what is given back is taken again at the same address: who has not closed
-# it before opens what it was.
+# it before opens what it was. A process may take STANDIN_MOST bytes, if that is set.
 SOURCE = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,6 +21,7 @@ static struct piece {
     address at; size_t size; unsigned long long number; int taken; char name[64], origin[64];
 } pieces[256];
 static int many, named, pinned;
+static size_t taken_bytes;
 static struct { address at; size_t size; } given_back;
 static struct piece *of(address at) {
     for (int i = 0; i < many; i++)
@@ -54,7 +55,8 @@ int cuDeviceGetAttribute(int *value, int which, int device) { *value = which == 
 int cuStreamCreate(void **stream, unsigned flags) { *stream = &named; return flags != 1; }
 int cuStreamSynchronize(void *stream) { return stream != &named; }
 int cuMemAlloc_v2(address *at, size_t size) {
-    char name[64];
+    char name[64], *most = getenv("STANDIN_MOST");
+    if (most && (taken_bytes += size) > (size_t)atoll(most)) return 2;
     snprintf(name, sizeof name, "%d_%d", getpid(), named++);
     return map(name, size, at, 1);
 }

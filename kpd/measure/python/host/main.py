@@ -36,6 +36,7 @@ from kpd.hosts.helper.children import prctl
 from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, roofline, timing
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.cores import cores, move
+from kpd.measure.python.host.device import DeviceError
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import KernelProblem, NotStarted
@@ -140,6 +141,9 @@ def command(
             session.end()
     except (HarnessError, NotStarted) as err:
         sys.stderr.write(f"{err}\n")
+        return 2
+    except DeviceError as err:
+        sys.stderr.write(f"the GPU's driver refuses what a measurement needs: {err}\n")
         return 2
     except KernelProblem as err:
         report = {**EMPTY[verb], "problem": err.report}

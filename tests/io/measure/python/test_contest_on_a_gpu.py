@@ -32,16 +32,21 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return environment(tmp_path_factory.mktemp("cuda")) | {"KPD_IMPORTS": "numpy torch"}
 
 
-def reports(folder: Path, environment: dict[str, str], candidate: str) -> list[dict[str, Any]]:
-    """What the job prints, for the candidate and an incumbent that is right."""
+def job(folder: Path, environment: dict[str, str], candidate: str) -> subprocess.CompletedProcess[str]:
+    """Run the job, for the candidate and an incumbent that is right."""
     (folder / "harness.py").write_text(TWO_CASES)
     for side, kernel in {"a": RIGHT, "b": candidate}.items():
         with zipfile.ZipFile(folder / f"{side}.zip", "w") as archive:
             archive.writestr("kernel.py", HEAD + kernel)
     command = [sys.executable, "-c", JOB.format(folder=str(folder))]
-    ended = subprocess.run(
+    return subprocess.run(
         command, cwd=folder, env=environment, input=LINES, capture_output=True, text=True, check=False, timeout=120
     )
+
+
+def reports(folder: Path, environment: dict[str, str], candidate: str) -> list[dict[str, Any]]:
+    """What the job prints."""
+    ended = job(folder, environment, candidate)
     assert not ended.stderr, ended.stderr
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
@@ -67,3 +72,11 @@ def test_a_candidate_that_is_wrong_in_a_contest_ends_it(tmp_path: Path, environm
     assert check["problem"] is None
     assert contest[-1]["problem"]["kind"] == "wrong"
     assert contest[-1]["problem"]["who"] == "candidate"
+
+
+def test_a_device_that_is_full_is_told_as_that(tmp_path: Path, environment: dict[str, str]) -> None:
+    """The check's inputs fit, and those of a contest, which are many times as many, do not."""
+    ended = job(tmp_path, environment | {"STANDIN_MOST": str(13 << 20)}, ALSO_RIGHT)
+    assert json.loads(ended.stdout.splitlines()[0])["problem"] is None
+    assert "the GPU's driver refuses what a measurement needs: cuMemAlloc_v2: error (2)" in ended.stderr
+    assert ended.returncode == 2
