@@ -16,6 +16,7 @@ from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.bench import BuiltObject
 from kpd.measure.judge import FINAL, held_out
 from kpd.measure.samples import ProcessSample
+from kpd.measure.seeds import numbers_of
 from kpd.model.audits import AuditSummary
 from kpd.model.faults import Incorrect, IncorrectHeldOut, IncorrectTimed
 from kpd.model.verdicts import Verdict
@@ -78,10 +79,11 @@ async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
 
 
 async def _audited(winner: Winner, again: str) -> AuditSamples | None:
-    """Measure for the audits; `again` tells the jobs of one that is taken once more."""
+    """Measure for the audits; `again` tells the jobs of one that is taken once more, which draws other numbers."""
     attempt, built = winner.attempt, (winner.incumbent.job, winner.candidate.job)
     try:
-        return await attempt.bench.audit(*built, lambda name: attempt.job(f"{name}{again}"), attempt.say("job"))
+        with numbers_of(f"audit{again}"):
+            return await attempt.bench.audit(*built, lambda name: attempt.job(f"{name}{again}"), attempt.say("job"))
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
 

@@ -19,6 +19,17 @@ def same_numbers() -> Iterator[None]:
         _secret.reset(outer)
 
 
+@contextmanager
+def numbers_of(part: str) -> Iterator[None]:
+    """Draw numbers of its own for a part of a step, which are the same again where the step is repeated."""
+    whole = _secret.get()
+    outer = _secret.set(hashlib.sha256(whole + part.encode()).digest() if whole is not None else None)
+    try:
+        yield
+    finally:
+        _secret.reset(outer)
+
+
 class Draws:
     """The numbers for one purpose, in the order in which they are drawn. Nobody can tell the next from those before."""
 

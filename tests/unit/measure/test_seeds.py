@@ -2,7 +2,7 @@
 
 from kpd.measure.driver.check import seed
 from kpd.measure.driver.timing import fresh_line
-from kpd.measure.seeds import Draws, same_numbers
+from kpd.measure.seeds import Draws, numbers_of, same_numbers
 
 
 def test_who_takes_the_same_step_meets_the_same_numbers() -> None:
@@ -12,6 +12,20 @@ def test_who_takes_the_same_step_meets_the_same_numbers() -> None:
         assert seed("repeat") != first
     with same_numbers():
         assert seed("check") != first
+
+
+def test_what_a_step_does_several_times_meets_other_numbers_each_time_and_the_same_where_the_step_is_repeated() -> None:
+    def part(name: str) -> bytes:
+        with numbers_of(name):
+            return fresh_line()
+
+    with same_numbers():
+        whole, first, second = fresh_line(), part("audit"), part("audit-2")
+        assert len({whole, first, second}) == 3
+        assert (part("audit"), part("audit-2"), fresh_line()) == (first, second, whole)
+    with same_numbers():
+        assert part("audit") != first
+    assert part("audit") != part("audit"), "outside of a step all numbers are new"
 
 
 def test_numbers_are_new_each_time_otherwise() -> None:
