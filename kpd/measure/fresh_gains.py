@@ -20,10 +20,9 @@ COLDER_NS = 20.0
 """How much more than the incumbent's a call of the candidate may take for the state of caches, as its code is another:
 two steps of a clock, or a missed branch or two. It matters for calls of less than a microsecond."""
 FEW_CONFIDENCE = 0.95
-"""How sure audits must be after the last one where they are too few to go by their order: doubt that remains does not
-make up for a gain that is not seen."""
+"""How sure audits must be after the last one where they are too few to go by their order."""
 OWN_CONFIDENCE = 0.99
-"""The same of what these few say together."""
+"""The same of what their gains differ by from one audit to the next."""
 BY_PLACE = 3.0
 """Then a kernel's own times differ by so many times the gain seen there at the most, where that is more than `STEADY`
 times what the incumbent's do: it can have another gain in each place of its code. One that slows its own calls down has

@@ -6,7 +6,7 @@ believed.
 
 Inputs are kept on the device besides, where no other process can open them: to write all of them anew, only what has
 changed comes from this process, in pieces that are large enough for a copy engine. Copies within the device are kernels
-of this context, after which the worker's next one waits for the device to change contexts: `Worker.quiet` measures it.
+of this context, after which the worker's next one waits for the device to change contexts: `Worker.request` counts it.
 """
 
 from __future__ import annotations
