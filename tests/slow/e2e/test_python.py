@@ -9,7 +9,7 @@ __all__ = ["daemon", "workspace"]
 SLOW = """\
 import numpy as np
 
-BLOCK = 64
+BLOCK = 256
 
 
 def kernel(a, b):
