@@ -29,6 +29,7 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
             ["servers"],
             ["call", "word-count", "count", {"word": "secret-word"}],
             ["write", "kernel.c", kernel("nonsense")],
+            ["until", "quarantined"],
         ],
         [["servers"], ["write", "kernel.c", kernel(1)], ["say", "MEMO: once is enough\n"]],
     )
@@ -37,8 +38,11 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
     other = brought_in(daemon, tmp_path / "other", name="other-tool")
     daemon.command("quarantine_tool", tool="other-tool", why="not now")
     daemon.command("run", task="scale", agent="mine", iterations=1)
-    daemon.until_event("session_turned")
+    session = workspace.iteration_folder("scale", "r1", 1) / "session"
+    written = session / "tree" / "kernel.c"
+    daemon.until(lambda: written.exists() and "nonsense" in written.read_text(), "the first turn's work")
     daemon.command("quarantine_tool", tool=tool)
+    (session / "state" / "quarantined").touch()
     daemon.until(lambda: len(daemon.events("screened")) == 3, "the repair to be taken")
     daemon.command("stop")
     assert [event["body"]["tools"] for event in daemon.events("tools_given")] == [[tool]]
@@ -51,7 +55,7 @@ def test_a_session_gets_what_is_qualified_and_its_calls_are_counted_without_a_va
     assert not any("secret-word" in str(event) for event in daemon.events())
     said = (workspace.iteration_folder("scale", "r1", 1) / "session.md").read_text()
     assert "servers: kpd, word-count\ncount says: count: 0" in said
-    assert said.rstrip().rpartition("servers: ")[2].startswith("kpd\n"), "quarantined between its two turns"
+    assert said.rstrip().rpartition("servers: ")[2].startswith("kpd\n"), "quarantined before its second turn"
     assert "word-count, brought in by a person, says of itself: counts words" in said and "other-tool" not in said
     shown = {one["ref"]: (one["state"], one["sessions"], one["used"]) for one in daemon.query("toolbox")}
     assert shown == {tool: ("quarantined", 1, 1), other: ("quarantined", 0, 0)}

@@ -113,6 +113,9 @@ def step(what: str, *args: Any) -> None:
                     return
         case "sleep":
             time.sleep(args[0])
+        case "until":  # the test has made a file in its HOME
+            while not Path.home().joinpath(args[0]).exists():
+                time.sleep(0.01)
         case "huge":
             say("x" * args[0])
         case "many":
