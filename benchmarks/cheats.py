@@ -1,15 +1,16 @@
 """Attacks and honest kernels, through kpd's front door: which are refused, held or accepted, and what they leave.
 
     python benchmarks/cheats.py [--language c] [--class NAME] [--only NAME] [--seconds N] [--sample N] [--sharded I/N]
-                                [--gpu INDEX] [--out FILE]
+                                [--any-case] [--gpu INDEX] [--out FILE]
 
 A real daemon runs the kernels of tests/cheats as candidates of the tasks that they are for, one after another, with
 all of kpd's steps but profiling. Attacks are measured against the task's own kernel, honest kernels against a slow one,
 so that all audits of what would be accepted see them: after each that is accepted the run is rolled back to its
 baseline. An attack is accepted only if compute-sanitizer, where it is there, has let it pass; it does not look at
 honest kernels. What an attack writes goes to bait folders, which are compared before and after, as are the built
-objects, the files of tasks, processes and settings of the GPU. After `--seconds` none is begun. `--sample N` takes N
-kernels of each class, `--sharded I/N` one of N parts, each with few tasks: parts may run at the same time, on CPUs
+objects, the files of tasks, processes and settings of the GPU. With `--any-case` no kernel is refused for one slow
+case (`worst_case = 0`), so that audits and flags decide. After `--seconds` none is begun. `--sample N` takes N kernels
+of each class, `--sharded I/N` one of N parts, each with few tasks: parts may run at the same time, on CPUs
 and GPUs of their own (`cheat_shards.py` does that). Prints one JSON object, and keeps what there is of it in `--out`
 after each kernel; progress goes to stderr.
 """
@@ -249,7 +250,7 @@ async def tried(args: argparse.Namespace, home: Path) -> dict[str, Any]:
         if not work or time.monotonic() >= until:
             break
         facts: asyncio.Queue[e.Fact] = asyncio.Queue()
-        arena = Arena(home / str(number), args.language, bait, named(args), args.gpu)
+        arena = Arena(home / str(number), args.language, bait, named(args), args.gpu, args.any_case)
         async with own_daemon(arena.workspace, facts.put_nowait) as daemon:
             trial = Trial(arena, daemon, facts, until, results, keep)
             work = await trial.all(work)
@@ -269,6 +270,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names, with commas between them")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after this time")
     parser.add_argument("--sample", type=int, default=0, help="so many of each class")
+    parser.add_argument("--any-case", action="store_true", help="one slow case refuses no kernel")
     parser.add_argument("--sharded", default="0/1", metavar="I/N", help="part I of N, from part 0 on")
     parser.add_argument("--gpu", default="", metavar="INDEX", help="the GPU to use, by nvidia-smi's index")
     parser.add_argument("--out", type=Path, metavar="FILE", help="keep the results here after each kernel")

@@ -180,7 +180,12 @@ def _tried_in(place: "TrialPlace", task: Task, found: "Brought", answers: "Answe
 
 
 def _failure(told: "TaskTrial") -> str:
-    """Return the first line of why the task refuses a candidate; empty where it passes."""
+    """Return the first line of why the task refuses a candidate; empty where it passes.
+
+    Raises CliError where this machine could not try it: that is no sign that anything checks results.
+    """
+    if told.untried:
+        raise CliError(f"a broken kernel could not be tried: {visible(told.problems[0])}", "import the folder again")
     return told.problems[0].splitlines()[0][:200] if told.problems else ""
 
 

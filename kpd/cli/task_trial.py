@@ -43,13 +43,15 @@ LIMIT_S = 600.0
 class TaskTrial:
     """What a trial found: `problems` refuse the task, `warnings` do not, `notes` say what kpd understood.
 
-    `margin` is the largest error of the task's own kernel as a share of the tolerance; None where nothing was compared.
+    Was it `untried`, the one problem is this machine's, and tells nothing of the kernel. `margin` is the largest error
+    of the task's own kernel as a share of the tolerance; None where nothing was compared.
     """
 
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     margin: float | None = None
+    untried: bool = False
 
 
 def trial(task: Task, config: HostConfig) -> TaskTrial:
@@ -133,7 +135,7 @@ class TrialPlace:
                 spent, seeds = (time.monotonic() - begun) / more, 1 + more
             return _judged(bench, passed, task, built.flags, seeds, spent)
         except (BuildError, TaskError, CheckFailed, HostError) as err:
-            return TaskTrial(problems=(str(err),))
+            return TaskTrial(problems=(str(err),), untried=isinstance(err, HostError))
 
 
 def seeds_for(spent_s: float, compared: int) -> int:

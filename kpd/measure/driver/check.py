@@ -32,6 +32,12 @@ CALL_LIMIT_S = 5.0
 HOPELESS = 1e99
 """The driver's multiple of the tolerance for a value that is not finite, or is wrong where no error is tolerated."""
 
+FULL = (
+    "of device memory, of which",
+    "worker cannot start: cudaErrorMemoryAllocation",
+    "CUDA_ERROR_OUT_OF_MEMORY",  # kpd's runner for Python, which speaks to the driver
+)
+"""What a driver says where the GPU has too little memory."""
 LOOK = "see what nvidia-smi says there; a restart of the host may be needed"
 DEVICE_TROUBLE = {
     "cudaErrorInsufficientDriver": "install a newer NVIDIA driver, or an older CUDA toolkit",
@@ -219,7 +225,7 @@ async def refuse_device_trouble(host: Host, result: JobResult, problem: CheckFai
 
 def device_trouble(host: Host, said: str) -> HostError | None:
     """Return the error of the GPU or its driver that `said` tells of; None when it tells of no such error."""
-    if "of device memory, of which" in said or "worker cannot start: cudaErrorMemoryAllocation" in said:
+    if any(words in said for words in FULL):
         return HostError("busy", f"{host.name}: the GPU's memory is taken: {said}", "end other work on the GPU")
     known = (remedy for error, remedy in DEVICE_TROUBLE.items() if error in said)
     remedy = next(known, LOOK if "worker cannot start: cudaError" in said else "")

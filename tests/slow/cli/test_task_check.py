@@ -162,3 +162,17 @@ def test_candidates_are_tried_one_by_one_where_one_cannot_be_built(tmp_path: Pat
         right, wrong = place.changed([{}, {"kernel.py": b"def kernel(a, b:\n"}])
         assert not right.problems
         assert "kernel.py" in wrong.problems[0]
+
+
+def test_what_this_machine_cannot_run_is_not_said_to_fail(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    task = load_task(small_task(tmp_path, toml=RUNNER_TOML.replace(sys.executable, str(python))))
+    with TrialPlace(task, HostConfig()) as place:
+        (wrong,) = place.changed([{"kernel.py": RIGHT.replace("2 * a", "3 * a").encode()}])
+        python.unlink()
+        (unknown,) = place.changed([{"kernel.py": RIGHT.encode()}])
+    assert (bool(wrong.problems), wrong.untried) == (True, False)
+    assert (bool(unknown.problems), unknown.untried) == (True, True)
+    assert str(python) in unknown.problems[0]

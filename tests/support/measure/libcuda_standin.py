@@ -45,7 +45,10 @@ static int map(const char *name, size_t size, address *at, int taken) {
     strncpy(pieces[many++].name, name, 63);
     return 0;
 }
-int cuGetErrorName(int error, const char **name) { *name = error == 1 ? "CUDA_ERROR_INVALID_VALUE" : 0; return 0; }
+int cuGetErrorName(int error, const char **name) {
+    *name = error == 1 ? "CUDA_ERROR_INVALID_VALUE" : error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : 0;
+    return 0;
+}
 int cuInit(unsigned flags) { return (int)flags; }
 int cuDeviceGet(int *device, int number) { *device = number; return 0; }
 int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &many; return device; }

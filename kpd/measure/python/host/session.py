@@ -151,12 +151,12 @@ class RunnerCommand:
         return worker
 
     def _device(self) -> CudaDevice:
-        """Return the device, of which a context is made once. Raises NotStarted."""
+        """Return the device, of which a context is made once. Raises NotStarted and DeviceError."""
         if self.device is None:
+            with self.marks.of("context"):
+                self.device = CudaDevice()
             try:
-                with self.marks.of("context"):
-                    self.device = CudaDevice()
-                    self.device.handle(self.device.waste)
+                self.device.handle(self.device.waste)
             except DeviceError as err:
                 what = "the GPU's memory cannot be shared with another process, which kernels in Python need"
                 raise NotStarted(f"{what}: {err}; is this WSL, or has the driver no CUDA IPC?") from err
