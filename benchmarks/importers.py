@@ -1,9 +1,10 @@
 """What becomes of folders in the formats of others: imported, and run with a right and a wrong candidate.
 
-    python benchmarks/importers.py [NAME …] [--out FILE]
+    python benchmarks/importers.py [NAME …] [--torch cpu|gpu] [--rows N] [--out FILE]
 
-Each folder of tests/support/imports/gym_examples.py goes through `kpd task import` and
-`kpd run --wait`, in a fresh workspace with a daemon of its own. Prints a JSON line a folder, also into FILE; exits
+Each folder of tests/support/imports/gym_examples.py, or of torch_folders.py with --torch, goes through `kpd task
+import` and `kpd run --wait`, in a fresh workspace with a daemon of its own. The latter need torch in the host's
+`python3`, and have up to so many rows. Prints a JSON line a folder, also into FILE; exits
 with 1 where something is not as it should be: what was read, the baseline, that the right candidate is not called
 incorrect, and that the wrong one is.
 """
@@ -20,6 +21,7 @@ from typing import Any
 from kpd.workspace.task import load_task
 from tests.support.imports.folders import written
 from tests.support.imports.gym_examples import EXAMPLES, Change, Example
+from tests.support.imports.torch_folders import examples
 
 LIMIT_S = 600
 INCORRECT = "incorrect"
@@ -28,7 +30,7 @@ TOLD = 200
 
 def kpd(root: Path, verb: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a verb in the workspace `root`, as a person does."""
-    command = [str(Path(sys.executable).with_name("kpd")), *verb.split(), "-w", str(root), *words]
+    command = [sys.executable, "-m", "kpd", *verb.split(), "-w", str(root), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
 
 
@@ -78,6 +80,8 @@ def tried(root: Path, name: str, example: Example) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--torch", choices=("cpu", "gpu"))
+    parser.add_argument("--rows", type=int, default=2048, help="of 4096 elements each")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     rows = []
@@ -85,7 +89,7 @@ def main() -> int:
         root = Path(scratch)
         kpd(root, "init", str(root))
         try:
-            for name, example in EXAMPLES.items():
+            for name, example in (examples(args.rows, args.torch) if args.torch else EXAMPLES).items():
                 if args.names and name not in args.names:
                     continue
                 rows.append(tried(root, name, example))
