@@ -160,6 +160,7 @@ def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
         (*(one.taken or (len(one.a_ns),)), *(other.taken or (len(other.a_ns),))),
         one.a_passed_ns + other.a_passed_ns, one.b_passed_ns + other.b_passed_ns,
         (*(one.swapped_taken or (len(one.swapped_a_ns),)), *(other.swapped_taken or (len(other.swapped_a_ns),))),
+        max(one.request_ns, other.request_ns),
     )  # fmt: skip
 
 

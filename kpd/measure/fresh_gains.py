@@ -45,7 +45,7 @@ class FreshCase:
     elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
     contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
     several, `swapped_taken` those of swapped ones. The driver's own clock passed by so much from asking for a call to
-    hearing of its end.
+    hearing of its end. A batch took `request_ns` besides, which are taken off its time, but no more than half of it.
     """
 
     reps: int
@@ -59,6 +59,7 @@ class FreshCase:
     a_passed_ns: tuple[int, ...] = ()
     b_passed_ns: tuple[int, ...] = ()
     swapped_taken: tuple[int, ...] = ()
+    request_ns: int = 0
 
 
 def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False) -> AuditedGain:
@@ -171,21 +172,31 @@ def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample])
 
     In a contest code, branch predictors and data are warm from the call before; on fresh inputs they are not. A call
     of the incumbent is longer by so much. One of the candidate may be so by twice as much, but no more than COLDER_NS
-    above: of short calls that is a large part.
+    above: of short calls that is a large part. Of batches shorter than what they take besides half of both is shown.
+    Where there is that, for callables, processes differ by more than caches cost: the incumbent's quickest one counts.
     """
     weights = case_weights(contest)
     warm, cold = 0.0, 0.0
     for name, one in cases.items():
-        a, b = (_call_ns(contest, name, side) for side in ("a_ns", "b_ns"))
-        more = max(median(one.a_ns) / one.reps - a, 0.0)
+        a, b = (median(_calls_ns(contest, name, side)) for side in ("a_ns", "b_ns"))
+        usual = min(_calls_ns(contest, name, "a_ns")) if one.request_ns else a
+        beside, shown = one.request_ns / one.reps, median(one.a_ns) / one.reps
+        more = max((shown if shown >= beside else 2 * shown - beside) - usual, 0.0)
+        colder = b + more + min(more, COLDER_NS)
         warm += weights[name] * log(a / b)
-        cold += weights[name] * log((a + more) / (b + more + min(more, COLDER_NS)))
+        cold += weights[name] * log(_shown(a + more, beside) / _shown(colder, beside))
     return min(max(cold / warm, 0.0), 1.0) if warm > 0 else 1.0
 
 
-def _call_ns(contest: Sequence[ProcessSample], name: str, side: str) -> float:
+def _shown(call_ns: float, beside_ns: float) -> float:
+    """Return what is left of a call's time and what is beside it, of which no more than half of both is taken off."""
+    return max(call_ns, (call_ns + beside_ns) / 2)
+
+
+def _calls_ns(contest: Sequence[ProcessSample], name: str, side: str) -> list[float]:
+    """Return the time of a call in each process."""
     cases = [sample.cases[name] for sample in clean(contest)]
-    return float(median(median(getattr(case, side)) / case.reps for case in cases))
+    return [median(getattr(case, side)) / case.reps for case in cases]
 
 
 def kept_gain(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> AuditedGain | None:

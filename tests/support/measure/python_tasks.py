@@ -31,7 +31,7 @@ distributions = ["normal", "large"]
 quads = 8
 
 [tune]
-BLOCK = [256, 65536]
+BLOCK = [64, 65536]
 
 [roofline]
 bytes = "n*12"

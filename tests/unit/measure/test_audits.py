@@ -84,6 +84,33 @@ def test_a_short_call_keeps_less_of_its_gain_where_caches_are_cold() -> None:
     assert share(3010) == pytest.approx(log(3.01 / 1.02) / log(3)), "twice as much, where that is less"
 
 
+@pytest.mark.parametrize(
+    ("beside", "a_shown", "share"),
+    [
+        (0, 9000, 1.0),
+        (1000, 9000, 1.0),
+        (1010, 9000, log(9000 / 1005) / log(9)),
+        (4000, 9000, log(9000 / 2500) / log(9)),
+        (12_000, 10_500, log(10_500 / 6500) / log(9)),
+        (12_000, 10_700, log(10_700 / 6710) / log(9)),  # a call of the incumbent takes 400 ns more there
+    ],
+)
+def test_what_a_batch_takes_besides_hides_a_part_of_a_gain(beside: int, a_shown: int, share: float) -> None:
+    """It takes that besides a call; what is over half of both is taken off."""
+    fresh = FreshCase(2, 1, True, (2 * a_shown,) * 4, (1,) * 4, request_ns=2 * beside)
+    assert cold_share({"same": fresh}, contested((9000, 1000))) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("request_ns", "quickest"), [(0, False), (2, True)])
+def test_a_callables_call_is_longer_than_in_the_incumbents_quickest_process(request_ns: int, quickest: bool) -> None:
+    fresh = FreshCase(1, 1, True, (9000,) * 4, (1,) * 4, request_ns=request_ns)
+    contest = contested((9000, 3000)) + contested((9000, 3000))[:1] + contested((8000, 3000))[:1]
+    more = 1000 if quickest else 0
+    assert cold_share({"same": fresh}, contest) == pytest.approx(
+        log((9000 + more) / (3000 + more + more / 50)) / log(3)
+    )
+
+
 def test_a_gain_of_a_few_nanoseconds_a_call_is_there_on_fresh_inputs_too() -> None:
     """An honest kernel whose other case, as long as ever, is of memory: seen on a quiet machine."""
     cases = {

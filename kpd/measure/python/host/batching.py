@@ -96,8 +96,7 @@ def batch_ns(gpu: bool, request: RequestCost) -> int:
 def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     """Call both kernels for the first time: they may compile. Raises KernelProblem.
 
-    A batch has fewer sets of inputs where all are `fresh` in each: a kernel may look at those of later calls. But the
-    calls of the faster kernel last about as long as the request, if so many do: of less `without_request` tells little.
+    A batch has fewer sets of inputs where all are `fresh` in each: a kernel may look at those of later calls.
     """
     how, calls = batching(work.session.gpu), work.calls()
     calls.fill(0, work.drawn.sets[0])
@@ -105,22 +104,21 @@ def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     for side in "ab":
         calls.learn(side, work.limit_ms, work.rng)
     calls.refuse_other_kind()
-    warm = WarmCase(work, calls, _about(calls, "a", how.trial, work.limit_ms), 1)
+    warm = WarmCase(work, calls, _about(calls, how.trial, work.limit_ms), 1)
     worker, most = work.workers["a"], how.sets * (ONCE if warm.once else 1)
     fitting = -(-(how.room or worker.device.room) // calls.drawn[0].size)
     if fresh:
-        faster = min(warm.each, _about(calls, "b", how.trial, work.limit_ms))
-        most = min(FRESH_SETS, max(1, round(worker.request(1).ns / faster)))
-    wanted = most if fresh else round(batch_ns(worker.gpu, worker.request(1)) / warm.each)
+        most = min(FRESH_SETS, max(1, round(worker.request(1).ns / warm.each)))
+    wanted = round(batch_ns(worker.gpu, worker.request(1)) / warm.each)
     return warm._replace(sets=max(1, min(wanted, most, fitting)))
 
 
-def _about(calls: CallSets, side: str, rounds: int, limit_ms: float) -> int:
+def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
     """Return about how many nanoseconds a call takes, from so many that they take longer than what is subtracted."""
     while True:
         calls.restore()
-        spent = _trial(calls, side, 1, rounds, limit_ms)
-        if spent > calls.workers[side].request(1).ns or rounds >= MOST_TRIAL:
+        spent = _trial(calls, "a", 1, rounds, limit_ms)
+        if spent > calls.workers["a"].request(1).ns or rounds >= MOST_TRIAL:
             return max(spent // rounds, 1)
         rounds *= 4
 
