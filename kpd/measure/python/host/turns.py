@@ -128,6 +128,7 @@ def contest(processes: int, one: Callable[[ContestTurn], int]) -> int:
         for left in (*open_ones, *waiting):
             os.kill(left.pid, signal.SIGKILL)
             left.end()
+        end_strays()
 
 
 def _forked(one: Callable[[ContestTurn], int], number: int, others: list[Forked]) -> Forked:

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.support.measure.on_a_gpu import HARNESS, HEAD, RIGHT, environment
@@ -33,16 +34,19 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def job(
     folder: Path, environment: dict[str, str], candidate: str, commands: tuple[str, ...], lines: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the job, for the candidate and an incumbent that is right."""
+    """Run the job, for the candidate and an incumbent that is right; nothing of it is left."""
     (folder / "harness.py").write_text(TWO_CASES)
     for side, kernel in {"a": RIGHT, "b": candidate}.items():
         with zipfile.ZipFile(folder / f"{side}.zip", "w") as archive:
             archive.writestr("kernel.py", HEAD + kernel)
     words = [str(folder / word) if word.endswith(".zip") else word for word in commands]
     command = [sys.executable, "-c", JOB.format(folder=str(folder), commands=words)]
-    return subprocess.run(
+    ended = subprocess.run(
         command, cwd=folder, env=environment, input=lines, capture_output=True, text=True, check=False, timeout=120
     )
+    running = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+    assert not any(str(folder) in words for words in running)
+    return ended
 
 
 def reports(folder: Path, environment: dict[str, str], candidate: str) -> list[dict[str, Any]]:
