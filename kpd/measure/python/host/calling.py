@@ -101,16 +101,22 @@ class CallSets:
             self.write()
 
     def prepare(self, limit_ms: float) -> None:
-        """Have each worker make arguments of all sets, and write their content only then. Raises KernelProblem."""
+        """Have each worker make arguments of all sets, and write their content only then. Raises KernelProblem.
+
+        One that has made them already is not asked again: it could get ready then for calls that are timed next.
+        """
         size = self.drawn[0].size
         sets = [
             [arrays.told(_moved(layout, self.at(number))) for layout in inputs.layouts.values()]
             for number, inputs in enumerate(self.drawn)
         ]
         for worker, side in self.owners.items():
+            if worker.laid.get(self.base) == sets:
+                continue
             handle = worker.lent.lend(self.base, len(sets) * size) if worker.lent else ""
             with blamed(side):
                 worker.ask(limit_ms, what="prepare", base=self.base, sets=sets, size=size, handle=handle)
+            worker.laid[self.base] = sets
         self.write()
 
     def change(self, rng: random.Random) -> None:

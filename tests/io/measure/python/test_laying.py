@@ -5,6 +5,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,15 @@ def inputs(dims, draw):
 def truth(a, b):
     return 2 * a.astype(np.float64) + b
 """
+COUNTS = """
+from kpd.measure.python.host import worker
+plain, asked = worker.Kernels.prepare, []
+def prepare(*args):
+    asked.append(args)
+    assert len(asked) <= 6, "asked to get ready more than twice for a case"
+    plain(*args)
+worker.Kernels.prepare = prepare
+"""
 KERNELS = {"a": "def kernel(a, b):\n    return b + 2 * a\n", "b": "def kernel(a, b):\n    return 2 * a + b\n"}
 SCRIPT = """
 import sys
@@ -27,17 +37,29 @@ sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "{verb}", "a.zip", "b.zip", "a", "
 """
 
 
+def timed(folder: Path, verb: str, early: int, kernels: dict[str, str]) -> dict[str, Any]:
+    """The report of a process; its inputs lie in memory at once where they take no more than `early` bytes."""
+    (folder / "harness.py").write_text(HARNESS)
+    for side, text in kernels.items():
+        with zipfile.ZipFile(folder / f"{side}.zip", "w") as archive:
+            archive.writestr("kernel.py", text)
+    script = SCRIPT.format(early=early, verb=verb, many={"time": 8, "fresh": 30}[verb])
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{script}"]
+    ended = subprocess.run(command, cwd=folder, input=b"1234\n", capture_output=True, check=False)
+    report: dict[str, Any] = json.loads(ended.stdout)
+    assert (ended.returncode, report["problem"], ended.stderr) == (0, None, b"")
+    return report
+
+
 @pytest.mark.parametrize("verb", ["time", "fresh"])
 @pytest.mark.parametrize("early", [1 << 30, 1 << 12])
 def test_results_are_right_wherever_inputs_lie(tmp_path: Path, verb: str, early: int) -> None:
-    (tmp_path / "harness.py").write_text(HARNESS)
-    for side, text in KERNELS.items():
-        with zipfile.ZipFile(tmp_path / f"{side}.zip", "w") as archive:
-            archive.writestr("kernel.py", text)
-    script = SCRIPT.format(early=early, verb=verb, many={"time": 8, "fresh": 30}[verb])
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{script}"]
-    ended = subprocess.run(command, cwd=tmp_path, input=b"1234\n", capture_output=True, check=False)
-    report = json.loads(ended.stdout)
-    assert (ended.returncode, report["problem"], ended.stderr) == (0, None, b"")
+    report = timed(tmp_path, verb, early, KERNELS)
     assert list(report["cases"]) == ["short", "long", "odd"]
     assert ("lay" in report["spent"]) == (early > 1 << 12)
+
+
+@pytest.mark.parametrize("early", [1 << 30, 1 << 12])
+def test_a_worker_is_not_asked_to_get_ready_between_calls_on_fresh_inputs(tmp_path: Path, early: int) -> None:
+    """What it does then is not timed: it could warm up for the calls that are."""
+    timed(tmp_path, "fresh", early, KERNELS | {"b": COUNTS + KERNELS["b"]})
