@@ -4,12 +4,11 @@ What compilers make an object of is looked at as an object (see `objects`). Pyth
 for the ways in which candidates have been seen to win a benchmark without computing faster.
 """
 
-import io
 import re
-import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 
 from kpd.model.flags import InSource
+from kpd.source.text import code
 from kpd.workspace.paths import inside
 from kpd.workspace.sections import ProtectedSection, splice, split
 from kpd.workspace.task import Task
@@ -81,7 +80,7 @@ def suspicious(
     for path, data in after.items():
         if not path.endswith(".py"):
             continue
-        for number, line in added(_without_comments(before.get(path, b"")), _without_comments(data)):
+        for number, line in added(_without_comments(path, before.get(path, b"")), _without_comments(path, data)):
             place = f"{path}:{number}"
             flags += (InSource(place, why) for pattern, why in patterns if pattern.search(line[:LONGEST_LINE]))
             if len(line) > LONGEST_LINE:
@@ -89,19 +88,10 @@ def suspicious(
     return tuple(dict.fromkeys(flags))
 
 
-def _without_comments(data: bytes) -> bytes:
-    """Blank the comments of a Python file; text that Python cannot read stays as it is."""
-    lines = data.decode(errors="replace").splitlines(keepends=True)
-    try:
-        found = list(tokenize.generate_tokens(io.StringIO("".join(lines)).readline))
-    except (tokenize.TokenError, SyntaxError):
-        return data
-    for one in found:
-        if one.type == tokenize.COMMENT:
-            row, column = one.start
-            line = lines[row - 1]
-            lines[row - 1] = line[:column].rstrip() + line[column + len(one.string) :]
-    return "".join(lines).encode()
+def _without_comments(path: str, data: bytes) -> bytes:
+    """Leave out the comments of a Python file, and blanks at the end of its lines."""
+    text = code(path, data.decode(errors="replace"), literals=True)
+    return "\n".join(line.rstrip() for line in text.split("\n")).encode()
 
 
 def added(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:

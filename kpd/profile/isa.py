@@ -2,10 +2,14 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 Arch = Literal["x86-64", "arm64"]
+LONGEST = 256
+"""Characters of a line that are looked at."""
+KEPT = 1 << 16
+"""Lines whose meaning is kept: most occur again and again."""
 
 # Floating-point arithmetic. The first letter of the ending is p for packed, s for scalar: addPs, vfmadd231Sd.
 _X86_FP = re.compile(
@@ -52,17 +56,20 @@ def arch_of(text: str) -> Arch | None:
     """Detect the architecture of an assembly text; None when it is neither of the two."""
     if re.search(r"%(?:r[a-ds]|e[a-d]|[xyz]mm)", text):
         return "x86-64"
-    return "arm64" if re.search(r"^\s+(?:ldr|str|ldp|stp|add|mov|ret)\b", text, re.MULTILINE) else None
+    return "arm64" if re.search(r"^[ \t]+(?:ldr|str|ldp|stp|add|mov|ret)\b", text, re.MULTILINE) else None
 
 
 def instruction(arch: Arch, line: str, frame: bool) -> Instruction | None:
-    """Classify a line; None for labels, directives and comments. `frame`: the frame pointer points to the stack."""
-    return (_x86 if arch == "x86-64" else _arm)(line.strip(), frame)
+    """Classify a line; None for labels, directives and comments. `frame`: the frame pointer points to the stack.
+
+    A candidate can write lines itself, as assembly in its source, so no more than `LONGEST` characters are looked at.
+    """
+    return (_x86 if arch == "x86-64" else _arm)(line.strip()[:LONGEST], frame)
 
 
-@cache
+@lru_cache(KEPT)
 def _x86(line: str, frame: bool) -> Instruction | None:
-    words = re.sub(r"\s*#.*$", "", line).split(None, 1)
+    words = line.partition("#")[0].rstrip().split(None, 1)
     if not words or words[0].startswith(".") or words[0].endswith(":"):
         return None
     while len(words) == 2 and words[0] in ("lock", "rep", "repz", "repnz", "bnd", "notrack"):
@@ -101,9 +108,9 @@ def _stores(operands: str) -> bool:
     return operands.rstrip().endswith(")")
 
 
-@cache
+@lru_cache(KEPT)
 def _arm(line: str, frame: bool) -> Instruction | None:
-    words = re.sub(r"\s*(?://|;).*$", "", line).split(None, 1)
+    words = line.partition("//")[0].partition(";")[0].rstrip().split(None, 1)
     if not words or words[0].startswith(".") or words[0].endswith(":"):
         return None
     name, operands = words[0], words[1] if len(words) == 2 else ""

@@ -9,6 +9,11 @@ from dataclasses import dataclass, field
 
 from kpd.profile.isa import Instruction
 
+MOST_LOOPS = 256
+"""Of a function; and …"""
+MOST_BLOCKS = 4000
+"""… pieces between its labels and jumps."""
+
 
 @dataclass(slots=True)
 class BasicBlock:
@@ -30,9 +35,12 @@ class Loop:
 
 
 def find(function: str, lines: Sequence[Instruction | str]) -> Iterator[Loop]:
-    """Yield the loops of a function, in the order of their headers. `lines` are its labels (str) and instructions."""
+    """Yield the loops of a function, in the order of their headers. `lines` are its labels (str) and instructions.
+
+    There are none of a function that has more than `MOST_LOOPS`: a candidate can write what takes hours to read.
+    """
     blocks = _blocks(lines)
-    bodies = _natural(blocks, _dominators(blocks))
+    bodies = _natural(blocks, _dominators(blocks)) if len(blocks) <= MOST_BLOCKS else {}
     for header, members in sorted(bodies.items()):
         depth = sum(header in others for others in bodies.values())
         inner = set[int]().union(*(others for at, others in bodies.items() if at != header and at in members))
@@ -114,6 +122,8 @@ def _natural(blocks: Sequence[BasicBlock], closest: dict[int, int]) -> dict[int,
     for at in closest:
         for header in blocks[at].follows:
             if _dominates(closest, header, at):
+                if header not in bodies and len(bodies) == MOST_LOOPS:
+                    return {}
                 members = bodies.setdefault(header, {header})
                 waiting = [at]
                 while waiting:

@@ -17,7 +17,7 @@ MAY: dict[str, str] = {
     "workspace": "model",
     "operations": "model text workspace",
     "hosts": "model text workspace",
-    "measure": "model text workspace hosts",
+    "measure": "model text source workspace hosts",
     "profile": "model text workspace hosts measure",
     "knowledge": "model text workspace profile",
     "claude": "model text workspace knowledge",

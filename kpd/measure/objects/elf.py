@@ -29,6 +29,8 @@ UNREADABLE = (
     AssertionError,
 )  # fmt: skip
 """What the library raises for a file that is no object, or a damaged one."""
+MOST_STARTS = 16
+"""So many functions that run at load are looked at."""
 SMALL = 64
 """The most bytes of that initialiser."""
 
@@ -91,19 +93,19 @@ def _of_section(section: Section) -> Iterator[Flag]:
 
 def _at_load(elf: ELFFile, starts: RelocationSection, names: list[Symbol]) -> Iterator[Flag]:
     """Flag the functions in a table of what runs at load, but for those of the compiler."""
-    for entry in starts.iter_relocations():
+    known = (one for one in reversed(names) if one["st_info"]["type"] == "STT_FUNC")
+    functions = {(one["st_shndx"], one["st_value"]): one for one in known}
+    for number, entry in enumerate(starts.iter_relocations()):
+        if number == MOST_STARTS:
+            yield RunsAtLoad(f"more than {MOST_STARTS} functions")
+            return
         target = names[entry["r_info_sym"]]
         offset = target["st_value"] + (entry["r_addend"] if entry.is_RELA() else 0)
-        function = _function_at(names, target["st_shndx"], offset)
+        function = functions.get((target["st_shndx"], offset))
         if function is None:
             yield RunsAtLoad("a function without a name")
         elif not _REGISTERS_KERNELS.fullmatch(function.name) and not _is_of_streams(elf, function, names):
             yield RunsAtLoad(function.name)
-
-
-def _function_at(names: list[Symbol], section: object, offset: int) -> Symbol | None:
-    found = (one for one in names if one["st_info"]["type"] == "STT_FUNC")
-    return next((one for one in found if (one["st_shndx"], one["st_value"]) == (section, offset)), None)
 
 
 def _is_of_streams(elf: ELFFile, function: Symbol, names: list[Symbol]) -> bool:

@@ -112,6 +112,12 @@ def test_what_is_no_python_is_searched_as_it_stands() -> None:
     assert found == (InSource("kernel.py:2", "reads or replaces the clock"),)
 
 
+def test_a_line_of_blanks_before_a_sign_that_python_has_not_is_read_at_once() -> None:
+    """Python's own tokens of it take an hour."""
+    found = suspicious({}, {"kernel.py": b"x = 1" + b" " * 100_000 + b"$\n"}, ())
+    assert found == (InSource("kernel.py:1", "has 100006 characters, of which 1000 were looked at"),)
+
+
 def test_only_editable_files_may_be_proposed() -> None:
     task = task_of(Path("t"), {})
     assert protected_touched(task, {"kernel.c": b"", "harness.c": b"", "../x": b""}) == ("harness.c", "../x")

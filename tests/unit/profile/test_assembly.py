@@ -3,8 +3,8 @@
 import pytest
 
 from kpd.profile import assembly
-from kpd.profile.isa import arch_of, instruction
-from kpd.profile.loops import find
+from kpd.profile.isa import Instruction, arch_of, instruction
+from kpd.profile.loops import MOST_LOOPS, find
 from tests.places import DATA
 
 PROFILES = DATA / "profile"
@@ -128,3 +128,17 @@ def test_x86_instructions(line: str, expected: dict[str, object]) -> None:
 def test_arm64_instructions(line: str, expected: dict[str, object]) -> None:
     found = instruction("arm64", f"\t{line}", frame=False)
     assert {name: getattr(found, name) for name in expected} == expected
+
+
+def test_a_line_of_blanks_and_one_of_brackets_are_read_at_once() -> None:
+    """Each would take minutes where a pattern began anew at every character."""
+    many = 300_000
+    assert instruction("x86-64", "ret" + " " * many + "x", False) == Instruction(leaves=True)
+    assert instruction("arm64", "ldr q0, " + "[" * many, False) is not None
+    assert arch_of("\n" * many) is None
+
+
+@pytest.mark.parametrize(("nested", "found"), [(MOST_LOOPS, MOST_LOOPS), (MOST_LOOPS + 1, 0), (1500, 0)])
+def test_a_function_of_more_loops_than_anybody_writes_has_none(nested: int, found: int) -> None:
+    heads = [line for at in range(nested) for line in (f".L{at}", Instruction(fp="scalar"))]
+    assert len(list(find("f", [*heads, *(Instruction(target=f".L{at}") for at in reversed(range(nested)))]))) == found

