@@ -40,6 +40,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 )
 """The patterns for Python, where a candidate may share a process with the code that judges it."""
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in PATTERNS)
+_FORMATTED = re.compile(r"""\b(?:[ft]r?|r[ft])['"]""", re.IGNORECASE)
 _THREADS = (re.compile(r"\bThread(PoolExecutor)?\s*\(", re.IGNORECASE), "starts threads")
 """The same where nobody stops them while no call of the candidate is timed."""
 LONGEST_LINE = 1000
@@ -89,8 +90,13 @@ def suspicious(
 
 
 def _without_comments(path: str, data: bytes) -> bytes:
-    """Leave out the comments of a Python file, and blanks at the end of its lines."""
-    text = code(path, data.decode(errors="replace"), literals=True)
+    """Leave out the comments of a Python file, and blanks at the end of its lines.
+
+    One with formatted text stays as it is: a sign in braces there may be no comment, and hide code behind it.
+    """
+    text = data.decode(errors="replace")
+    if not _FORMATTED.search(text):
+        text = code(path, text, literals=True)
     return "\n".join(line.rstrip() for line in text.split("\n")).encode()
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 Arch = Literal["x86-64", "arm64"]
-LONGEST = 256
+LONGEST = 1024
 """Characters of a line that are looked at."""
 KEPT = 1 << 16
 """Lines whose meaning is kept: most occur again and again."""

@@ -245,3 +245,11 @@ def test_an_honest_cuda_object_with_a_kept_graph_and_tensor_maps_has_no_flag(tmp
     cudaGraphLaunch(kept, s); cudaMemsetAsync(y, 0, 4 * n, s);
     """
     assert cuda_flags(tmp_path, kept) == set()
+
+
+@pytest.mark.parametrize("many", [elf.MOST_STARTS, elf.MOST_STARTS + 1])
+def test_no_more_functions_that_run_at_load_are_looked_at_than_anybody_writes(tmp_path: Path, many: int) -> None:
+    early = "".join(f"__attribute__((constructor)) static void f{at}(void) {{ kept = {at}; }}\n" for at in range(many))
+    found = flags(tmp_path, body(LOOP, f"float kept;\n{early}"))
+    told = {RunsAtLoad(f"f{at}") for at in range(elf.MOST_STARTS)}
+    assert found == told | ({RunsAtLoad(f"more than {elf.MOST_STARTS} functions")} if many > elf.MOST_STARTS else set())

@@ -131,7 +131,7 @@ def test_arm64_instructions(line: str, expected: dict[str, object]) -> None:
 
 
 def test_a_line_of_blanks_and_one_of_brackets_are_read_at_once() -> None:
-    """Each would take minutes where a pattern began anew at every character."""
+    """A pattern that begins anew at every character takes the square of their number."""
     many = 300_000
     assert instruction("x86-64", "ret" + " " * many + "x", False) == Instruction(leaves=True)
     assert instruction("arm64", "ldr q0, " + "[" * many, False) is not None

@@ -195,8 +195,9 @@ def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
             times[side].append(taken.ns)
     drawing.close()
     beside = max(worker.request(count).ns for worker in calls.workers.values())
-    counted = {"reps": count, "compared": compared, "anew": True, "request_ns": beside}
-    return {**counted, "a_ns": times["a"], "b_ns": times["b"]}
+    return {
+        "reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"], "request_ns": beside,
+    }  # fmt: skip
 
 
 def _on_host(taken: dict[str, list[Batch]], calls: int) -> dict[str, Any]:
