@@ -1,4 +1,6 @@
-"""Formats numbers, counts and durations, for every report alike."""
+"""Formats numbers, counts, durations and times, for every report alike."""
+
+import time
 
 
 def number(value: float | None) -> str:
@@ -28,3 +30,11 @@ def duration(seconds: float) -> str:
             rest = whole % size // {"h": 3600, "min": 60, "s": 1}[small]
             return f"{whole // size} {big}" + (f" {rest} {small}" if rest else "")
     return f"{whole} s"
+
+
+def moment(at: float) -> str:
+    """Format a Unix time as day and time of day, in the local time zone; dashes for one of no calendar."""
+    try:
+        return time.strftime("%d %b %H:%M", time.localtime(at))
+    except (OverflowError, OSError, ValueError):
+        return "--"

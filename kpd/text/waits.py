@@ -1,10 +1,9 @@
 """Renders why something does not continue: waits, pauses, a held queue, an idle device."""
 
-import time
-
 from kpd.model import notices as n, waits as s
 from kpd.model.exhaustion import AgentSays, ExhaustionReason, Overspent
 from kpd.model.kinds import Told
+from kpd.text.numbers import moment
 
 
 def wait(found: s.Wait | None) -> str:
@@ -138,11 +137,7 @@ def trouble(found: s.HostTrouble) -> str:
 
 def _allocation(found: s.ForAllocation) -> str:
     reason = f" ({found.reason})" if found.reason else ""
-    begins = (
-        f", which is expected to begin {time.strftime('%d %b %H:%M', time.localtime(found.begins))}"
-        if found.begins is not None
-        else ""
-    )
+    begins = "" if found.begins is None else f", which is expected to begin {moment(found.begins)}"
     after = f"; the last one ended: {found.after}" if found.after else ""
     return f"for job {found.job} of {found.host}{reason}{begins}{after}"
 

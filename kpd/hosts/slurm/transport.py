@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -18,6 +17,7 @@ from kpd.hosts.slurm.lent_job import ASK_S, CANCEL_S, LentJob
 from kpd.hosts.slurm.queue import Allocation
 from kpd.model.hosts import Check
 from kpd.model.waits import ForAllocation
+from kpd.text.numbers import moment
 
 INSIDE_S = 10.0  # for the holder to listen, once its job runs
 log = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ class Slurm:
             raise HostError("unreachable", f"{self._lent.name}: job {found.job} cannot be entered: {why}")
 
     def _pending(self, found: Allocation) -> Pending:
-        begins = f", expected {time.strftime('%d %b %H:%M', time.localtime(found.begins))}" if found.begins else ""
+        begins = f", expected {moment(found.begins)}" if found.begins else ""
         message = f"{self._lent.name}: job {found.job} waits ({found.reason}){begins}"
         waits = ForAllocation(self._lent.name, found.job, found.reason, found.begins, self._lent.ended)
         return Pending(message, waits)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kpd.text.numbers import counted
+from kpd.text.numbers import counted, moment
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,9 @@ from kpd.text.numbers import counted
 )
 def test_a_count_has_its_noun(count: float, what: str, said: str) -> None:
     assert counted(count, what) == said
+
+
+def test_a_time_that_no_calendar_has_is_told_all_the_same() -> None:
+    """A log that is damaged, or a host's answer, may hold any."""
+    assert [moment(at) for at in (1e300, float("nan"), float("-inf"))] == ["--"] * 3
+    assert ":" in moment(0)
