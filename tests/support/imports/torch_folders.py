@@ -75,7 +75,7 @@ def examples(rows: int, device: str) -> dict[str, Example]:
     def example(name: str, old: str, new: str, weight: str) -> Example:
         right, wrong = (("kernel.py", old, new.replace("@WEIGHT@", text)) for text in (weight, "None"))
         files, options = folders(rows)[name], ("--device", device)
-        return Example(files, ("kernel.py",), "", right, wrong, options, "python")
+        return Example(files, ("kernel.py",), "best_us", right, wrong, options, "python")
 
     return {
         "kernelbench": example("kernelbench", _MODEL, _FUSED, "self.weight"),
