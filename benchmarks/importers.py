@@ -1,6 +1,6 @@
 """What becomes of folders in the formats of others: imported, and run with a right and a wrong candidate.
 
-    python benchmarks/importers.py [NAME …] [--torch cpu|gpu] [--rows N] [--out FILE]
+    python benchmarks/importers.py [NAME …] [--torch cpu|gpu] [--gpu INDEX] [--rows N] [--out FILE]
 
 Each folder of tests/support/imports/gym_examples.py, or of torch_folders.py with --torch, goes through `kpd task
 import` and `kpd run --wait`, in a fresh workspace with a daemon of its own. The latter need torch in the host's
@@ -81,6 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--torch", choices=("cpu", "gpu"))
+    parser.add_argument("--gpu", type=int, metavar="INDEX", help="by nvidia-smi (default: the first)")
     parser.add_argument("--rows", type=int, default=2048, help="of 4096 elements each")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
@@ -88,6 +89,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kpd-importers-") as scratch:
         root = Path(scratch)
         kpd(root, "init", str(root))
+        if args.gpu is not None:
+            (root / "config.toml").write_text(f"[hosts.local]\ngpus = [{args.gpu}]\n")
         try:
             for name, example in (examples(args.rows, args.torch) if args.torch else EXAMPLES).items():
                 if args.names and name not in args.names:
