@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from kpd.measure.python.host import kept, sizes
+from kpd.measure.python.host import kept, nonfinite, sizes
 from kpd.measure.python.host.judging import CallVerdict, compared, wrong
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.session import AT_ONCE, COMPILE_MS, GOES_ON, RunnerCommand, WorkerCase
@@ -20,13 +20,16 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     """Check a kernel in every case. Returns the report; raises KernelProblem, which says what failed besides."""
     rng = session.rng()
     asked = [(case, kind) for case in session.harness.cases for kind in session.kinds for _ in range(int(seeds))]
+    planted = _planted(session, rng, int(seeds))
     report = {**NOTHING, "problem": None}
     if "baseline" in session.settings:
         others = sizes.drawn(session.harness.cases, session.harness.limits, rng, sizes.DRAWS * int(seeds))
         known = sizes.right(session, others, rng, float(limit_ms))
         asked += known
         report |= {"drawn": len(others), "unchecked": len(others) - len(known)}
-    drawing = session.drawing(((*one, AT_ONCE) for one in asked), rng)
+    asked += planted
+    usual = dict.fromkeys(nonfinite.VALUES, session.kinds[0])
+    drawing = session.drawing(((case, usual.get(kind, kind), AT_ONCE) for case, kind in asked), rng)
     worker = session.worker({"b": kernel})
     problems: dict[str, KernelProblem] = {}
     compared_of: dict[tuple[str, str], int] = {}
@@ -44,6 +47,11 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     for (case, kind), drawn in zip(asked, drawing, strict=True):
         if f"{case}/{kind}" in problems:
             continue
+        if kind in nonfinite.VALUES:
+            able = nonfinite.planted(drawn, kind, {*session.harness.outputs, *session.harness.fixed}, rng)
+            if able is None:
+                continue
+            drawn = able
         work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
         try:
             for result in work.results():
@@ -64,6 +72,15 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
         worst = max(problems.values(), key=lambda one: one.report.get("multiple", 0.0))
         return {**report, "problem": worst.report, "failed": list(problems)}
     return report
+
+
+def _planted(session: RunnerCommand, rng: random.Random, seeds: int) -> list[tuple[str, str]]:
+    """Return the cases to be called with values that are not finite. They have the bounds of the first kind."""
+    if not session.rule.plants:
+        return []
+    for bounds in session.rule.bounds.values():
+        bounds |= dict.fromkeys(nonfinite.VALUES, bounds[session.kinds[0]])
+    return nonfinite.asked(list(session.harness.cases), rng, seeds)
 
 
 def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:

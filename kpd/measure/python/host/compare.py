@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from kpd.measure.python.host.arrays import GREATEST, PRECISION, Layout
+from kpd.measure.python.host.nonfinite import VALUES
+from kpd.measure.python.host.rules import CompareRule, Errors
 
 HOPELESS = 1e99
 NATIVE = 8.0  # times the error of the task's own kernel
 CAP = 16.0  # times its share of a norm that one element may be off
 BLOCK = 1 << 16  # elements that are compared at once: what comes in between stays in a CPU's cache
 SPREAD, WORST, VANISHED = 4.0, 1e-3, 2.0**-100  # as in native/bounds.c
-
-
-Errors = tuple[float, float, float, float]
-"""How far a kernel is off: relative, absolute, of the norm, and of the harness's scale (0: it gives none)."""
-
-
-class CompareRule(NamedTuple):
-    """The rule of comparison: `kind` is elementwise, scaled, norm, exact or ulp.
-
-    `bounds` are errors of the task's own kernel, by case, kind of inputs and output.
-    """
-
-    kind: str
-    rtol: float
-    atol: float
-    steps: int
-    propagates: bool
-    bounds: dict[str, dict[str, dict[str, Errors]]]
-
-
-def rule_of(settings: Mapping[str, str]) -> CompareRule:
-    """Return the rule that a command's settings give."""
-    kind, _, steps = settings.get("compare", "elementwise").partition(":")
-    bounds = json.loads(Path(settings["bounds"]).read_text()) if "bounds" in settings else {}
-    rtol, atol = (float(settings.get(name, "0")) for name in ("rtol", "atol"))
-    return CompareRule(kind, rtol, atol, int(steps or 0), settings.get("nonfinite") == "propagate", bounds)
 
 
 class Comparison(NamedTuple):
@@ -67,6 +41,7 @@ def compare(
     tolerance, of = _tolerance(rule, layout, at, spread), want if scale is None else scale
     if not len(got):
         return Comparison(0.0, 0, 0.0, 0.0, 0, 0)
+    rule = rule._replace(kept=rule.kept and at[1] in VALUES and layout.is_float)
     ways = _by_blocks if "numpy" in sys.modules else _one_by_one
     worst, index, wrong = ways(rule, layout, got, want, tolerance, of)
     return Comparison(worst, index, float(got[index]), float(want[index]), wrong, len(got))
@@ -151,10 +126,14 @@ def _vector(
             error == 0.0, 0.0, numpy.where(tolerance > 0.0, error / numpy.maximum(tolerance, 1e-320), HOPELESS)
         )
     off = numpy.where(numpy.isfinite(got) & (off <= HOPELESS), off, HOPELESS)  # NaN is as wrong as can be
-    if known.all():
-        return off
-    same = (numpy.isnan(got) & numpy.isnan(want)) | (got == want)
-    return numpy.where(known, off, numpy.where(same | (not rule.propagates), 0.0, HOPELESS))
+    if not known.all():
+        beyond = numpy.isfinite(want) & (got == numpy.copysign(math.inf, want))
+        same = (numpy.isnan(got) & numpy.isnan(want)) | (got == want) | beyond
+        off = numpy.where(known, off, numpy.where(same | (not rule.propagates), 0.0, HOPELESS))
+    if rule.kept:
+        sound = numpy.isfinite(got)
+        off = numpy.where(sound & numpy.isfinite(want), off, numpy.where(sound, HOPELESS, 0.0))
+    return off
 
 
 def _one_by_one(
@@ -196,8 +175,11 @@ def _listed(
         whole = _root([a - b for a, b in zip(got, want, strict=False) if known(b) and math.isfinite(a)])
 
     def off(a: float, b: float, share_of: float) -> float:
+        if rule.kept and not (math.isfinite(a) and math.isfinite(b)):
+            return HOPELESS if math.isfinite(a) else 0.0
         if not known(b):
-            return 0.0 if a == b or (a != a and b != b) or not rule.propagates else HOPELESS
+            beyond = math.isfinite(b) and a == math.copysign(math.inf, b)
+            return 0.0 if a == b or (a != a and b != b) or beyond or not rule.propagates else HOPELESS
         if not math.isfinite(a):
             return HOPELESS
         error = abs(a - b)

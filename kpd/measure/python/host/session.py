@@ -19,7 +19,6 @@ from pathlib import Path
 from kpd.measure.python.host import heap, kept
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallResult, CallSets
-from kpd.measure.python.host.compare import rule_of
 from kpd.measure.python.host.cores import NONE, cores, move
 from kpd.measure.python.host.device import CudaDevice, DeviceError, late
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
@@ -27,6 +26,7 @@ from kpd.measure.python.host.judging import Judging, judged
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted, blamed, leaves, problem_of
 from kpd.measure.python.host.process import Worker
+from kpd.measure.python.host.rules import rule_of
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.spare import Spare
 from kpd.measure.python.host.truths import Oracle, Referee

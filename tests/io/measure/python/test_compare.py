@@ -6,7 +6,8 @@ import numpy
 import pytest
 
 from kpd.measure.python.host.arrays import Layout, described
-from kpd.measure.python.host.compare import BLOCK, HOPELESS, NATIVE, VANISHED, CompareRule, compare, errors
+from kpd.measure.python.host.compare import BLOCK, HOPELESS, NATIVE, VANISHED, compare, errors
+from kpd.measure.python.host.rules import CompareRule
 
 AT = ("case", "normal", "out")
 BOUNDS = {"case": {"normal": {"out": (1e-6, 1e-6, 1e-6, 0.0)}}}
@@ -31,6 +32,41 @@ def worst(kind: str, got: list[float], want: list[float], dtype: str = "float32"
 def test_what_is_not_finite_but_should_be_is_as_wrong_as_can_be(kind: str, bad: float) -> None:
     assert worst(kind, WANT, WANT) == (0.0, 0)
     assert worst(kind, [1.0, bad, 3.0, 4.0], WANT) == (HOPELESS, 1)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("compared", ["elementwise", "norm", "ulp", "scaled"])
+@pytest.mark.parametrize(
+    ("rule", "kind", "got", "want", "wrong"),
+    [
+        ("propagate", "normal", NAN, NAN, 0),
+        ("propagate", "normal", NAN, INF, 1),
+        ("propagate", "normal", 1.0, NAN, 1),
+        ("propagate", "normal", NAN, 2.0, 1),
+        ("propagate", "large", INF, 1e39, 0),  # what leaves the range of the type is infinite there
+        ("propagate", "large", -INF, 1e39, 1),
+        ("kept", "NaN", INF, NAN, 0),
+        ("kept", "+Inf", NAN, 2.0, 0),
+        ("kept", "NaN", 2.0, NAN, 1),
+        ("kept", "-Inf", 1.0, -INF, 1),
+        ("kept", "NaN", 2.0, 2.0, 0),
+        ("kept", "NaN", 2.5, 2.0, 1),
+        ("kept", "normal", NAN, 2.0, 1),  # only where inputs were given such a value
+        ("kept", "normal", 2.0, NAN, 0),
+        ("any", "NaN", 2.0, NAN, 0),
+    ],
+)
+def test_what_is_not_finite_is_found_or_kept_as_the_rule_says(
+    compared: str, rule: str, kind: str, got: float, want: float, wrong: int
+) -> None:
+    make = numpy.array if "numpy" in sys.modules else list
+    how = CompareRule(compared, 1e-5, 1e-6, 4, rule == "propagate", {}, rule == "kept")
+    layout, at = Layout("numpy", "float32", (3,), (1,), 4), ("case", kind, "out")
+    found = compare(how, layout, make([1.0, got, 3.0]), make([1.0, want, 3.0]), at)
+    assert bool(found.wrong) == bool(wrong)
+    assert (found.worst > 1.0) == bool(wrong)
 
 
 def test_numbers_that_are_not_floating_point_are_compared_exactly() -> None:
