@@ -173,7 +173,7 @@ def rounds_of(warm: WarmCase) -> int:
 def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> Batch:
     """Take one batch. Raises KernelProblem.
 
-    What the process and this one waited is no time of the batch, as long as none of the kernel's threads had a CPU.
+    What the process and this one waited for others is no time of the batch.
     """
     worker, count = work.workers[side], len(calls.drawn)
     if not worker.gpu:  # there a change writes all anew
@@ -182,7 +182,7 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     before, looks = scheduled_ns(worker.pid), work.rng.random() < compared
     answer, spent = calls.run(side, count, rounds, work.limit_ms, looks)
     waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
-    delayed = 0 if worker.gpu else min(waited, max(0, spent - ran))
+    delayed = 0 if worker.gpu else delayed_by_others(spent, waited, ran, worker.own_ns)
     known = False
     if looks:
         with work.session.marks.of("results"):
@@ -191,6 +191,15 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
         said = answer["at"][-1] if worker.gpu else 0
         host = said if type(said) is int and 0 <= said <= spent else 0
     return Batch(without_request(worker, count, spent - delayed), delayed, host, looks, worker.probed_ns, known)
+
+
+def delayed_by_others(spent: int, waited: int, ran: int, own: int) -> int:
+    """Return for how much of a batch's nanoseconds others had the CPU that its process and this one `waited` for.
+
+    It is no more than what is left without those in which threads of that process `ran`, and this one had the CPU of
+    its `own`: a process can wait as long as it likes while this one reads its answer.
+    """
+    return min(waited, max(0, spent - ran - own))
 
 
 def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> bool:

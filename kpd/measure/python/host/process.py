@@ -63,7 +63,7 @@ class Worker:
         self.memory = self.shared = memoryview(mmap.mmap(descriptor, self.size))
         self.lent: LentMemory | None = None
         self.laid: dict[int, list[Any]] = {}  # the arguments that it has made, by where they begin in the memory
-        self.threads = self.used_ns = self.asked = self.probe_ns = self.probed_ns = 0
+        self.threads = self.used_ns = self.asked = self.probe_ns = self.probed_ns = self.own_ns = 0
         self.idle: tuple[RequestCost, RequestCost] = (RequestCost(0, 0),) * 2
         self.stopped = self.spins = self.times = False
         self.marks = Marks()
@@ -144,7 +144,8 @@ class Worker:
         """Do the same, and return the nanoseconds besides that passed while it was not stopped. Raises Failed.
 
         In calls that are `heard` its stderr is read, as in all else: they may compile, and their time tells nothing.
-        With `probes`, `probed_ns` is what this process has waited for the device, from the answer on.
+        With `probes`, `probed_ns` is what this process has waited for the device, from the answer on. `own_ns` is for
+        how long it had a CPU itself.
         """
         self.times = what["what"] == "run" and not heard
         with self.marks.of(what["what"]):
@@ -157,6 +158,7 @@ class Worker:
         raw = packed({**what, "id": self.asked})
         self._refuse_unasked()
         counted = what["what"] == "run"  # its request fits into the socket: nobody has to read it yet
+        own = time.thread_time_ns()
         begun = time.perf_counter_ns()
         self.spins = self.gpu and counted  # to be woken up takes long
         if counted:
@@ -167,6 +169,7 @@ class Worker:
             self._send(raw, limit_ms)
         message = self._message(limit_ms)
         ended = time.perf_counter_ns()
+        self.own_ns = time.thread_time_ns() - own
         if probes and self.lent:
             self.probed_ns = self.device.probe()
         self.stop()

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns, without_request
+from kpd.measure.python.host.batching import CPU, OWN_SHARE, batch_ns, delayed_by_others, without_request
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.harness import PythonHarness
 from kpd.measure.python.host.kept import CACHES
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted
 from kpd.measure.python.host.process import MANY, RequestCost, Worker
 from kpd.measure.python.host.spare import fork
+from kpd.measure.python.host.watched import scheduled_ns
 from kpd.measure.python.host.worker import Kernels
 
 LIMIT_MS = 20_000.0
@@ -103,6 +104,37 @@ def test_an_answer_in_the_workers_place_does_not_go_on_with_the_call_for_free(st
     with pytest.raises(Failed) as caught:
         worker.ask(LIMIT_MS, what="idle")
     assert caught.value.kind == "forged"
+
+
+@pytest.mark.parametrize(
+    ("spent", "waited", "ran", "own", "delayed"),
+    [(900, 200, 500, 100, 200), (900, 301, 500, 100, 300), (900, 200, 500, 400, 0), (900, 200, 500, 401, 0)],
+)
+def test_what_is_neither_the_kernels_time_nor_the_runners_is_that_of_others(
+    spent: int, waited: int, ran: int, own: int, delayed: int
+) -> None:
+    assert delayed_by_others(spent, waited, ran, own) == delayed
+
+
+def test_a_process_that_waits_while_its_answer_is_read_has_no_time_given_back(start: Start) -> None:
+    """It wants the CPU all along, which the runner has, as that reads the answer byte by byte."""
+    sends = """
+    for byte in packed(json.dumps({"id": id, "at": [1] * 300}).encode()):
+        channel.sendall(bytes([byte]))
+        os.sched_yield()
+    while True: os.sched_yield()
+"""
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    try:
+        worker = start(sends)
+        before = scheduled_ns(worker.pid)
+        spent = run(worker)
+        waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
+        assert waited > worker.own_ns / 2 > 500_000
+        assert waited - delayed_by_others(spent, waited, ran, worker.own_ns) > worker.own_ns / 2
+    finally:
+        os.sched_setaffinity(0, cpus)
 
 
 def test_a_process_that_runs_while_it_should_not_is_found_out(start: Start) -> None:
