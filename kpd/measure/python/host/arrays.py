@@ -26,6 +26,10 @@ SIZES = {
 """The bytes of an element of each type that an output can have, beside those of eight bits that torch has."""
 
 
+WORDS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""Whole numbers of as many bytes."""
+
+
 class Layout(NamedTuple):
     """An array without its content: its library, the type of its elements, and how they lie, in elements.
 
@@ -135,6 +139,18 @@ def view(layout: Layout, memory: memoryview) -> Any:
             return torch.empty(layout.shape, dtype=kind)
         return torch.as_strided(torch.frombuffer(span, dtype=kind), layout.shape, layout.strides)
     return _cast(span, layout.dtype)
+
+
+def elements(layout: Layout, data: bytes | bytearray) -> bytes | bytearray:
+    """Return the bytes of an array's elements without those that lie between them, from all of its span."""
+    dims = [(count, step) for count, step in zip(layout.shape, layout.strides, strict=True) if step]
+    if layout.span <= math.prod(count for count, _ in dims) * layout.itemsize:
+        return data
+    at, starts = memoryview(data).cast(WORDS[layout.itemsize]), [0]  # type: ignore[call-overload]
+    *outer, (most, step) = sorted(dims, key=lambda dim: dim[0])
+    for count, further in outer:
+        starts = [start + number * further for start in starts for number in range(count)]
+    return b"".join(at[start : start + (most - 1) * step + 1 : step].tobytes() for start in starts)
 
 
 def numbers(layout: Layout, data: bytes | bytearray | memoryview) -> Any:

@@ -211,5 +211,7 @@ def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any]
     calls.unchanged(side, number)
     calls.looked(side, result is not None)
     if result is not None:
+        if work.holds:
+            calls.hold(side, number, result)
         refuse_wrong(work.session.judging.add(result))
     return result is not None

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kpd.measure.python.host.calling import CallResult
 from kpd.measure.python.host.compare import errors, widest
 from kpd.measure.python.host.harness import CaseInputs
 from kpd.measure.python.host.judging import Judging
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.process import Worker
+from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import Errors
 from kpd.measure.python.host.session import AT_ONCE, RunnerCommand, WorkerCase
 from kpd.measure.python.host.truths import Oracle, Referee

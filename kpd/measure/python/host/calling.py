@@ -5,43 +5,20 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from typing import Any, NamedTuple
+from typing import Any
 
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
+from kpd.measure.python.host.held import HeldResults
 from kpd.measure.python.host.problems import KernelProblem, blamed
 from kpd.measure.python.host.process import Worker
-from kpd.measure.python.host.results import ASKED_MS, ResultMemory, ReturnedArray
+from kpd.measure.python.host.results import ASKED_MS, CallOutput, CallResult, ResultMemory, ReturnedArray
 
 TRIES = 5  # of calls, for results in memory that is known
 MISSED = 3  # results of a case in memory that is not, after which one in two has to be in memory that is
 ELSEWHERE = "its results lie in other memory each time"
 CHANGES = 2  # elements of each input that change before a batch
-
-
-class CallOutput(NamedTuple):
-    """The layout and the bytes of an output."""
-
-    layout: Layout
-    data: bytes | bytearray
-
-    def read(self) -> Any:
-        return arrays.numbers(self.layout, self.data)
-
-
-class CallResult(NamedTuple):
-    """What came of one call: its outputs by name, and the inputs that it had."""
-
-    case: str
-    kind: str
-    side: str
-    outputs: dict[str, CallOutput]
-    inputs: Inputs
-
-    @property
-    def size(self) -> int:
-        return self.inputs.size + sum(len(one.data) for one in self.outputs.values())
 
 
 class CallSets:
@@ -65,6 +42,8 @@ class CallSets:
         self.known: dict[str, list[ReturnedArray]] = {}
         self.memories = {side: ResultMemory(worker) for side, worker in workers.items()}
         self.looks: dict[str, list[bool]] = {side: [] for side in workers}
+        self.held = {side: HeldResults(side, memory) for side, memory in self.memories.items()}
+        self.places: dict[str, list[int]] = {}  # where the results of a side's last batch lie
 
     def at(self, number: int) -> int:
         """Return where a set begins in the shared memory."""
@@ -165,7 +144,9 @@ class CallSets:
         self.called.add(side)
         with blamed(side), contextlib.nullcontext() if known else worker.marks.of("first"):
             asked = {"side": side, "base": self.base, "count": count, "rounds": rounds}
-            return worker.timed(limit_ms, heard=not known, probes=probes, what="run", **asked)
+            answer, spent = worker.timed(limit_ms, heard=not known, probes=probes, what="run", **asked)
+            self.places[side] = answer["at"][:-1] if worker.gpu else answer["at"]  # the last is none
+        return answer, spent
 
     def results(self, side: str, count: int, limit_ms: float) -> list[CallResult]:
         """Call a kernel on the first `count` sets, and return what came of each call. Raises KernelProblem."""
@@ -176,6 +157,17 @@ class CallSets:
             if all(found):
                 return [one for one in found if one]
         raise KernelProblem("raised", side, ELSEWHERE)
+
+    def hold(self, side: str, number: int, result: CallResult) -> None:
+        """Have the worker hold what call `number` of the last batch returned. Raises KernelProblem.
+
+        Not what lies in the inputs, which change.
+        """
+        known, names = self.known[side], self._returned()
+        places = self.places[side][number * len(known) : (number + 1) * len(known)]
+        with blamed(side):
+            if not self.memories[side].lies_in(known, places, self.base, self.at(len(self.drawn))):
+                self.held[side].add(self.base, number, known, places, [result.outputs[name].data for name in names])
 
     def looked(self, side: str, known: bool) -> None:
         """Note that a result was looked for, and whether its memory was known. Raises KernelProblem."""
@@ -209,8 +201,7 @@ class CallSets:
         """
         inputs, known = self.drawn[number], self.known[side]
         with blamed(side):
-            places = answer["at"][:-1] if self.workers[side].gpu else answer["at"]  # the last is none
-            if (data := self.memories[side].read(known, places, number)) is None:
+            if (data := self.memories[side].read(known, self.places[side], number)) is None:
                 return None
             layouts = [one.layout for one in known]
             placed = dict(zip(self._returned(), map(CallOutput, layouts, data), strict=True))

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from kpd.measure.python.host import kept, nonfinite, sizes
+from kpd.measure.python.host.held import HELD
 from kpd.measure.python.host.judging import CallVerdict, compared, wrong
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.session import AT_ONCE, COMPILE_MS, GOES_ON, RunnerCommand, WorkerCase
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
 IN_TURN = 2  # sets of inputs of calls that are repeated
+BEYOND, BEYOND_SHARE = 512, 0.25  # calls after them at most, and the time for these as a share of theirs
 
 
 def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
@@ -86,7 +88,8 @@ def _planted(session: RunnerCommand, rng: random.Random, seeds: int) -> list[tup
 def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
     """Call a kernel on two sets of inputs in turn; each result must be right, and where `how` says so, the same bits.
 
-    On one set alone what the call before has left would be right.
+    On one set alone what the call before has left would be right. The first results are held until the end, after
+    calls on the other one's inputs.
     """
     rng = session.rng()
     same = how == "yes" or (how == "auto" and _steady(session, rng, float(limit_ms)))
@@ -130,6 +133,8 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
     while made < 2 * IN_TURN or time.monotonic() < deadline:
         results = calls.results("b", IN_TURN, work.limit_ms)
         for number, (truth, result) in enumerate(zip(truths, results, strict=True)):
+            if made < HELD:
+                calls.hold("b", number, result)
             bits = [one.data for one in result.outputs.values()]
             if bits == first[number]:
                 continue
@@ -140,4 +145,13 @@ def _again(work: WorkerCase, share_s: float, same: bool) -> int:
                 raise KernelProblem("raised", "b", "its results differ from call to call, on the same inputs")
             first[number] = bits
         made += IN_TURN
-    return made
+    for number, inputs in enumerate(reversed(work.drawn.sets)):  # what overwrites a result now has other bits
+        calls.fill(number, inputs)
+    calls.prepare(COMPILE_MS)
+    deadline, more = time.monotonic() + share_s * BEYOND_SHARE, 0
+    while more < IN_TURN or (more < BEYOND and time.monotonic() < deadline):
+        calls.restore()
+        calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
+        more += IN_TURN
+    calls.held["b"].refuse_overwritten()
+    return made + more

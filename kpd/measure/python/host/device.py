@@ -237,6 +237,10 @@ class OpenedMemory:
                 return number
         raise NotShared
 
+    def is_lent(self, address: int) -> bool:
+        """Return whether an address of the worker's lies in memory that was lent to it."""
+        return any(number < 0 and 0 <= address - one.theirs < one.size for number, one in self.pieces.items())
+
     def read(self, address: int, size: int) -> bytearray:
         """Read at an address of the worker's. Raises NotShared, DeviceError."""
         piece = self.pieces[self.at(address, size)]

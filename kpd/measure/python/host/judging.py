@@ -8,10 +8,10 @@ from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.calling import CallResult
 from kpd.measure.python.host.compare import HOPELESS, Comparison, compare
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import CompareRule
 from kpd.measure.python.host.truths import Oracle, Referee, Truth
 

@@ -19,7 +19,7 @@ from kpd.measure.python.host.device import CudaDevice, DeviceError, LentMemory, 
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.messages import HEADER, answered, packed
 from kpd.measure.python.host.problems import TOLD, Failed, NotStarted
-from kpd.measure.python.host.spare import Spare, shared_file
+from kpd.measure.python.host.spare import SHARED_NAME, Spare, shared_file
 from kpd.measure.python.host.worker_stderr import WorkerStderr
 
 LONGEST = 4 << 20  # bytes of an answer
@@ -63,7 +63,7 @@ class Worker:
         self.memory = self.shared = memoryview(mmap.mmap(descriptor, self.size))
         self.lent: LentMemory | None = None
         self.laid: dict[int, list[Any]] = {}  # the arguments that it has made, by where they begin in the memory
-        self.threads = self.used_ns = self.asked = self.probe_ns = self.probed_ns = self.own_ns = 0
+        self.threads = self.used_ns = self.asked = self.probe_ns = self.probed_ns = self.own_ns = self.mapped = 0
         self.idle: tuple[RequestCost, RequestCost] = (RequestCost(0, 0),) * 2
         self.stopped = self.spins = self.times = False
         self.marks = Marks()
@@ -86,6 +86,7 @@ class Worker:
             self.stop()
             self._parsed(message)
             self.threads = len(watched.threads(self.pid))
+            self.mapped = watched.mapped(self.pid, SHARED_NAME)
             few, many = self._idle(FEW), self._idle(MANY)
             each = RequestCost(*(max(0, (b - a) // (MANY - FEW)) for a, b in zip(few, many, strict=True)))
             self.idle = few._replace(ns=few.ns + self._switched()), each

@@ -4,15 +4,41 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from kpd.measure.python.host import arrays as its
 from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.device import DeviceError, NotShared
+from kpd.measure.python.host.harness import Inputs
 from kpd.measure.python.host.problems import Failed
 from kpd.measure.python.host.process import Worker
 
 ASKED_MS = 10_000.0  # for anything but calls
 POINTER = 8  # bytes; the first thing in NumPy's array behind what every object has is the pointer to its elements
+
+
+class CallOutput(NamedTuple):
+    """The layout and the bytes of an output."""
+
+    layout: Layout
+    data: bytes | bytearray
+
+    def read(self) -> Any:
+        return its.numbers(self.layout, self.data)
+
+
+class CallResult(NamedTuple):
+    """What came of one call: its outputs by name, and the inputs that it had."""
+
+    case: str
+    kind: str
+    side: str
+    outputs: dict[str, CallOutput]
+    inputs: Inputs
+
+    @property
+    def size(self) -> int:
+        return self.inputs.size + sum(len(one.data) for one in self.outputs.values())
 
 
 class ReturnedArray(NamedTuple):
@@ -56,11 +82,24 @@ class ResultMemory:
             return b""
         if array.on_device:
             return self.worker.opened.read(place, layout.span)
-        if type(place) is int and place > 0 and layout.lib == "numpy":
+        return self.worker.read(self._elements(array, place), layout.span)
+
+    def _elements(self, array: ReturnedArray, place: int) -> int:
+        """Return where the elements of an array without a device begin. Raises Failed."""
+        if type(place) is int and place > 0 and array.layout.lib == "numpy":
             place = int.from_bytes(self.worker.read(place + object.__basicsize__, POINTER), sys.byteorder)
         if type(place) is not int or place <= 0:
             raise Failed("forged", "its result is nowhere")
-        return self.worker.read(place, layout.span)
+        return place
+
+    def lies_in(self, arrays: Sequence[ReturnedArray], places: list[int], start: int, end: int) -> bool:
+        """Return whether one of the arrays lies in the inputs, which are from `start` to `end`. Raises Failed."""
+        return any(self._lies_in(*one, start, end) for one in zip(arrays, places, strict=True) if one[0].layout.span)
+
+    def _lies_in(self, array: ReturnedArray, place: int, start: int, end: int) -> bool:
+        if array.on_device:
+            return self.worker.opened.is_lent(place)
+        return start <= self._elements(array, place) - self.worker.mapped < end
 
     def share(self, arrays: Sequence[ReturnedArray], places: list[int]) -> list[bool]:
         """Ask for the memory that holds each place on a device. Return what was known of it. Raises Failed."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kpd.measure.python.host import heap, kept
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.calling import CallResult, CallSets
+from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cores import NONE, cores, move
 from kpd.measure.python.host.device import CudaDevice, DeviceError, late
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
@@ -26,6 +26,7 @@ from kpd.measure.python.host.judging import Judging, judged
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted, blamed, leaves, problem_of
 from kpd.measure.python.host.process import Worker
+from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import rule_of
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.spare import Spare
@@ -256,7 +257,8 @@ class RunnerCommand:
 class WorkerCase:
     """What is to be called: a case with one kind of inputs, in the workers that have loaded the kernels, by side.
 
-    A call may take `limit_ms`; `rng` draws what no kernel may know. `drawn` are the inputs of the first calls.
+    A call may take `limit_ms`; `rng` draws what no kernel may know. `drawn` are the inputs of the first calls. A worker
+    `holds` results that are compared.
     """
 
     session: RunnerCommand
@@ -266,6 +268,7 @@ class WorkerCase:
     rng: random.Random
     limit_ms: float
     drawn: CaseInputs
+    holds: bool = False
 
     def calls(self) -> CallSets:
         """Return calls of this case, without inputs yet."""

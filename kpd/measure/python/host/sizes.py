@@ -7,11 +7,11 @@ import random
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kpd.measure.python.host.calling import CallResult
 from kpd.measure.python.host.compare import errors, widest
 from kpd.measure.python.host.harness import Limit
 from kpd.measure.python.host.judging import judged
 from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import Errors
 from kpd.measure.python.host.session import AT_ONCE, GOES_ON, RunnerCommand, WorkerCase
 

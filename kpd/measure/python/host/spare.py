@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from kpd.hosts.helper.children import prctl
 
+SHARED_NAME = "kpd-inputs"
 DUMPABLE = 4  # an option of Linux's prctl
 MOST_ORDER = 1 << 20  # bytes
 SAID = 1 << 20  # bytes that it may write to its stderr between two looks, or what the system lets a pipe hold
@@ -82,8 +83,9 @@ def _wait(line: int, said: int) -> None:
 
 
 def shared_file(size: int) -> int:
+    """Make the file that a worker's inputs lie in, whose name /proc shows."""
     if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("inputs")
+        descriptor = os.memfd_create(SHARED_NAME)
     else:
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())

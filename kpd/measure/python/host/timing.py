@@ -87,7 +87,7 @@ def _timed(
     workers = session.both(paths, order)
     warm = []
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
-        work = WorkerCase(session, workers, case, kind, rng, limit_ms, drawn)
+        work = WorkerCase(session, workers, case, kind, rng, limit_ms, drawn, holds=not fresh)
         with work.blamed(when), session.marks.of("warm"):
             warm.append(warmed(work, fresh))
     early = laid_early(warm, when)
@@ -134,6 +134,8 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
             taken[side].append(one)
             if one.compared:
                 work.session.probed(side, one.probed_ns)
+    for held in calls.held.values():
+        held.refuse_overwritten()
     every = [one for side in "ab" for one in taken[side]]
     spent, lost = sum(one.ns for one in every), sum(one.waited for one in every)
     report = {

@@ -54,6 +54,7 @@ class Kernels:
         self.memory = memory
         self.functions: dict[str, Callable[..., Any]] = {}
         self.laid: dict[int, LaidOut] = {}
+        self.held: dict[str, list[Any]] = {}  # results of each kernel, as a caller has them
         self.caches: dict[str, dict[str, str]] = {}
         self.folders: list[str] = []
         self.identities: Identities | None = None  # of before the first kernel is loaded
@@ -142,6 +143,12 @@ class Kernels:
                 results[number] = function(*arguments)
         return {"at": places(results, count)}
 
+    def hold(self, side: str, base: int, number: int, most: int) -> None:
+        """Hold what the last call on a set returned, and of those that are held the `most` that came last."""
+        held = self.held.setdefault(side, [])
+        held.append(self.laid[base].results[number])
+        del held[:-most]
+
     def describe(self, base: int, number: int) -> dict[str, Any]:
         """Describe the result of a set: the layout of each array, and the type of what is none."""
         result = self.laid[base].results[number]
@@ -188,6 +195,8 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         return kernels.gpu.device_ns(kernels.functions[asked["side"]], sets)
     elif what == "audit":
         return kernels.audit()
+    elif what == "hold":
+        kernels.hold(asked["side"], asked["base"], asked["set"], asked["most"])
     elif what == "describe":
         return kernels.describe(asked["base"], asked["set"])
     return {}

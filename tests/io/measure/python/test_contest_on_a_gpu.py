@@ -10,7 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.support.measure.on_a_gpu import HARNESS, HEAD, RIGHT, environment
+from kpd.measure.python.host.held import OVERWRITES
+from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
 
 TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
 ALSO_RIGHT = RIGHT.replace("2 * a.array + b.array", "b.array + a.array + a.array")
@@ -76,6 +77,23 @@ def test_a_candidate_that_is_wrong_in_a_contest_ends_it(tmp_path: Path, environm
     check, *contest = reports(tmp_path, environment, text)
     assert check["problem"] is None
     assert contest[-1]["problem"]["kind"] == "wrong"
+    assert contest[-1]["problem"]["who"] == "candidate"
+
+
+def test_a_candidate_that_overwrites_results_on_the_device_is_refused(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """More arrays in turn than a batch has calls."""
+    makes = f"def make(a, b):\n{OUT}    return out\nrings = {{}}\n"
+    takes = """
+    if a.shape not in rings:
+        rings[a.shape] = itertools.cycle([make(a, b) for _ in range(40)])
+    out = next(rings[a.shape])
+"""
+    text = "import itertools\n" + makes + RIGHT.replace(OUT, takes)
+    check, *contest = reports(tmp_path, environment, text)
+    assert check["problem"] is None
+    assert contest[-1]["problem"]["message"] == OVERWRITES
     assert contest[-1]["problem"]["who"] == "candidate"
 
 

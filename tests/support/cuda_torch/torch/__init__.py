@@ -92,5 +92,5 @@ def empty(shape, dtype=float32, device="cpu"):
     size = math.prod(shape) * np.dtype(dtype.name).itemsize
     if device == "cpu" or not size:
         return Tensor(np.empty(shape, dtype.name), device != "cpu")
-    flat = at(cuda.taken(size), size).view(dtype)
+    flat = Tensor(np.frombuffer(cuda.taken(size), np.uint8), True).view(dtype)
     return Tensor(flat.array.reshape(shape), True)

@@ -1,7 +1,9 @@
 """Memory that passes for a device's, by the library that passes for CUDA's driver."""
 
 import ctypes
+import weakref
 
+PLACES = 64
 driver = ctypes.CDLL("libcuda.so.1")
 left = {}
 
@@ -26,9 +28,11 @@ def anew(size):
 
 
 def taken(size):
-    """Memory of a large piece, in turn, as from torch's own allocator: 64 places for each size."""
-    if size not in left:
-        base = anew(64 * size)
-        left[size] = [base + number * size for number in range(64)]
-    left[size].append(left[size].pop(0))
-    return left[size][-1]
+    """Memory of a large piece that nobody has, as from torch's own allocator: 64 places for each size, then more."""
+    free = left.setdefault(size, [])
+    if not free:
+        base = anew(PLACES * size)
+        free += [base + number * size for number in range(PLACES)]
+    found = (ctypes.c_ubyte * size).from_address(free.pop(0))
+    weakref.finalize(found, free.append, ctypes.addressof(found))
+    return found
