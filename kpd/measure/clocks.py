@@ -1,6 +1,7 @@
 """Compares the samples of a contest with the driver's own clock: pure."""
 
 from collections.abc import Iterable
+from statistics import fmean
 from typing import NamedTuple
 
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
@@ -18,6 +19,8 @@ COLD_NS = 1_000_000
 """What a process may take besides: with cold caches it was 16 to 25 µs a batch on a loaded machine of two CPUs."""
 MOST_WAITED_NS = 10_000_000
 """The most that others may have had the CPU between the batches of a process: some time slices of 3 to 4 ms."""
+LITTLE = 20
+"""A batch that lost more than one in so many parts of its time is taken again (native/batches.c)."""
 
 
 def refuse_clock(samples: Iterable[ProcessSample]) -> ClockForged | None:
@@ -52,9 +55,37 @@ def has_clock(sample: ProcessSample) -> bool:
 
 
 def lengthening(case: CaseSample) -> float:
-    """Return how many times as long the timing of a case took by the driver's clock as its batches say, at least 1."""
+    """Return how many times as long the timing of a case took by the driver's clock as its batches say, at least 1.
+
+    What it lost to others is in neither, where the system tells: on a busy machine that can be most of both.
+    """
     clock = case.clock
-    return max(1.0, _timed(clock) / clock.spent_ns) if clock is not None and clock.spent_ns else 1.0
+    if clock is None or not clock.spent_ns:
+        return 1.0
+    if clock.forced is None:
+        return max(1.0, _timed(clock) / clock.spent_ns)
+    lost = _lost(clock)
+    return max(1.0, (_timed(clock) - lost) / max(_spent(case, clock) - lost, _summed(case)))
+
+
+def _spent(case: CaseSample, clock: DriverClock) -> float:
+    """Return how long all batches took, as far as the system bears out what the process says.
+
+    Those that were not kept are the first three of the quad that is begun anew, and those that are taken again, as
+    others had their CPU. What they lost in that way the system has counted. What they took beside it is that of a
+    batch each, of which there are no more than times that the CPU was taken, and, but for one in which the driver says
+    that it wants to look, at most 19 times what others had.
+    """
+    if clock.forced is None:
+        return clock.spent_ns
+    a, b = fmean(case.a_ns), fmean(case.b_ns)
+    beside = min(clock.forced * max(a, b), max(a, b) + (LITTLE - 1) * clock.others_ns)
+    return min(clock.spent_ns, _summed(case) + a + 2 * b + _lost(clock) + beside)
+
+
+def _lost(clock: DriverClock) -> int:
+    """Return how long others had the CPU of the process, or the hypervisor: it gains nothing by losing more."""
+    return max(clock.others_ns, _timed(clock) - clock.busy_ns)
 
 
 def _timed(clock: DriverClock) -> int:
@@ -75,10 +106,10 @@ def _shorter(sample: ProcessSample) -> _Clocks:
         clock = case.clock
         if clock is None or not clock.spent_ns:
             continue
-        batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, clock.spent_ns / _summed(case))
-        timed = _timed(clock)
-        beyond += (1 - CLOCK_SHARE) * timed - clock.spent_ns - BETWEEN_NS * batches
-        spent, wall, waited = spent + clock.spent_ns, wall + timed, waited + clock.waited_ns
+        spent_ns, timed = _spent(case, clock), _timed(clock)
+        batches = (len(case.a_ns) + len(case.b_ns)) * max(1.0, spent_ns / _summed(case))
+        beyond += (1 - CLOCK_SHARE) * timed - spent_ns - BETWEEN_NS * batches
+        spent, wall, waited = spent + spent_ns, wall + timed, waited + clock.waited_ns
     return _Clocks(beyond - COLD_NS - min(waited, MOST_WAITED_NS), spent, wall)
 
 

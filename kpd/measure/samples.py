@@ -47,7 +47,9 @@ class DriverClock:
     In at most `late_ns` of it the timed process had yet to wake up, or the driver to hear that it was done; other work
     can make that long. `busy_ns` is the CPU time of that process, 0 where the system does not tell. `spent_ns` is what
     it says of all its batches, also of those that were taken again; 0 on a GPU, whose own clock times them. In
-    `waited_ns` other work had its CPU, as the system says; older samples lack it.
+    `waited_ns` others had its CPU, as the system says; in `others_ns` of that, at the least, it was neither another
+    thread of that process nor the driver. Its CPU was taken from it `forced` times; None where the system does not tell, in older samples, and
+    where inputs are restored between calls, which is spent, too.
     """
 
     wall_ns: int
@@ -55,6 +57,8 @@ class DriverClock:
     late_ns: int = 0
     busy_ns: int = 0
     waited_ns: int = 0
+    others_ns: int = 0
+    forced: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,15 +218,8 @@ void engine_fresh_begin(view *v, uint64_t seed, outcome *answer) {
     for (int which = 0; which < 2; which++) kpd_task.call(kernels[which][0], v->problem, v->data);
 }
 
-/* What the other process has written is brought into this one's view, and into the cache, as it is in a timing. */
-static void look_at(const view *v) {
-    volatile char sum = 0;
-    for (size_t i = 0; i < v->bytes; i += 64) sum += v->base[i];
-}
-
 void engine_fresh(view *v, slot which, int wanted, outcome *answer) {
     (void)answer;
-    look_at(v);
     layout = wanted % least(layouts[INCUMBENT], layouts[CANDIDATE]);
     settle();
     uint64_t start = now_ns();

@@ -10,6 +10,7 @@
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
  *   calls.c    what it cannot ask of the system       limits.c        what it may use
  *   secret.c   numbers that nobody can foresee     truth.c            oracle and comparison
+ *   orders.c   inputs in another order
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -153,6 +154,10 @@ patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
+/* orders.c */
+void inputs_reorder(const view *v, const char *filled, kpd_rng *rng);
+void inputs_copy(const view *v, char *to, const char *from);
+
 /* truth.c */
 void truth_find(view *v);
 void referee_start(const char *object, int limit_ms, int is_truth);
@@ -166,6 +171,7 @@ deviation truth_compare(const view *v, void *const *data, const rule *how, const
 
 /* batches.c */
 uint64_t now_ns(void);
+uint64_t busy_ns(void);
 typedef struct {
     int cpu;
     long stolen, switches, waits; /* switches that the kernel forced on the process, and those that it asked for */
@@ -183,6 +189,7 @@ uint64_t watch_lost(watch *w);
 int watch_retaken(watch *w, uint64_t lost, uint64_t ns);
 long watch_stolen(const watch *w);
 int watch_threads(void);
+long proc_number(const char *path, const char *label, int skip);
 int batch_shown(const measurement *m, int number);
 
 /* worker.c: post a request, then wait for its answer, of which a timing has several. */
@@ -203,7 +210,13 @@ void worker_fresh_begin(int number, uint64_t seed);
 void worker_fresh(slot which, int number, int layout);
 int worker_process(void);
 uint64_t worker_busy(void);
-uint64_t worker_waited(void);
+/* What the system counts of the worker's first thread, which times. */
+typedef struct {
+    int known;            /* whether the system tells */
+    uint64_t ran, waited; /* nanoseconds on a CPU, and in which it could have been on one, but others had that */
+    uint64_t forced;      /* how often its CPU was taken from it */
+} scheduling;
+scheduling worker_scheduling(void);
 typedef struct {
     uint64_t at;   /* the clock, once the driver had heard the last answer */
     uint64_t late; /* nanoseconds before that, at the most, in which it could have heard it, but others had its CPU */

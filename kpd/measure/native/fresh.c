@@ -10,8 +10,10 @@
  * a timing, but that on a GPU they come one by one; and its outputs still hold what was there, as in one: a kernel that keeps
  * results does so here.
  *
- * On a CPU the incumbent's calls are made in a process of its own, and while either process works, the other one is stopped: a
- * candidate finds nothing of the incumbent that is timed, and cannot work beside it.
+ * On a CPU the incumbent's calls are made in a process of its own. Both processes are stopped but from when the clock has started
+ * until they have answered: a candidate finds nothing of the incumbent that is timed, cannot work beside it, and has no time for
+ * its inputs before the clock starts, nor for its results after its answer. Bringing inputs into the cache, as they are in a
+ * timing, is no work of a process that is timed, either: the driver does it, before the clock.
  */
 #include "report.h"
 
@@ -24,23 +26,15 @@
 #define PAIRS_A_PLACE 10 /* of calls, one of each side, for either kind of contents */
 #define PAIRS (PLACES * PAIRS_A_PLACE)
 #define FEWEST_PAIRS 4   /* in a place, whatever they cost */
-#define BLOCK 127u       /* elements that stay together; rows are rarely a multiple of it */
-#define BLOCKS_A_STEP 8192u
 #define REHEARSED 4      /* quads of a timing before a case's calls, at the least … */
 #define MOST_REHEARSED 64 /* … and less than this many more; it ends anywhere in what a contest times */
 #define SWAPPED_SHARE 3  /* a third of the time is for contents that hardly change */
 #define LEAST_SHARE 4    /* a case has this part of an equal share of the time, whatever the others took */
+#define LINE 64          /* bytes of a cache's line, at the least */
 #define DEAR 4           /* a truth that takes more than one in so many parts of a case's time is found once only */
 
 /* Inputs that the harness has filled: to be put into other orders, and to see swaps. Where they lie is as in the pristine ones. */
 static char *filled;
-
-typedef struct {
-    const char *from;
-    char *to;
-    size_t size, count, blocks;
-    uint64_t factor, offset, key;
-} shuffle;
 
 static const char when[] = "fresh inputs";
 
@@ -61,13 +55,21 @@ void fresh_start(const char *incumbent) {
     worker_use(OF_BOTH);
 }
 
+static const int workers[] = {[INCUMBENT] = OF_INCUMBENT, [CANDIDATE] = OF_BOTH};
+
 /* Speak to the worker in which `who` is called; the other one rests. */
 static void turn_to(slot who) {
-    static const int workers[] = {[INCUMBENT] = OF_INCUMBENT, [CANDIDATE] = OF_BOTH};
     if (!of_incumbent) return;
     worker_rest(workers[!who]);
     worker_use(workers[who]);
     worker_wake(workers[who]);
+}
+
+/* From its answer until it is asked again it does nothing: what it has not written by then is missing. */
+static int answered_and_rests(slot who, const view *v) {
+    int done = answered(who, v, timed_name(), when);
+    if (of_incumbent) worker_rest(workers[who]);
+    return done;
 }
 
 /* It has the incumbent for both sides, as the layouts of both are counted. */
@@ -84,47 +86,9 @@ static int incumbent_loaded(void) {
     return done;
 }
 
-static void shuffle_part(void *context, size_t from, size_t to) {
-    const shuffle *s = context;
-    for (size_t at = from; at < to; at += BLOCK) {
-        size_t block = at / BLOCK, length = to - at < BLOCK ? to - at : BLOCK;
-        size_t source = block < s->blocks ? (size_t)((s->factor * block + s->offset) % s->blocks) * BLOCK : at;
-        size_t turn = (size_t)(kpd_mixed(s->key + block) % length), rest = length - turn;
-        memcpy(s->to + at * s->size, s->from + (source + turn) * s->size, rest * s->size);
-        memcpy(s->to + (at + rest) * s->size, s->from + source * s->size, turn * s->size);
-    }
-}
-
-static void reorder(const view *v, kpd_rng *rng) {
-    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        if (!is_read(&v->buffers[b])) continue;
-        size_t count = v->buffers[b].count;
-        shuffle s = {filled + v->offset[b], v->pristine[b], element(v->buffers[b].type), count, count / BLOCK, 1, 0, kpd_random(rng)};
-        if (s.blocks > 1) {
-            do s.factor = kpd_random(rng) % s.blocks;
-            while (common_factor(s.factor, s.blocks) != 1);
-            s.offset = kpd_random(rng) % s.blocks;
-        }
-        kpd_parallel(count, BLOCK * BLOCKS_A_STEP, shuffle_part, &s);
-    }
-}
-
-static void copy_part(void *context, size_t from, size_t to) {
-    const shuffle *s = context;
-    memcpy(s->to + from, s->from + from, to - from);
-}
-
-static void copy_inputs(const view *v, char *to, const char *from) {
-    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        if (!is_read(&v->buffers[b])) continue;
-        shuffle s = {.from = from + v->offset[b], .to = to + v->offset[b]};
-        kpd_parallel(bytes_of(&v->buffers[b]), BLOCK * BLOCKS_A_STEP, copy_part, &s);
-    }
-}
-
 static int keep_filled(const view *v) {
     if (!filled) filled = malloc(arena_bytes);
-    if (filled) copy_inputs(v, filled, v->pristine_base);
+    if (filled) inputs_copy(v, filled, v->pristine_base);
     return filled != NULL;
 }
 
@@ -147,10 +111,23 @@ static void make(view *v, contents what, int first, found *f) {
     kpd_rng rng = {secret_draw()};
     if (what == SWAPPED) {
         if (first) arena_turn(v, filled, f->seed, f->turns++, 0);
-        copy_inputs(v, v->pristine_base, filled);
+        inputs_copy(v, v->pristine_base, filled);
     } else if (f->anew) kpd_task.fill(v->problem, &rng, job.timed, v->pristine);
-    else reorder(v, &rng);
+    else inputs_reorder(v, filled, &rng);
     arena_show(v);
+}
+
+/* Into the cache, where the inputs of a timing are. The worker has the same CPU, or shares a cache with that. */
+static void bring_in(const view *v) {
+    volatile char sum = 0;
+    for (size_t i = 0; i < v->bytes; i += LINE) sum += v->base[i];
+}
+
+/* The request is there when a worker that rests wakes up. */
+static void ask(slot who, int number, int layout) {
+    if (of_incumbent) worker_use(workers[who]);
+    worker_fresh(who, number, layout);
+    if (of_incumbent) worker_wake(workers[who]);
 }
 
 /* A call of `who`, and the time of it by this process's clock. Swapped contents are those of the other side's call before: from
@@ -158,11 +135,11 @@ static void make(view *v, contents what, int first, found *f) {
  * call's inputs. 0 after a failure. */
 static uint64_t call(int number, slot who, contents what, int layout, int first, found *f, uint64_t *passed) {
     view *v = &job.views[number];
-    turn_to(who);
     make(v, what, first, f);
+    if (of_incumbent) bring_in(v);
     uint64_t start = now_ns();
-    worker_fresh(who, number, layout);
-    if (!answered(who, v, timed_name(), when)) return 0;
+    ask(who, number, layout);
+    if (!answered_and_rests(who, v)) return 0;
     uint64_t ns = (of_incumbent && who == INCUMBENT ? of_incumbent : job.shared)->ns[who][0];
     *passed = worker_heard.at - start;
     if (ns && ns <= *passed) return ns;
@@ -173,8 +150,10 @@ static uint64_t call(int number, slot who, contents what, int layout, int first,
 
 static int compared(int number, slot who, found *f) {
     view *v = &job.views[number];
-    worker_fetch(number, job.shared->first_set);
-    if (!answered(who, v, timed_name(), when)) return 0;
+    if (engine_uses_device) {
+        worker_fetch(number, job.shared->first_set);
+        if (!answered(who, v, timed_name(), when)) return 0;
+    }
     truth_find(v);
     f->compared++;
     return right(who, v, when);
@@ -204,7 +183,7 @@ static int take_pairs(int number, contents what, int layout, uint64_t deadline, 
 static int begun(int number, slot who) {
     turn_to(who);
     worker_fresh_begin(number, secret_draw());
-    return answered(who, &job.views[number], timed_name(), when);
+    return answered_and_rests(who, &job.views[number]);
 }
 
 static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {

@@ -15,6 +15,7 @@
 #define BY_FAR 1000.0 /* times the tolerance: the checks have told whether it is exact enough */
 #define INCUMBENT_LIMIT_MS 1000 /* for a call at such a size: one that hangs there is not asked */
 #define TURN_US 1000      /* until the process before has had its turn */
+#define HEARD 2 /* times that the worker says something in each part of a timing: where both have one CPU, the driver takes it then */
 #define MOST_SWAPS 1000000000u /* far more than a case can take */
 
 static void unbelieved(const view *v) {
@@ -71,11 +72,15 @@ typedef struct {
     uint64_t late_ns; /* of that, before it had said that it is awake, or after it was done: at the most */
     uint64_t busy_ns; /* CPU time of the worker */
     uint64_t waited_ns; /* in which it could have run, but others had its CPU; all where the system does not tell */
+    uint64_t others_ns; /* of that, what was neither for other threads of its own nor for the driver, at the least */
+    uint64_t forced;    /* how often its CPU was taken from it, but by who heard from it */
+    int unknown;        /* whether the system does not tell */
 } glimpse;
 
 /* Let the worker time batches until it says something; `look_in` nanoseconds later, unless 0, it is to show one. */
 static outcome go_on(glimpse *seen, uint64_t look_in) {
-    uint64_t busy = worker_busy(), waited = worker_waited(), from = now_ns();
+    scheduling before = worker_scheduling();
+    uint64_t busy = worker_busy(), driver = busy_ns(), from = now_ns();
     worker_resume();
     outcome o = worker_wait(job.limit_ms, 0);
     if (o.how != AWAKE) return o.how == DONE || o.how == PAUSED ? (outcome){.how = BEGUN} : o; /* out of turn */
@@ -84,8 +89,15 @@ static outcome go_on(glimpse *seen, uint64_t look_in) {
     o = worker_wait(job.limit_ms, 1);
     seen->wall_ns += worker_heard.at - from;
     seen->late_ns += awake - from + worker_heard.late;
-    seen->busy_ns += worker_busy() - busy;
-    seen->waited_ns += waited == UINT64_MAX ? worker_heard.at - from : worker_waited() - waited;
+    busy = worker_busy() - busy;
+    scheduling after = worker_scheduling();
+    uint64_t ran = after.ran - before.ran, forced = after.forced - before.forced, waited = after.waited - before.waited;
+    uint64_t own = (busy > ran ? busy - ran : 0) + busy_ns() - driver;
+    seen->unknown |= !before.known || !after.known;
+    seen->busy_ns += busy;
+    seen->waited_ns += seen->unknown ? worker_heard.at - from : waited;
+    seen->others_ns += waited > own ? waited - own : 0;
+    seen->forced += forced > HEARD ? forced - HEARD : 0;
     return o;
 }
 
@@ -100,6 +112,9 @@ static void print_case(const view *v, const glimpse *seen) {
     printf(",\"steal_ticks\":%ld,\"threads\":%d", m->steal_ticks, m->threads);
     printf(",\"clock\":{\"wall_ns\":%" PRIu64 ",\"late_ns\":%" PRIu64, seen->wall_ns, seen->late_ns);
     printf(",\"busy_ns\":%" PRIu64 ",\"waited_ns\":%" PRIu64, seen->busy_ns, seen->waited_ns);
+    printf(",\"others_ns\":%" PRIu64 ",\"forced\":", seen->others_ns);
+    if (seen->unknown || v->in_place) printf("null"); /* in place, what is restored between calls is spent, too */
+    else printf("%" PRIu64, seen->forced);
     printf(",\"spent_ns\":%" PRIu64 "}", m->spent_ns);
     engine_report(m);
     printf("}");

@@ -98,19 +98,21 @@ void worker_look_at(volatile int *look, uint64_t moment) {
 
 hearing worker_heard;
 
-/* Nanoseconds in which a process could have run, but others had its CPU; UINT64_MAX where the system does not tell. */
-static uint64_t waited_in(int file) {
+/* How long a thread has run, and could have, but others had its CPU. */
+static scheduling scheduled_in(int file) {
     char text[96] = "";
     unsigned long long ran, waited;
     ssize_t got = pread(file, text, sizeof text - 1, 0);
-    return got > 0 && sscanf(text, "%llu %llu", &ran, &waited) == 2 ? waited : UINT64_MAX;
+    if (got <= 0 || sscanf(text, "%llu %llu", &ran, &waited) != 2) return (scheduling){.known = 0};
+    return (scheduling){.known = 1, .ran = ran, .waited = waited};
 }
 
-/* That of the driver. */
+/* The latter of the driver; UINT64_MAX where the system does not tell. */
 static uint64_t waited(void) {
     static int file = -1;
     if (file < 0) file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-    return waited_in(file);
+    scheduling own = scheduled_in(file);
+    return own.known ? own.waited : UINT64_MAX;
 }
 
 static uint64_t sooner(uint64_t one, uint64_t other) { return one < other ? one : other; }
@@ -224,14 +226,15 @@ uint64_t worker_busy(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* That of the worker's first thread, which times. */
-uint64_t worker_waited(void) {
+scheduling worker_scheduling(void) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    uint64_t ns = waited_in(file);
+    scheduling found = scheduled_in(file);
     if (file >= 0) close(file);
-    return ns;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)child);
+    found.forced = (uint64_t)proc_number(path, "nonvoluntary_ctxt_switches:", 0);
+    return found;
 }
 
 void worker_resume(void) { post(&(request){.what = RESUME}); }

@@ -3,12 +3,14 @@
 import platform
 import sys
 from dataclasses import replace
+from statistics import median
 
 import pytest
 
 from kpd.measure import audits, clocks
 from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.bench import CheckFailed
+from kpd.measure.clocks import lengthening
 from kpd.measure.driver import audits as taken
 from kpd.measure.judge import judge
 from kpd.measure.samples import ProcessSample
@@ -83,6 +85,24 @@ async def test_single_calls_that_begin_later_than_they_do_have_no_gain_by_the_dr
     found = audits.refuse_gain(summary, claimed)
     assert isinstance(found, GainNotHeld)
     assert found.audit == "clocked"
+
+
+@x86_only
+async def test_a_worker_reads_nothing_of_fresh_inputs_ahead_of_a_call(lab: Lab) -> None:
+    """What it reads, a kernel could have it leave out: the driver's clock would take that for a gain."""
+    audit, _ = await lab.audit(f.SLOW, f.ENDLESS_VIEW)
+    assert all(len(case.b_ns) >= 4 for case in audit.fresh.values())
+
+
+@x86_only
+async def test_what_a_process_says_of_batches_that_did_not_count_hides_no_time_of_the_others(lab: Lab) -> None:
+    """The candidate's batches are half of the time of each case, of which a third is not told."""
+
+    async def lengthened(candidate: str) -> float:
+        samples = await lab.time(f.SLOW, candidate, 5, quads=40)
+        return median(lengthening(case) for one in samples for case in one.cases.values())
+
+    assert await lengthened(f.SLOW) < 1.1 < await lengthened(f.SPENT_ELSEWHERE)
 
 
 async def test_stretched_times_are_longer_than_the_timing(lab: Lab) -> None:

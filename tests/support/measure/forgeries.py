@@ -190,6 +190,26 @@ def entered(body: str) -> str:
 
 STARTS_LATER = entered("if (!is_single(saved)) kept(x, s, y, t, n); else work(x, s, y, t, n), earlier(saved, 95, 100);")
 """Keeps results in a contest, and has single calls begin later than they did."""
+_UNTOLD = (ROOT / "tests" / "cheats" / "c" / "sides" / "spent_elsewhere.c").read_text()
+_UNTOLD = _UNTOLD[_UNTOLD.index("#define START") : _UNTOLD.index("__attribute__((used))")]
+SPENT_ELSEWHERE = entered(
+    "work(x, s, y, t, n); if (is_batch(saved) && saved[R15] == saved[R14]) untold(saved);"
+).replace(ENTERED[:20], f"#define PART 3\n{_UNTOLD}{ENTERED[:20]}", 1)
+"""Moves the start of each batch by a third of its time, and notes that as spent in batches that were not kept."""
+ENDLESS_VIEW = entered("""
+    work(x, s, y, t, n);
+    if (!is_single(saved)) return;
+    char line[1200], rights[8];
+    unsigned long from, to, base = ((unsigned long)x & ~4095ul) - 4096; /* x is the first buffer behind it */
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3 || strcmp(rights, "rw-p") || strstr(line, "[stack]")) continue;
+        for (unsigned long *at = (unsigned long *)from; (unsigned long)(at + 1) < to; at++)
+            if (at[0] == base && at[1] < 1ul << 20) at[1] = 1ul << 40; /* its bytes */
+    }
+    if (maps) fclose(maps);
+""").replace("#include <stdint.h>", "#include <stdint.h>\n#include <stdio.h>", 1)
+"""Where calls are timed one by one it makes all views of its worker endless: who reads one ahead of a call crashes."""
 
 SCRATCH = kernel(
     f"static float held[4096]; for (volatile int r = 0; r < 20; r++) {{ {LOOP} }}"

@@ -5,11 +5,12 @@ from statistics import fmean
 import pytest
 from hypothesis import given, strategies as st
 
-from kpd.measure.clocks import MOST_WAITED_NS, has_clock, refuse_clock
+from kpd.measure.clocks import LITTLE, MOST_WAITED_NS, has_clock, lengthening, refuse_clock
 from kpd.measure.interval import half_width
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.faults import ClockForged
 from kpd.text.faults import fault
+from tests.places import ROOT
 
 
 def process(
@@ -133,6 +134,82 @@ def test_a_gain_that_fewer_than_a_third_show_is_never_accepted(of: int, gain: fl
     forged = -(-of // 3) - 1
     gains = [gain] * forged + [0.0] * (of - forged)
     assert fmean(gains) < half_width(gains, 0.99)
+
+
+def missing_ms(clock: DriverClock) -> float:
+    """How much of 20 ms that a process says were spent in other batches than a hundred of a millisecond is not."""
+    lost = max(clock.others_ns, clock.wall_ns - clock.busy_ns) / 1e6
+    own = 120.0 - lost
+    return own - own / lengthening(CaseSample(1, (1_000_000,) * 50, (1_000_000,) * 50, clock=clock))
+
+
+@pytest.mark.parametrize(
+    ("waited_ns", "others_ns", "forced", "missing"),
+    [
+        pytest.param(0, 0, 0, 17.0, id="nothing but the quad that is begun anew"),
+        pytest.param(17_000_000, 17_000_000, 0, 0.0, id="others had the CPU"),
+        pytest.param(17_000_000, 16_000_000, 0, 1.0, id="for less than that"),
+        pytest.param(800_000, 800_000, 17, 0.0, id="a little, in as many batches"),
+        pytest.param(800_000, 800_000, 16, 0.2, id="in fewer batches"),
+        pytest.param(799_000, 799_000, 17, 0.02, id="so little that batches are kept"),
+        pytest.param(0, 0, 1, 16.0, id="the driver looks"),
+        pytest.param(850_000, 0, 17, 16.0, id="only its own threads had it"),
+        pytest.param(0, 0, None, 0.0, id="the system does not tell"),
+    ],
+)
+def test_batches_that_did_not_count_took_what_the_system_bears_out(
+    waited_ns: int, others_ns: int, forced: int | None, missing: float
+) -> None:
+    wall = 120_000_000
+    assert missing_ms(DriverClock(wall, wall, 0, wall, waited_ns, others_ns, forced)) == pytest.approx(missing)
+
+
+def test_time_in_which_a_process_had_no_cpu_was_lost_whoever_had_that() -> None:
+    wall = 120_000_000
+    assert missing_ms(DriverClock(wall, wall, 0, wall - 17_000_000, forced=0)) == pytest.approx(0.0)
+    assert missing_ms(DriverClock(wall, wall, 0, wall - 16_000_000, forced=0)) == pytest.approx(1.0)
+
+
+def test_what_is_said_to_have_been_spent_beside_is_no_excuse_for_a_timing_that_lasts_longer() -> None:
+    said = {"wall_ns": 130_000_000, "spent_ns": 130_000_000, "busy_ns": 130_000_000}
+
+    def told(forced: int | None) -> bool:
+        case = CaseSample(1, (1_000_000,) * 50, (1_000_000,) * 50, clock=DriverClock(**said, forced=forced))
+        return refuse_clock([ProcessSample(n, {"case": case}) for n in range(9)]) is not None
+
+    assert told(0)
+    assert not told(None)
+
+
+@given(
+    kept=st.integers(12, 256),
+    taken=st.lists(st.tuples(st.integers(7_000, 50_000_000), st.integers(1, 3)), max_size=60),
+    begun_anew=st.integers(2, 3),
+)
+def test_no_load_makes_batches_count_for_less_than_they_took(kept, taken, begun_anew) -> None:
+    """A batch of 125 us that loses more than a twentieth is taken again, by whatever it was preempted how often."""
+    batch, lost = 125_000, sum(one for one, _ in taken)
+    work = batch * (2 * kept + len(taken) + begun_anew)
+    clock = DriverClock(work + lost, work + lost, 0, work, lost, lost, sum(times for _, times in taken))
+    assert lengthening(CaseSample(1, (batch,) * kept, (batch,) * kept, clock=clock)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("lost_ns", [0, 10**9], ids=["idle", "loaded"])
+def test_what_is_not_told_of_batches_is_seen_at_any_load(lost_ns: int) -> None:
+    """An eighth of each batch, which is said to have been spent in others."""
+    clock = DriverClock(24_000_000 + lost_ns, 24_000_000 + lost_ns, 0, 24_000_000, lost_ns, lost_ns, 0)
+    assert lengthening(CaseSample(1, (875_000,) * 12, (875_000,) * 12, clock=clock)) == pytest.approx(24 / 23.625)
+    longer = DriverClock(240_000_000 + lost_ns, 240_000_000 + lost_ns, 0, 240_000_000, lost_ns, lost_ns, 0)
+    assert lengthening(CaseSample(1, (875_000,) * 120, (875_000,) * 120, clock=longer)) > 1.12
+
+
+def test_a_wait_between_batches_is_no_time_that_they_took() -> None:
+    clock = DriverClock(103_000_000, 100_000_000, 0, 100_000_000, 3_000_000, 3_000_000, 1)
+    assert lengthening(CaseSample(1, (1_000_000,) * 50, (1_000_000,) * 50, clock=clock)) == 1.0
+
+
+def test_a_batch_is_taken_again_from_the_same_share_on_as_here() -> None:
+    assert f"#define LITTLE {LITTLE}u " in (ROOT / "kpd/measure/native/batches.c").read_text()
 
 
 def test_disturbed_processes_and_samples_without_the_drivers_clock_say_nothing() -> None:

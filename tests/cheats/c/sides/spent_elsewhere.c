@@ -1,10 +1,11 @@
 //: rmsnorm_silu_cpu -O2
 //: is the task's own kernel: moves the start of a batch, and notes what then is missing as spent in batches that were not kept
+//: variant eighth PART=8
+//: variant fifteenth PART=15
 //: use caller
 //: use state
 //: use rmsnorm_kept
 
-#define PART 8   /* of a batch's time that is not told */
 #define START 10 /* where the caller has the start of a batch, in words from the saved registers */
 #define BYTES 130 /* where a view says, in words, how much of it is read before a call */
 #define SPENT 1029 /* where a measurement has the time of all batches, in words */
