@@ -29,8 +29,8 @@ from kpd.workspace.specs import BenchSpec, CheckSpec
 
 FRESH_MS = (800, 1000)
 """Milliseconds of calls on fresh inputs, all cases together: on a CPU, on a GPU."""
-ALONE = 6
-"""Processes that time one kernel only, half of them either."""
+ALONE = (6, 4)
+"""Processes that time one kernel only, half of them either: on a CPU, on a GPU, where four take longer than ALONE_S."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
@@ -72,27 +72,28 @@ async def audit(what: Audited, job: str, say: Say | None = None) -> AuditSamples
     begun = time.monotonic()
     report = await first_report(what.host, what.harness, spec, _Report, "audit", limit_s, say)
     between = time.monotonic()
-    samples = await _enough(samples_of(what.host, what.harness, spec, 0, ALONE, say, skipped=1))
+    samples = await _enough(samples_of(what.host, what.harness, spec, 0, ALONE[what.gpu], say, skipped=1))
     return AuditSamples(report.cases, samples, between - begun, time.monotonic() - between)
 
 
 def _each_its_own(what: Audited, job: str) -> JobSpec:
+    alone = ALONE[what.gpu]
     return pair_spec(
         what.host, what.harness, what.incumbent, what.candidate, job, _short(what.bench), what.tolerance, what.where,
-        what.place, what.reference, fresh_line() + lines(0, ALONE, alone=True), (1 + ALONE) * what.bench.limit_s,
+        what.place, what.reference, fresh_line() + lines(0, alone, alone=True), (1 + alone) * what.bench.limit_s,
         FRESH_MS[what.gpu],
     )  # fmt: skip
 
 
 def _forked(what: Audited, job: str) -> JobSpec:
     """Return the job of a driver that forks the processes from one that has imported what takes long."""
-    limit_s = what.bench.limit_s
+    limit_s, alone = what.bench.limit_s, ALONE[what.gpu]
     objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
     seed, order, *_ = fresh_line().decode().split()
     first = (FRESH, *objects, order, str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS))
     return joined(
         what.where, job, what.harness.command(what.tolerance, what.reference), first, limit_s,
-        times(objects, _short(what.bench), ALONE), ALONE * limit_s, f"{seed}\n".encode() + lines(0, ALONE, alone=True),
+        times(objects, _short(what.bench), alone), alone * limit_s, f"{seed}\n".encode() + lines(0, alone, alone=True),
         *objects,
     )  # fmt: skip
 

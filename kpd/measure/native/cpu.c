@@ -31,8 +31,8 @@ static void move_heap(void) {
     (void)kept; /* it is never given back */
 }
 
-void engine_start(measurement *shared, outcome *answer) {
-    (void)answer;
+void engine_start(measurement *shared, const view *pinned, outcome *answer) {
+    (void)pinned, (void)answer;
     move_heap();
     result = shared;
 }

@@ -86,7 +86,7 @@ static int run(const char *object, kpd_use left_out, void (*what)(view *v, int c
     char path[PATH_BYTES];
     object_path(path, object);
     sandbox_narrow();
-    engine_start(job.shared, &answer);
+    engine_start(job.shared, NULL, &answer);
     if (answer.how == DONE) engine_load(path, CANDIDATE, &answer);
     for (size_t c = 0; c < kpd_task.case_count && answer.how == DONE; c++) {
         if (kpd_task.cases[c].use == left_out) continue;

@@ -266,7 +266,7 @@ extern const size_t engine_alignment;    /* of the buffers */
 extern const int engine_uses_device;     /* then it needs unix sockets, and writes in /proc/self */
 extern const int engine_makes_code;      /* the device's driver has code in no file, and changes its own */
 extern const int engine_fences;          /* kernels work in this memory itself, so pages without access stop them */
-void engine_start(measurement *shared, outcome *answer);
+void engine_start(measurement *shared, const view *pinned, outcome *answer); /* `pinned`: one whose memory is shared by all; NULL: none */
 void engine_load(const char *path, slot which, outcome *answer);
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer);

@@ -59,7 +59,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
     line_to_driver = line;
     outcome answer = {.how = DONE};
     if (engine_fences) fence_watch();
-    engine_start(shared, &answer);
+    engine_start(shared, cases, &answer);
     for (;;) {
         worker_tell(&answer);
         request asked = next_request();

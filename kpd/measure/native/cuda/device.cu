@@ -24,7 +24,6 @@ const int engine_fences = 0;
 device_sets sets;
 measurement *result;
 
-static int pinning = 1;
 static size_t room; /* bytes on the device that may be taken: half of what was free, for others may want some, too */
 static struct {
     const kpd_task_t *task;
@@ -45,11 +44,19 @@ static void move_heap(void) {
     if (pad && *pad && cudaMalloc(&kept, strlen(pad) * PAD) != cudaSuccess) cudaGetLastError();
 }
 
-void engine_start(measurement *shared, outcome *answer) {
+/* Transfers from and to pinned memory are several times as fast. Where it cannot be pinned, they are slow and right. It takes a
+ * tenth of a second, in which this process does not have its turn yet. */
+static void pin(const view *v) {
+    if (arena_bytes < PINNED) return;
+    if (cudaHostRegister(v->base, arena_bytes, cudaHostRegisterDefault) != cudaSuccess) cudaGetLastError();
+}
+
+void engine_start(measurement *shared, const view *pinned, outcome *answer) {
     result = shared;
     setenv("CUDA_CACHE_DISABLE", "1", 1); /* objects hold code for this device, so there is nothing to keep */
     if (!fine(cudaSetDeviceFlags(cudaDeviceScheduleSpin), answer) || !fine(cudaFree(NULL), answer)) return;
     move_heap();
+    if (pinned) pin(pinned);
 }
 
 /* Before any object is loaded, and when the process before this one has given back what it had. */
@@ -78,13 +85,6 @@ static void release(void) {
     cudaFree(sets.memory);
     free(sets.buffers);
     memset(&sets, 0, sizeof sets);
-}
-
-/* Transfers from and to pinned memory are several times as fast. Where it cannot be pinned, they are slow and right. */
-static void pin(const view *v) {
-    static int pinned;
-    if (!pinning || pinned++ || arena_bytes < PINNED) return;
-    if (cudaHostRegister(v->base, arena_bytes, cudaHostRegisterDefault) != cudaSuccess) cudaGetLastError();
 }
 
 /* A case that did fit before any kernel was called does not fit because of one. kpd tells the two by their words. */
@@ -126,7 +126,6 @@ int sets_hold(const view *v, int count, outcome *answer) {
 }
 
 int sets_upload(const view *v, outcome *answer) {
-    pin(v);
     if (!fine(cudaMemcpy(sets.memory, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
     for (int done = 1; done < sets.count; done *= 2) {
         int next = done < sets.count - done ? done : sets.count - done;
@@ -160,7 +159,6 @@ void engine_fetch(view *v, int set, outcome *answer) {
 
 static int called(view *v, slot which, int set, int reps, outcome *answer) {
     if (!sets_hold(v, set + 1, answer)) return 0;
-    pin(v);
     char *to = sets.memory + (size_t)set * sets.stride;
     for (int i = 0; i < reps; i++) {
         if ((!i || v->in_place) && !fine(cudaMemcpy(to, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
@@ -177,7 +175,6 @@ void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
  * and puts back all memory that a kernel can reach, the host's pinned memory, too: that would cost more than it gains.
  */
 void engine_profile(view *v, int calls, outcome *answer) {
-    pinning = 0;
     if (!called(v, CANDIDATE, 0, 1, answer) || !fine(cudaProfilerStart(), answer)) return;
     nvtxRangePushA(v->problem->name);
     for (int i = 0; i < calls && answer->how == DONE; i++) {
