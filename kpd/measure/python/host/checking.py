@@ -12,6 +12,7 @@ from kpd.measure.python.host.held import HELD
 from kpd.measure.python.host.judging import CallVerdict, compared, wrong
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.session import AT_ONCE, COMPILE_MS, GOES_ON, RunnerCommand, WorkerCase
+from kpd.measure.python.host.turns import MEASURED
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
 IN_TURN = 2  # sets of inputs of calls that are repeated
@@ -33,6 +34,7 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     usual = dict.fromkeys(nonfinite.VALUES, session.kinds[0])
     drawing = session.drawing(((case, usual.get(kind, kind), AT_ONCE) for case, kind in asked), rng)
     worker = session.worker({"b": kernel})
+    session.started()
     problems: dict[str, KernelProblem] = {}
     compared_of: dict[tuple[str, str], int] = {}
 
@@ -73,6 +75,8 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     if problems:
         worst = max(problems.values(), key=lambda one: one.report.get("multiple", 0.0))
         return {**report, "problem": worst.report, "failed": list(problems)}
+    if session.order:
+        session.order.tell(MEASURED)
     return report
 
 

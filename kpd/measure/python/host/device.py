@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import time
 from collections.abc import Sequence
 from ctypes import byref, c_size_t, c_uint64, c_void_p
@@ -28,6 +29,11 @@ BESIDE = 1  # CU_STREAM_NON_BLOCKING
 MOST_OPEN = 512  # pieces of a worker's memory
 LATE_NS = 40_000  # of a probe after an answer: a fiftieth of a batch
 OFTEN, FEWEST = 0.5, 8  # of the probes after answers, and how many tell something
+
+
+def on_gpu() -> bool:
+    """Return whether kernels run on a GPU."""
+    return bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 class DeviceError(Exception):

@@ -35,10 +35,10 @@ def unpack() -> None:
             archive.extractall(COMPILED)
 
 
-def give() -> None:
-    """Have the processes that are forked from now on take what a command of this job has kept."""
-    if Path(KEPT).exists():
-        os.environ[GIVEN] = ":".join(filter(None, (os.environ.get(GIVEN, ""), str(Path(KEPT).absolute()))))
+def give(job: Path) -> None:
+    """Have `unpack` in this process take what a command of the job has kept, whose folder that is."""
+    if (job / KEPT).exists():
+        os.environ[GIVEN] = ":".join(filter(None, (os.environ.get(GIVEN, ""), str(job / KEPT))))
 
 
 def pack(kernel: str) -> str:

@@ -11,8 +11,8 @@
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
-What comes before `then` may take `limit_s`, and has to go well; each of the commands with `also` between them may, too,
-and reads a line of its own.
+What comes before `then` may take `limit_s`, and has to go well; the first process of `times` gets ready meanwhile. Each
+of the commands with `also` between them may take `limit_s`, too, and reads a line of its own.
 
 Whatever runs kernels is forked from this process, which imports what takes long, and nothing of a task.
 """
@@ -36,13 +36,14 @@ from kpd.hosts.helper.children import prctl
 from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, roofline, timing
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.cores import cores, move
-from kpd.measure.python.host.device import DeviceError
+from kpd.measure.python.host.device import CudaDevice, DeviceError, on_gpu
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import KernelProblem, NotStarted
-from kpd.measure.python.host.session import RunnerCommand, line, on_gpu
+from kpd.measure.python.host.secret import line
+from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.spare import DUMPABLE, Spare, fork
-from kpd.measure.python.host.turns import STARTED, ContestTurn, adopt, contest, in_child
+from kpd.measure.python.host.turns import STARTED, ContestTurn, First, adopt, contest, in_child
 
 IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN, ALSO = "then", "also"
@@ -78,15 +79,12 @@ def main(arguments: list[str]) -> int:
     prctl(DUMPABLE, 0)  # nobody but root reads this process's memory from now on: seed and truth will be in it
     if THEN in rest:
         at = rest.index(THEN)
-        adopt()
-        if status := in_child(partial(single, settings, marks, verb, rest[:at]), float(settings["limit_s"])):
-            return status
-        kept.give()
-        verb, marks, rest = rest[at + 1], Marks(), rest[at + 2 :]
+        work = partial(single, settings, marks, verb, rest[:at])
+        return times(settings, Marks(), rest[at + 2 :], First(work, float(settings["limit_s"]), verb == "check"))
     if ALSO in rest:
         return each(settings, marks, [verb, *rest])
     if verb == "times":
-        return times(settings, marks, *rest)
+        return times(settings, marks, rest)
     return single(settings, marks, verb, rest)
 
 
@@ -99,12 +97,16 @@ def load(libraries: Sequence[str]) -> None:
     gc.enable()
 
 
-def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str]) -> int:
-    """Do one command in this process. Return the exit status."""
+def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str], order: ContestTurn | None = None) -> int:
+    """Do one command in this process, which may have a contest after it. Return the exit status."""
+    if order is not None:
+        settings["seed"] = line()  # the contest reads on
+        if not on_gpu():
+            order.tell(STARTED)
     kept.unpack()
     workers = timed_workers() if verb in TIMED else WORKERS.get(verb, 1)
     workers += (verb == "check" and "baseline" in settings) + ("truth" in settings)
-    return command(settings, marks, [fork() for _ in range(workers)], verb, rest)
+    return command(settings, marks, [fork() for _ in range(workers)], verb, rest, order)
 
 
 def each(settings: dict[str, str], marks: Marks, words: list[str]) -> int:
@@ -125,12 +127,13 @@ def command(
     verb: str,
     rest: list[str],
     order: ContestTurn | None = None,
+    device: CudaDevice | None = None,
 ) -> int:
     """Do what is asked for, in its order where it is a process of a contest. Return the exit status."""
     if on_gpu():
         alone()
     try:
-        session = RunnerCommand(settings, marks, spares, order)
+        session = RunnerCommand(settings, marks, spares, order, device)
         if verb == "describe":
             say(session.harness.described())
             return 0
@@ -151,32 +154,47 @@ def command(
     return int(report.get("problem") is not None)
 
 
-def times(settings: dict[str, str], marks: Marks, a: str, b: str, quads: str, limit_ms: str, processes: str) -> int:
-    """Fork a process for each observation. Return the exit status.
+def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First | None = None) -> int:
+    """Fork a process for each observation, after what comes first. Return the exit status.
 
     This process knows no seed, as each of them forks its worker before it reads its line.
     """
-    if on_gpu():
-        move(os.getpid(), cores().others)
+    a, b, quads, limit_ms, processes = rest
+    job = Path.cwd()
+    cores()  # now: what is forked may have fewer CPUs
 
     def one(turn: ContestTurn) -> int:
+        if on_gpu():
+            move(os.getpid(), cores().others)
         try:
             with own_folder():
                 spares = [fork() for _ in range(timed_workers() + ("truth" in settings))]
-                settings["seed"], first, both = line().split()[:3]
+                known, device = Marks() if turn.number else marks, None  # the first one's: what it has waited for
+                if turn.follows:
+                    device = made_early(known) if on_gpu() else None
+                    turn.wait()
+                kept.give(job)
+                kept.unpack()
+                settings["seed"], order, both = line().split()[:3]
                 if not on_gpu():  # else once it has its contexts: the driver makes one after the other
                     turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
                 verb = "alone" if both == "a" else "time"
-                known = Marks() if turn.number else marks  # what the first process has waited for
-                status = command(settings, known, spares, verb, [*sides, first, quads, limit_ms], turn)
+                status = command(settings, known, spares, verb, [*sides, order, quads, limit_ms], turn, device)
             sys.stdout.flush()
             return status
         except BaseException:
             traceback.print_exc()
             raise
 
-    return contest(int(processes), one)
+    return contest(int(processes), one, first)
+
+
+def made_early(marks: Marks) -> CudaDevice | None:
+    """Return the device with a context, which takes half a second; None where there is an error to be told of later."""
+    with contextlib.suppress(DeviceError), marks.of("context"):
+        return CudaDevice()
+    return None
 
 
 def timed_workers() -> int:
@@ -186,10 +204,9 @@ def timed_workers() -> int:
 
 @contextlib.contextmanager
 def own_folder() -> Iterator[None]:
-    """Work in a folder where no other process of the job writes, with what earlier jobs have kept; remove it after."""
+    """Work in a folder where no other process of the job writes; remove it after."""
     folder = tempfile.mkdtemp(prefix="process", dir=Path.cwd())
     os.chdir(folder)
-    kept.unpack()
     try:
         yield
     finally:

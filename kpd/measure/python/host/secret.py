@@ -1,12 +1,24 @@
-"""Draws secret numbers, each by itself: those that a kernel can find out from its inputs tell nothing of the others."""
+"""Reads the secret seed, and draws secret numbers, each by itself.
+
+Those that a kernel can find out from its inputs tell nothing of the others.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 from itertools import count
 
 FRACTION = 53  # bits
+
+
+def line() -> str:
+    """Read a line of stdin, and no more than it: what follows is for others."""
+    found = b""
+    while not found.endswith(b"\n") and (byte := os.read(0, 1)):
+        found += byte
+    return found.decode().strip()
 
 
 class SecretRandom(random.Random):

@@ -20,7 +20,7 @@ from kpd.measure.python.host import heap, kept
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cores import NONE, cores, move
-from kpd.measure.python.host.device import CudaDevice, DeviceError, late
+from kpd.measure.python.host.device import CudaDevice, DeviceError, late, on_gpu
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
 from kpd.measure.python.host.judging import Judging, judged
 from kpd.measure.python.host.marks import Marks
@@ -28,7 +28,7 @@ from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted, 
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import rule_of
-from kpd.measure.python.host.secret import SecretRandom
+from kpd.measure.python.host.secret import SecretRandom, line
 from kpd.measure.python.host.spare import Spare
 from kpd.measure.python.host.truths import Oracle, Referee
 from kpd.measure.python.host.turns import MEASURED, STARTED, ContestTurn
@@ -45,24 +45,19 @@ THREADS, THREADS_OF_A_CPU = 64, 4  # that a kernel on a CPU may start while it i
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 
 
-def on_gpu() -> bool:
-    """Return whether kernels run on a GPU."""
-    return bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
-
-
-def line() -> str:
-    """Read a line of stdin, and no more than it: what follows is for others."""
-    found = b""
-    while not found.endswith(b"\n") and (byte := os.read(0, 1)):
-        found += byte
-    return found.decode().strip()
-
-
 class RunnerCommand:
-    """A command's settings, harness and workers. With an `order` it is a process of a contest."""
+    """A command's settings, harness and workers. With an `order` it is a process of a contest, or what comes before.
+
+    `device` is that of a GPU, if there is a context already.
+    """
 
     def __init__(
-        self, settings: dict[str, str], marks: Marks, spares: list[Spare], order: ContestTurn | None = None
+        self,
+        settings: dict[str, str],
+        marks: Marks,
+        spares: list[Spare],
+        order: ContestTurn | None = None,
+        device: CudaDevice | None = None,
     ) -> None:
         heap.keep()  # whatever runs kernels has been forked
         self.settings = settings
@@ -77,7 +72,7 @@ class RunnerCommand:
         self.rule = rule_of(settings)
         self.marks = Marks(marks)
         self.workers: list[Worker] = []
-        self.device: CudaDevice | None = None
+        self.device = device
         self.probes: dict[str, list[int]] = {"a": [], "b": []}
         self.folders: list[str] = []
         self.compiled: dict[str, str] = {}
@@ -172,14 +167,18 @@ class RunnerCommand:
         order = [first, *({"a", "b"} - {first})]
         if self.gpu:
             found = dict.fromkeys("ab", self.worker({side: paths[side] for side in order}))
-            if self.order:
-                self.order.tell(STARTED)
+            self.started()
             return found
         found = {side: self.worker({side: paths[side]}) for side in order}
         cost = min(worker.idle for worker in found.values())  # one for both: what they differ by is chance
         for worker in found.values():
             worker.idle = cost
         return {side: found[side] for side in "ab"}
+
+    def started(self) -> None:
+        """Tell that kernels are loaded, on a GPU, where others may make their contexts now."""
+        if self.gpu and self.order:
+            self.order.tell(STARTED)
 
     def probed(self, side: str, ns: int) -> None:
         """Note for how long this process waited for a GPU after a batch that was looked at."""

@@ -1,9 +1,14 @@
-"""Forks the processes of a contest from this one: some get ready while one measures, and they report in their order."""
+"""Forks the processes of a contest from this one: some get ready while one measures, and they report in their order.
+
+A check or an audit may come first: the contest's first process makes its context on the device meanwhile.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import select
 import signal
 import sys
 import time
@@ -22,11 +27,15 @@ STARTED, MEASURED = b"s", b"m"
 
 
 class ContestTurn(NamedTuple):
-    """What keeps a process of a contest in its order: two pipes with the one that has forked it. No worker has them."""
+    """What keeps a process of a contest in its order: two pipes with the one that has forked it. No worker has them.
+
+    One that `follows` a command waits before it reads its line of stdin, too.
+    """
 
     number: int
     go: int
     told: int
+    follows: bool = False
 
     def wait(self) -> None:
         """Wait until this process may go on. It ends where the one that has forked it is gone."""
@@ -49,19 +58,31 @@ class Forked(NamedTuple):
         with contextlib.suppress(BrokenPipeError):
             os.write(self.go, b".")
 
-    def hear(self) -> None:
-        """Wait until it tells what it has done, or ends."""
-        os.read(self.told, 1)
+    def hear(self, until: float | None = None) -> bytes:
+        """Wait until it tells what it has done, and return that; nothing if it ends, or when the time is over."""
+        left = None if until is None else max(0.0, until - time.monotonic())
+        return os.read(self.told, 1) if select.select([self.told], [], [], left)[0] else b""
 
     def close(self) -> None:
         os.close(self.go)
         os.close(self.told)
 
-    def end(self) -> int:
-        """Wait for its end, and return its exit status as a shell does."""
-        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+    def end(self, until: float = math.inf) -> int:
+        """Wait for its end, and return its exit status as a shell does; LATE if it has to be killed then."""
         self.close()
-        return code if code >= 0 else 128 - code
+        return ended(self.pid, until)
+
+
+class First(NamedTuple):
+    """A command before a contest, in a process of its own, which may take `limit_s`.
+
+    It tells STARTED when its kernels are loaded, and MEASURED when it goes well, and a contest may measure. Does it
+    hold the contest, no kernels are loaded for that before.
+    """
+
+    work: Callable[[ContestTurn], int]
+    limit_s: float
+    holds: bool
 
 
 def adopt() -> None:
@@ -86,29 +107,35 @@ def in_child(work: Callable[[], int], limit_s: float) -> int:
     pid = os.fork()
     if pid == 0:
         _end_as(work)
-    deadline = time.monotonic() + limit_s
-    while not (ended := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < deadline:
+    status = ended(pid, time.monotonic() + limit_s)
+    end_strays()
+    return status
+
+
+def ended(pid: int, until: float) -> int:
+    """Wait for the end of a child, and return its exit status as a shell does; LATE if it has to be killed then."""
+    while not (found := os.waitpid(pid, 0 if until == math.inf else os.WNOHANG))[0] and time.monotonic() < until:
         time.sleep(LOOK_S)
-    if not ended[0]:
+    if not found[0]:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    end_strays()
-    if not ended[0]:
         return LATE
-    code = os.waitstatus_to_exitcode(ended[1])
+    code = os.waitstatus_to_exitcode(found[1])
     return code if code >= 0 else 128 - code
 
 
-def contest(processes: int, one: Callable[[ContestTurn], int]) -> int:
+def contest(processes: int, one: Callable[[ContestTurn], int], first: First | None = None) -> int:
     """Call `one` in so many processes, of which one measures at a time. Return the first exit status that is not 0.
 
     It tells its turn STARTED when it has read its line of stdin, on a GPU once kernels are loaded there, waits, tells
-    MEASURED, and waits before it reports.
+    MEASURED, and waits before it reports. With a command that comes `first` there is no contest unless that goes well.
     """
     waiting: deque[Forked] = deque()
     open_ones: list[Forked] = []
     adopt()
     try:
+        if first is not None and (status := _before(first, one, waiting)):
+            return status
         for number in range(processes):
             if not waiting:
                 waiting.append(_forked(one, number, open_ones))
@@ -131,8 +158,43 @@ def contest(processes: int, one: Callable[[ContestTurn], int]) -> int:
         end_strays()
 
 
+def _before(first: First, one: Callable[[ContestTurn], int], waiting: deque[Forked]) -> int:
+    """Do the first command. Return its exit status; if it is 0, the first process of the contest is `waiting`.
+
+    The driver makes one context after the other, so that process is forked when the command has its own.
+    """
+    until = time.monotonic() + first.limit_s
+    command = _begun(first.work, 0, [])
+    try:
+        command.let()
+        if command.hear(until):
+            waiting.append(_begun(one, 0, [command], follows=True))
+            if not first.holds:
+                waiting[0].let()
+        if passed := bool(command.hear(until)):
+            if first.holds:
+                waiting[0].let()
+            command.let()
+    except BaseException:
+        os.kill(command.pid, signal.SIGKILL)
+        raise
+    finally:
+        status = command.end(until)
+        end_strays([process.pid for process in waiting])
+    if passed and not status:
+        waiting[0].hear()
+    return status or int(not passed)
+
+
 def _forked(one: Callable[[ContestTurn], int], number: int, others: list[Forked]) -> Forked:
     """Fork a process of a contest, and wait until it has started: the next one reads from the same pipe."""
+    found = _begun(one, number, others)
+    found.hear()
+    return found
+
+
+def _begun(one: Callable[[ContestTurn], int], number: int, others: list[Forked], follows: bool = False) -> Forked:
+    """Fork a process that has a turn."""
     (its_go, go), (told, its_told) = os.pipe(), os.pipe()
 
     def work() -> int:
@@ -140,16 +202,14 @@ def _forked(one: Callable[[ContestTurn], int], number: int, others: list[Forked]
             other.close()
         os.close(go)
         os.close(told)
-        return one(ContestTurn(number, its_go, its_told))
+        return one(ContestTurn(number, its_go, its_told, follows))
 
     pid = os.fork()
     if pid == 0:
         _end_as(work)
     os.close(its_go)
     os.close(its_told)
-    found = Forked(pid, go, told)
-    found.hear()
-    return found
+    return Forked(pid, go, told)
 
 
 def _end_as(work: Callable[[], int]) -> NoReturn:

@@ -93,6 +93,7 @@ def test_a_process_of_a_contest_has_what_was_kept_in_a_folder_of_its_own(
     for _ in range(2):
         with own_folder():
             used.add(Path.cwd())
+            kept.unpack()
             assert (kept.COMPILED / "one/triton_cache_dir/code").read_text() == "code"
             (kept.COMPILED / "one/triton_cache_dir/code").write_text("changed")
         monkeypatch.chdir(tmp_path)

@@ -15,6 +15,7 @@ from kpd.measure.bench import CheckFailed
 from kpd.measure.python.host.ahead import AHEAD, computed
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.turns import LATE
 from tests.support.measure.measured import local_host
 from tests.support.measure.python_tasks import RIGHT, built, ready, small_task
 from tests.support.patience import PATIENCE_S
@@ -85,6 +86,56 @@ def test_two_processes_of_a_contest_get_ready_while_one_measures(tmp_path: Path)
     assert numbers == (0, 1, 2, 3, 4), "they report in their order"
     assert not any(too_early), "no more than two get ready"
     assert all(end < begin for end, begin in zip(measured, begun[1:], strict=False)), "one measures at a time"
+
+
+FIRST = """
+import json, sys, time
+from pathlib import Path
+from kpd.measure.python.host.turns import MEASURED, STARTED, First, contest
+there, how, holds, limit_s = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "holds", float(sys.argv[4])
+def first(turn):
+    if how == "unloaded":
+        return 2
+    turn.tell(STARTED)
+    while not (there / "context").exists() or (not holds and not (there / "ready").exists()):
+        time.sleep(0.001)
+    early = (there / "ready").exists()
+    if how == "fails":
+        return 1
+    if how == "hangs":
+        time.sleep(600)
+    turn.tell(MEASURED)
+    turn.wait()
+    print(json.dumps(["first", early]), flush=True)
+    return 0
+def one(turn):
+    if turn.follows:
+        (there / "context").touch()
+        turn.wait()
+    (there / "ready").touch()
+    turn.tell(STARTED)
+    turn.wait()
+    turn.tell(MEASURED)
+    turn.wait()
+    print(json.dumps([turn.number, turn.follows]), flush=True)
+    return 0
+sys.exit(contest(2, one, First(first, limit_s, holds)))
+"""
+
+
+@pytest.mark.parametrize("holds", ["holds", "lets"])
+@pytest.mark.parametrize(("how", "status"), [("passes", 0), ("fails", 1), ("unloaded", 2), ("hangs", LATE)])
+def test_a_process_of_a_contest_gets_ready_while_a_command_before_it_is_at_work(
+    tmp_path: Path, holds: str, how: str, status: int
+) -> None:
+    """One that holds the contest sees no more of it than its context; with one that fails nothing of it is left."""
+    limit_s = 1.0 if how == "hangs" else PATIENCE_S
+    run = [sys.executable, "-c", FIRST, str(tmp_path), how, holds, str(limit_s)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S)
+    assert (done.returncode, done.stderr) == (status, "")
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    assert said == ([] if status else [["first", holds == "lets"], [0, True], [1, False]])
+    assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in (one.info["cmdline"] or [])]
 
 
 @pytest.mark.asyncio
