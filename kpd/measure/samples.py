@@ -44,12 +44,12 @@ class ClockReadings:
 class DriverClock:
     """A case's timing by the clock of the driver's own process, in nanoseconds, from its begin to its end.
 
-    In at most `late_ns` of it the timed process had yet to wake up, or the driver to hear that it was done; other work
-    can make that long. `busy_ns` is the CPU time of that process, 0 where the system does not tell. `spent_ns` is what
-    it says of all its batches, also of those that were taken again; 0 on a GPU, whose own clock times them. In
-    `waited_ns` others had its CPU, as the system says; in `others_ns` of that, at the least, it was neither another
-    thread of that process nor the driver. Its CPU was taken from it `forced` times; None where the system does not tell, in older samples, and
-    where inputs are restored between calls, which is spent, too.
+    In at most `late_ns` of it the timed process had yet to wake up, or the driver to hear that it was done; other
+    work can make that long. `busy_ns` is the CPU time of that process, 0 where the system does not tell. `spent_ns`
+    is what it says of all its batches, also of those that were taken again; 0 on a GPU, whose own clock times them.
+    In `waited_ns` others had its CPU, as the system says; in `others_ns` of that, at the least, it was neither
+    another thread of that process nor the driver. Its CPU was taken from it `forced` times; None where the system
+    does not tell, in older samples, and where inputs are restored between calls, which is spent, too.
     """
 
     wall_ns: int

@@ -203,7 +203,8 @@ ENDLESS_VIEW = entered("""
     unsigned long from, to, base = ((unsigned long)x & ~4095ul) - 4096; /* x is the first buffer behind it */
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && fgets(line, sizeof line, maps)) {
-        if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3 || strcmp(rights, "rw-p") || strstr(line, "[stack]")) continue;
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3 || strcmp(rights, "rw-p")) continue;
+        if (strstr(line, "[stack]")) continue;
         for (unsigned long *at = (unsigned long *)from; (unsigned long)(at + 1) < to; at++)
             if (at[0] == base && at[1] < 1ul << 20) at[1] = 1ul << 40; /* its bytes */
     }
