@@ -33,6 +33,7 @@
 
 #define STOPWATCH_CALLS 7
 #define STOPWATCH_LIMIT_MS 60000
+#define ELSEWHERE_LIMIT_MS 1000 /* for the incumbent's call at a size that no case has: where it hangs, no candidate is asked */
 
 static void describe(void) {
     printf("{\"symbol\":\"%s\",\"scaled\":%s,", kpd_task.symbol, kpd_task.scaled_oracle ? "true" : "false");
@@ -193,7 +194,7 @@ int main(int argc, char **argv) {
     int secret = checking || timing || auditing || repeating, judging = secret || measuring;
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
-    job.any_size &= timing && !job.trusted && !job.truth;
+    job.any_size &= timing && !strcmp(mode, "time") && !job.truth;
     if ((checking && job.baseline) || job.any_size) arena_drawn = 1;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
@@ -204,6 +205,7 @@ int main(int argc, char **argv) {
     if (auditing) fresh_start(argv[2]);
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */
     else if (checking && job.baseline) referee_start(job.baseline, atoi(argv[argc - 1]), 0);
+    else if (job.any_size) referee_start(argv[2], ELSEWHERE_LIMIT_MS, 0);
     if (secret && !secret_read()) return fail("no key on standard input");
     job.limit_ms = stopping ? STOPWATCH_LIMIT_MS : atoi(argv[argc - 1]);
     if (stopping) stopwatch(argv[2]);

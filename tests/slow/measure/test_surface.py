@@ -214,23 +214,50 @@ async def test_a_buffer_begins_where_mallocs_could(lab: Lab, bytes: int) -> None
         assert (await checked(lab, asks, replace(ANY, seeds=1))).worst < 1
 
 
+async def timed(lab: Lab, own: str, candidate: str) -> None:
+    """Time a candidate of the task whose incumbent is `own`, in eight processes."""
+    program = await made(lab)
+    a, b = await lab.build(own), await lab.build(candidate)
+    job, where, place = f"far{next(numbers)}", replace(lab.where, lease=CPU), layout.placed(lab.host, lab.tools)
+    taken = time_pair(lab.host, program, a.job, b.job, job, 0, 8, FEW, replace(ANY, limit_s=8.0), where, place=place)
+    async for _ in taken:
+        continue
+
+
 async def test_an_object_that_is_timed_is_right_at_other_sizes_too(lab: Lab) -> None:
     """Linked anew, its functions lie further apart than where it was checked."""
     far = "static void one(void) {} static void other(void) {} static void *volatile a = one, *volatile b = other;"
     source = kernel(f"if (n != 1000 && ((char *)a - (char *)b > 64 || (char *)b - (char *)a > 64)) return; {LOOP}", far)
     assert (await checked(lab, source)).worst < 1
-    program = await made(lab)
-    built, own = await lab.build(source), await lab.build(RIGHT)
-
-    async def time(candidate: str) -> None:
-        job, where = f"far{next(numbers)}", replace(lab.where, lease=CPU)
-        place = layout.placed(lab.host, lab.tools)
-        taken = time_pair(
-            lab.host, program, own.job, candidate, job, 0, 8, FEW, replace(ANY, limit_s=8.0), where, place=place
-        )
-        async for _ in taken:
-            continue
-
-    await time(own.job)
+    await timed(lab, RIGHT, RIGHT)
     with pytest.raises(CheckFailed, match=r"n=\d+.*another size after timing"):
-        await time(built.job)
+        await timed(lab, RIGHT, source)
+
+
+IS_FENCED = """
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+static int is_fenced(const void *x) {
+    return madvise((void *)(((uintptr_t)x & ~4095ul) - 4096), 4096, 22 /* to read its page */) && errno != ENOMEM;
+}
+"""
+
+
+def rough(tolerances: float) -> str:
+    """A kernel that is off by so many tolerances at other sizes than that of the case, where no fences stand."""
+    off = f"if (n != 1000 && !is_fenced(x)) for (long i = 0; i < n; i++) y[i] *= 1.0f + {tolerances}e-5f;"
+    return kernel(f"{LOOP} {off}", IS_FENCED)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="asks Linux for a page")
+@pytest.mark.parametrize(
+    ("own", "tolerances", "right"), [(0.0, 0.8, True), (0.0, 1.5, False), (0.5, 3.5, True), (0.5, 5.0, False)]
+)
+async def test_an_object_that_is_timed_is_as_right_at_other_sizes_as_in_its_check(
+    lab: Lab, own: float, tolerances: float, right: bool
+) -> None:
+    """A kernel can tell calls between fences from others: it must be as right in these, or within 8 times the error."""
+    assert (await checked(lab, rough(tolerances))).worst < 1
+    with contextlib.nullcontext() if right else pytest.raises(CheckFailed, match=r"n=\d+.*another size after timing"):
+        await timed(lab, rough(own), rough(tolerances))
