@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.judging import refuse_wrong
+from kpd.measure.python.host.marks import RequestCost
 from kpd.measure.python.host.problems import blamed
-from kpd.measure.python.host.process import RequestCost, Worker
+from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.session import WorkerCase
 from kpd.measure.python.host.watched import scheduled_ns
 
@@ -70,17 +71,17 @@ class WarmCase(NamedTuple):
 class Batch(NamedTuple):
     """A batch: its nanoseconds, those beside in which other work had the CPU, and those of its calls on the host.
 
-    The last are what the worker says, and 0 where it says nothing. Was a result looked at, it is `compared`: the
-    kernels rested meanwhile, and `probed_ns` is what this process then waited for the device. `known` says whether the
-    result's memory was, so that there was something to compare.
+    The last are what the worker says, and 0 where it says nothing. `probed_ns` is what this process waited for the
+    device after the answer, 0 where it did not. Was a result looked at, it is `compared`: the kernels rested meanwhile.
+    `known` says whether the result's memory was, so that there was something to compare.
     """
 
     ns: int
     waited: int
     host_ns: int
+    probed_ns: int
     compared: bool
-    probed_ns: int = 0
-    known: bool = False
+    known: bool
 
 
 def batching(gpu: bool) -> Batching:
@@ -101,7 +102,7 @@ def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     how, calls = batching(work.session.gpu), work.calls()
     calls.fill(0, work.drawn.sets[0])
     calls.prepare(WAIT_MS)
-    for side in "ab":
+    for side in work.workers:
         calls.learn(side, work.limit_ms, work.rng)
     calls.refuse_other_kind()
     warm = WarmCase(work, calls, _about(calls, how.trial, work.limit_ms), 1)
@@ -114,10 +115,16 @@ def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
 
 
 def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
-    """Return about how many nanoseconds a call takes, from so many that they take longer than what is subtracted."""
+    """Return about how many nanoseconds a call of the incumbent takes.
+
+    It is told from so many calls that they take longer than what is subtracted; the candidate is called as often.
+    """
     while True:
-        calls.restore()
-        spent = _trial(calls, "a", 1, rounds, limit_ms)
+        each = {}
+        for side in calls.workers:
+            calls.restore()
+            each[side] = _trial(calls, side, 1, rounds, limit_ms)
+        spent = each["a"]
         if spent > calls.workers["a"].request(1).ns or rounds >= MOST_TRIAL:
             return max(spent // rounds, 1)
         rounds *= 4
@@ -166,12 +173,12 @@ def rounds_of(warm: WarmCase) -> int:
         return 1
     worker = warm.work.workers["a"]
     wanted = batch_ns(worker.gpu, worker.request(warm.sets))
-    a, b = (_trial(warm.calls, side, warm.sets, 1, warm.work.limit_ms) for side in "ab")
-    return max(1, round(wanted / max(min(a, b), a / FASTER)))
+    each = {side: _trial(warm.calls, side, warm.sets, 1, warm.work.limit_ms) for side in warm.calls.workers}
+    return max(1, round(wanted / max(min(each.values()), each["a"] / FASTER)))
 
 
-def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float) -> Batch:
-    """Take one batch. Raises KernelProblem.
+def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float, probed: float = 0.0) -> Batch:
+    """Take one batch, of such shares of which a result is compared, and the device is probed. Raises KernelProblem.
 
     What the process and this one waited for others is no time of the batch.
     """
@@ -179,8 +186,9 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     if not worker.gpu:  # there a change writes all anew
         calls.restore()
     calls.change(work.rng)
-    before, looks = scheduled_ns(worker.pid), work.rng.random() < compared
-    answer, spent = calls.run(side, count, rounds, work.limit_ms, looks)
+    before, drawn = scheduled_ns(worker.pid), work.rng.random()
+    looks, probes = drawn < compared, worker.gpu and drawn < max(compared, probed)
+    answer, spent = calls.run(side, count, rounds, work.limit_ms, probes)
     waited, ran = (now - then for now, then in zip(scheduled_ns(worker.pid), before, strict=True))
     delayed = 0 if worker.gpu else delayed_by_others(spent, waited, ran, worker.own_ns)
     known = False
@@ -190,7 +198,8 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     with blamed(side):
         said = answer["at"][-1] if worker.gpu else 0
         host = said if type(said) is int and 0 <= said <= spent else 0
-    return Batch(without_request(worker, count, spent - delayed), delayed, host, looks, worker.probed_ns, known)
+    left = without_request(worker, count, spent - delayed)
+    return Batch(left, delayed, host, worker.probed_ns if probes else 0, looks, known)
 
 
 def delayed_by_others(spent: int, waited: int, ran: int, own: int) -> int:

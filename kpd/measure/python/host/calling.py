@@ -33,7 +33,7 @@ class CallSets:
         self, harness: PythonHarness, workers: dict[str, Worker], case: str, kind: str, counts: dict[str, int]
     ) -> None:
         self.harness, self.workers, self.case, self.kind, self.counts = harness, workers, case, kind, counts
-        self.owners = {worker: side for side, worker in workers.items()}  # each once
+        self.owners = {workers[side]: side for side in sorted(workers)}  # each once; of both sides the candidate's
         self.base = 0
         self.drawn: list[Inputs] = []
         self.private: list[bytearray] = []

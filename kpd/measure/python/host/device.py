@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import time
 from collections.abc import Sequence
 from ctypes import byref, c_size_t, c_uint64, c_void_p
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 LEAST = 1 << 16  # bytes of a copy, so that a copy engine does it
 WHOLE = 1 << 21  # bytes of memory that is kept in place, or taken, at once
@@ -29,11 +28,6 @@ BESIDE = 1  # CU_STREAM_NON_BLOCKING
 MOST_OPEN = 512  # pieces of a worker's memory
 LATE_NS = 40_000  # of a probe after an answer: a fiftieth of a batch
 OFTEN, FEWEST = 0.5, 8  # of the probes after answers, and how many tell something
-
-
-def on_gpu() -> bool:
-    """Return whether kernels run on a GPU."""
-    return bool(os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 class DeviceError(Exception):
@@ -79,6 +73,8 @@ class CudaDevice:
         self.waste, self.wasted = self.taken(self.emptied), self.taken(self.emptied)
         self.bounce = c_void_p()
         self.call("cuMemAllocHost_v2", byref(self.bounce), c_size_t(WHOLE))
+        self.quick_copy = self.cuda.cuMemcpyHtoDAsync_v2  # a hundred times a batch
+        self.quick_copy.argtypes = (c_uint64, c_void_p, c_size_t, c_void_p)
 
     @property
     def room(self) -> int:
@@ -88,9 +84,13 @@ class CudaDevice:
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function of the driver. Raises DeviceError."""
         if failed := getattr(self.cuda, name)(*arguments):
-            told = ctypes.c_char_p()
-            self.cuda.cuGetErrorName(failed, byref(told))
-            raise DeviceError(f"{name}: {(told.value or b'error').decode()} ({failed})")
+            self.fail(name, failed)
+
+    def fail(self, name: str, failed: int) -> NoReturn:
+        """Tell of an error of the driver. Raises DeviceError."""
+        told = ctypes.c_char_p()
+        self.cuda.cuGetErrorName(failed, byref(told))
+        raise DeviceError(f"{name}: {(told.value or b'error').decode()} ({failed})")
 
     def taken(self, size: int) -> int:
         """Take memory of the device; return its address."""
@@ -127,7 +127,8 @@ class CudaDevice:
 
     def copy(self, to: int, source: int, size: int) -> None:
         """Begin to copy memory of this process to the device."""
-        self.call("cuMemcpyHtoDAsync_v2", c_uint64(to), c_void_p(source), c_size_t(size), self.stream)
+        if failed := self.quick_copy(to, source, size, self.stream):
+            self.fail("cuMemcpyHtoDAsync_v2", failed)
 
     def move(self, to: int, source: int, size: int) -> None:
         """Begin to copy memory within the device."""

@@ -33,10 +33,11 @@ from pathlib import Path
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
-from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, roofline, timing
+from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, roofline, timing, triton_once
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.cores import cores, move
-from kpd.measure.python.host.device import CudaDevice, DeviceError, on_gpu
+from kpd.measure.python.host.device import CudaDevice, DeviceError
+from kpd.measure.python.host.environment import on_gpu
 from kpd.measure.python.host.harness import HarnessError
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import KernelProblem, NotStarted
@@ -80,7 +81,8 @@ def main(arguments: list[str]) -> int:
     if THEN in rest:
         at = rest.index(THEN)
         work = partial(single, settings, marks, verb, rest[:at])
-        return times(settings, Marks(), rest[at + 2 :], First(work, float(settings["limit_s"]), verb == "check"))
+        first = First(work, float(settings["limit_s"]), verb == "check", triton_once.prepare)
+        return times(settings, Marks(), rest[at + 2 :], first)
     if ALSO in rest:
         return each(settings, marks, [verb, *rest])
     if verb == "times":
@@ -112,6 +114,7 @@ def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str], o
 def each(settings: dict[str, str], marks: Marks, words: list[str]) -> int:
     """Do commands one after another, each in a process of its own. Return the first exit status without a report."""
     adopt()
+    triton_once.prepare()
     while words:
         at = words.index(ALSO) if ALSO in words else len(words)
         (verb, *rest), words = words[:at], words[at + 1 :]
@@ -162,6 +165,8 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
     a, b, quads, limit_ms, processes = rest
     job = Path.cwd()
     cores()  # now: what is forked may have fewer CPUs
+    if first is None:
+        triton_once.prepare()
 
     def one(turn: ContestTurn) -> int:
         if on_gpu():

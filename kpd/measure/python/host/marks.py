@@ -1,10 +1,18 @@
-"""Sums up where the time of a command goes, in seconds by the name of a part."""
+"""Sums up where the time of a command goes, in seconds by the name of a part, and says what a request costs."""
 
 from __future__ import annotations
 
 import contextlib
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class RequestCost(NamedTuple):
+    """The nanoseconds that a batch takes beside its calls, and how long the worker has a CPU in them."""
+
+    ns: int
+    own_ns: int
 
 
 class Marks(dict[str, float]):

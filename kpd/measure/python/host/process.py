@@ -12,11 +12,11 @@ import secrets
 import select
 import signal
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from kpd.measure.python.host import watched
 from kpd.measure.python.host.device import CudaDevice, DeviceError, LentMemory, OpenedMemory
-from kpd.measure.python.host.marks import Marks
+from kpd.measure.python.host.marks import Marks, RequestCost
 from kpd.measure.python.host.messages import HEADER, answered, packed
 from kpd.measure.python.host.problems import TOLD, Failed, NotStarted
 from kpd.measure.python.host.spare import SHARED_NAME, Spare, shared_file
@@ -28,13 +28,6 @@ IDLE = 15  # requests for nothing, before any kernel is loaded: what a request c
 FEW, MANY = 1, 64  # results of which it then tells where they lie
 MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
 FORGED = "it writes to the socket of its process"
-
-
-class RequestCost(NamedTuple):
-    """The nanoseconds that a batch takes beside its calls, and how long the worker has a CPU in them."""
-
-    ns: int
-    own_ns: int
 
 
 class Worker:
@@ -285,10 +278,15 @@ class Worker:
             raise Failed("forged", "its result is not where it says")
         return found
 
-    def end(self) -> None:
-        """Kill it."""
+    def kill(self) -> None:
+        """Kill it, without waiting for its end."""
         if self.ended is None:
             os.kill(self.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill it, and take what it had."""
+        if self.ended is None:
+            self.kill()
             _, self.ended = os.waitpid(self.pid, 0)
         self.line.close()
         self.errors.close()

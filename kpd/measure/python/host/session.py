@@ -20,7 +20,8 @@ from kpd.measure.python.host import heap, kept
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cores import NONE, cores, move
-from kpd.measure.python.host.device import CudaDevice, DeviceError, late, on_gpu
+from kpd.measure.python.host.device import CudaDevice, DeviceError, late
+from kpd.measure.python.host.environment import on_gpu
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
 from kpd.measure.python.host.judging import Judging, judged
 from kpd.measure.python.host.marks import Marks
@@ -161,19 +162,20 @@ class RunnerCommand:
     def both(self, paths: dict[str, str], first: str) -> dict[str, Worker]:
         """Start what has loaded the kernels of both sides, `first` before the other one. Raises as `worker` does.
 
+        What is done with both is done in the order that is returned: who comes first finds another interpreter.
         Each has a process of its own, so that none can reach the other. On a GPU they share one: two contexts would
         take turns on the device.
         """
         order = [first, *({"a", "b"} - {first})]
         if self.gpu:
-            found = dict.fromkeys("ab", self.worker({side: paths[side] for side in order}))
+            found = dict.fromkeys(order, self.worker({side: paths[side] for side in order}))
             self.started()
             return found
         found = {side: self.worker({side: paths[side]}) for side in order}
         cost = min(worker.idle for worker in found.values())  # one for both: what they differ by is chance
         for worker in found.values():
             worker.idle = cost
-        return {side: found[side] for side in "ab"}
+        return found
 
     def started(self) -> None:
         """Tell that kernels are loaded, on a GPU, where others may make their contexts now."""
@@ -181,8 +183,8 @@ class RunnerCommand:
             self.order.tell(STARTED)
 
     def probed(self, side: str, ns: int) -> None:
-        """Note for how long this process waited for a GPU after a batch that was looked at."""
-        if self.gpu:
+        """Note for how long this process waited for a GPU after a batch; 0 where it did not."""
+        if ns:
             self.probes[side].append(ns)
 
     def refuse_early(self) -> bool:

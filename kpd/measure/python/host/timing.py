@@ -37,7 +37,7 @@ CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that 
 FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_PAIRS, FEWEST_PAIRS = 40, 8
-PROBES = 12  # of a GPU after a side's batches, in a process, at least about
+PROBES, COMPARED = 12, 6  # of a GPU after a side's batches, in a process, and results of it, at least about
 FRESH_COMPARED = 0.3  # without a GPU of the candidate's only
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
 TICKS = "cpu "
@@ -102,9 +102,11 @@ def _timed(
             for report in cases.values():
                 report["gpu_busy"] = True
         session.audit(workers["b"])
-        with session.marks.of("end"):
-            for worker in workers.values():
-                worker.end()
+        for worker in workers.values():
+            worker.kill()
+    with session.marks.of("end"):
+        for worker in workers.values():
+            worker.end()
     with session.marks.of("judge"):
         refuse_wrong(session.judging.verdicts(), when)
     return {"cases": cases, "problem": None, "spent": session.spent()}
@@ -114,26 +116,28 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     work, calls, count, how = warm.work, warm.calls, warm.sets, batching(warm.work.session.gpu)
     with work.session.marks.of("ready"):
         rounds = rounds_of(warm)
-    first = [_first(work, calls, side, rounds, trusted) for side in "ab"]
+    first = [_first(work, calls, side, rounds, trusted) for side in work.workers]
     stolen = _stolen()
     taken: dict[str, list[Batch]] = {"a": [], "b": []}
     again, rested = 0, not trusted
     wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (4 * min(first))), how.quads)
-    fewest = PROBES / (2 * wanted * len(work.session.harness.cases)) if work.session.gpu else 0.0
+    batches = 2 * wanted * len(work.session.harness.cases)
+    probed, fewest = (PROBES / batches, COMPARED / batches) if work.session.gpu and not trusted else (0.0, 0.0)
     compared = {side: 0.0 if trusted else max(share, min(fewest, 1.0)) for side, share in how.compared.items()}
+    one, other = work.workers
+    quad = [(one, other, other, one), (other, one, one, other)]
     while len(taken["a"]) < 2 * wanted and not far_slower(taken):
         # What comes first in a quad is slower by some permille.
-        for side in "baab" if len(taken["a"]) // 2 % 2 else "abba":
+        for side in quad[len(taken["a"]) // 2 % 2]:
             if rested:  # what follows a comparison is slower, and would be one side's more often than the other's
                 batch(work, calls, side, 1, 0.0)
-            one = batch(work, calls, side, rounds, compared[side])
-            while one.waited > LOST_SHARE * one.ns and again < AGAIN * wanted:
-                one = batch(work, calls, side, rounds, compared[side])
+            took = batch(work, calls, side, rounds, compared[side], probed)
+            while took.waited > LOST_SHARE * took.ns and again < AGAIN * wanted:
+                took = batch(work, calls, side, rounds, compared[side], probed)
                 again += 1
-            rested = one.compared
-            taken[side].append(one)
-            if one.compared:
-                work.session.probed(side, one.probed_ns)
+            rested = took.compared
+            taken[side].append(took)
+            work.session.probed(side, took.probed_ns)
     for held in calls.held.values():
         held.refuse_overwritten()
     every = [one for side in "ab" for one in taken[side]]
@@ -153,8 +157,7 @@ def _first(work: WorkerCase, calls: CallSets, side: str, rounds: int, trusted: b
     """Take a batch of which a result is compared, and return its nanoseconds. Raises KernelProblem."""
     while True:
         one = batch(work, calls, side, rounds, float(not trusted))
-        if one.compared:
-            work.session.probed(side, one.probed_ns)
+        work.session.probed(side, one.probed_ns)
         if trusted or one.known:
             return one.ns
 
@@ -190,8 +193,7 @@ def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
                 calls.fill(number, inputs)
             calls.prepare(WAIT_MS)
             taken = batch(work, calls, side, 1, 1.0 if side == "b" and not times["b"] else compares[side])
-            if taken.compared:
-                work.session.probed(side, taken.probed_ns)
+            work.session.probed(side, taken.probed_ns)
             compared += side == "b" and taken.known
             spent += taken.ns
             times[side].append(taken.ns)
@@ -214,7 +216,8 @@ def _on_device(calls: CallSets) -> dict[str, Any]:
     There is none where a kernel cannot be recorded as a graph.
     """
     with contextlib.suppress(Failed, KeyError, TypeError, ValueError):
-        return {"device_ns": [calls.device_ns(side) for side in "ab"]}
+        found = {side: calls.device_ns(side) for side in calls.workers}
+        return {"device_ns": [found[side] for side in "ab"]}
     return {}
 
 

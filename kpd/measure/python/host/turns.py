@@ -77,12 +77,13 @@ class First(NamedTuple):
     """A command before a contest, in a process of its own, which may take `limit_s`.
 
     It tells STARTED when its kernels are loaded, and MEASURED when it goes well, and a contest may measure. Does it
-    hold the contest, no kernels are loaded for that before.
+    hold the contest, no kernels are loaded for that before. `meanwhile` is called while it starts.
     """
 
     work: Callable[[ContestTurn], int]
     limit_s: float
     holds: bool
+    meanwhile: Callable[[], None]
 
 
 def adopt() -> None:
@@ -167,6 +168,7 @@ def _before(first: First, one: Callable[[ContestTurn], int], waiting: deque[Fork
     command = _begun(first.work, 0, [])
     try:
         command.let()
+        first.meanwhile()
         if command.hear(until):
             waiting.append(_begun(one, 0, [command], follows=True))
             if not first.holds:

@@ -119,7 +119,7 @@ def one(turn):
     turn.wait()
     print(json.dumps([turn.number, turn.follows]), flush=True)
     return 0
-sys.exit(contest(2, one, First(first, limit_s, holds)))
+sys.exit(contest(2, one, First(first, limit_s, holds, lambda: None)))
 """
 
 

@@ -9,7 +9,7 @@ ENOUGH = 2 * FAR_QUADS
 
 
 def batches(*ns):
-    return [Batch(one, 0, 0, compared=False) for one in ns]
+    return [Batch(one, 0, 0, 0, compared=False, known=False) for one in ns]
 
 
 @pytest.mark.parametrize(
