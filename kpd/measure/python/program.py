@@ -9,9 +9,10 @@ PACKAGES = ("kpd", "kpd/hosts", "kpd/hosts/helper", "kpd/measure", "kpd/measure/
 HELPERS = ("children", "processes", "sandbox")
 HOST = (
     "ahead", "arrays", "batching", "bounds", "bytecode", "calling", "calls", "checking", "compare", "cores", "device",
-    "draw", "gpu", "harness", "heap", "held", "identity", "judging", "kept", "main", "marks", "messages", "ninja",
-    "nonfinite", "places", "problems", "process", "profiled", "results", "roofline", "rules", "secret", "session",
-    "sizes", "spare", "timing", "truths", "turns", "watched", "worker", "worker_stderr",
+    "draw", "environment", "gpu", "harness", "heap", "held", "identity", "judging", "kept", "main", "marks",
+    "messages", "ninja", "nonfinite", "places", "problems", "process", "profiled", "results", "roofline", "rules",
+    "secret", "session", "sizes", "spare", "timing", "triton_once", "truths", "turns", "watched", "worker",
+    "worker_stderr",
 )  # fmt: skip
 WHEN = (1980, 1, 1, 0, 0, 0)
 

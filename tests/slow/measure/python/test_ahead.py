@@ -157,6 +157,20 @@ async def test_processes_that_are_forked_from_one_time_as_others_do(tmp_path) ->
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(("number", "incumbent"), [(0, True), (1, False)])
+async def test_half_of_the_processes_call_the_candidate_first(tmp_path, number: int, incumbent: bool) -> None:
+    """Both kernels raise, so who is called first is blamed."""
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        raises = [
+            await built(bench, {"kernel.py": f"def kernel(a, b):\n    raise ValueError({which!r})"}) for which in "ab"
+        ]
+        with pytest.raises(CheckFailed) as caught:
+            _ = [one async for one in bench.time(*raises, "time", number, 1, print)]
+        assert caught.value.wrong.by_incumbent == incumbent
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("forks", [False, True])
 async def test_with_one_kernel_on_both_sides_nobody_is_blamed_for_the_other(tmp_path, forks: bool) -> None:
     """An incumbent alone is not looked at, as it was accepted before; a candidate alone is the candidate."""
