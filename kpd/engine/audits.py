@@ -78,12 +78,14 @@ async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
     return verdict
 
 
-async def _audited(winner: Winner, again: str) -> AuditSamples | None:
+async def _audited(winner: Winner, again: str, alone: bool = True) -> AuditSamples | None:
     """Measure for the audits; `again` tells the jobs of one that is taken once more, which draws other numbers."""
     attempt, built = winner.attempt, (winner.incumbent.job, winner.candidate.job)
     try:
         with numbers_of(f"audit{again}"):
-            return await attempt.bench.audit(*built, lambda name: attempt.job(f"{name}{again}"), attempt.say("job"))
+            return await attempt.bench.audit(
+                *built, lambda name: attempt.job(f"{name}{again}"), attempt.say("job"), alone
+            )
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
 
@@ -100,7 +102,8 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     for number in range(2, MOST_AUDITS + 1):
         if attempt.in_place or not audits.wants_more(winner.audited, verdict.gain):
             break
-        if (more := await _audited(winner, f"-{number}")) is not None:
+        alone = audits.wants_alone(winner.audited, verdict.gain)
+        if (more := await _audited(winner, f"-{number}", alone)) is not None:
             found = audits.joined(found, more)
             winner.audited = audits.summary(found, winner.samples)
     attempt.keep(AUDIT, {"summary": winner.audited, "samples": found})

@@ -36,9 +36,12 @@ LEAST_KEPT = 0.03
 FEWEST_REFUSING = 7
 """So many audits refuse a gain at the least, where each kernel has a process of its own: three can be in one state."""
 MOST_TOGETHER = 3
-"""How often they are taken while the gain seems not to be there, where a process of an audit has both kernels."""
+"""How often they are taken while the gain seems not to be there, where a process of an audit has both kernels; and how
+often each callable is timed alone."""
 MOST_AUDITS = 11
 """The same where each has a process of its own: of eleven the second one bounds what is there with 99.4 %."""
+FEWEST_ALONE = 4
+"""Processes that time one kernel only, in an audit."""
 SMALL_PCT = 10.0
 """There one audit tells of no gain below that: 12 of 423 were off by 4 to 23 %."""
 ROUNDING = 1e-12
@@ -62,12 +65,14 @@ class AuditSamples:
 def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSummary:
     """Return what is told of the audits: gains, coverage and seconds."""
     cases = audit.fresh.values()
-    apart = all(one.b_passed_ns for one in cases)
+    apart = all(one.separate for one in cases)
+    callables = all(one.apart for one in cases)
     last = audit.times >= (MOST_AUDITS if apart else MOST_TOGETHER)
+    last_alone = len(audit.alone) >= MOST_TOGETHER * FEWEST_ALONE if callables else last
     clocked = all(case.clock and case.clock.spent_ns for sample in audit.alone for case in sample.cases.values())
     return AuditSummary(
         fresh_gain(audit.fresh, contest, last),
-        alone_gain(audit.alone, contest, last),
+        alone_gain(audit.alone, contest, last_alone),
         sum(case.reps * len(case.a_ns) for case in cases),
         sum(case.compared for case in cases),
         audit.fresh_s + audit.alone_s,
@@ -79,6 +84,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         clocked_gain(audit.fresh, contest, last),
         percent(steady_error(contest)) if last else None,
         audit.times,
+        callables,
     )
 
 
@@ -89,12 +95,12 @@ def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | GainUnconfi
     exclude that it is there, that is another fault.
     """
     missing = _missing(found, claimed)
-    if missing is not None or found.steady is None or found.clocked is None:
+    if missing is not None or found.steady is None or not _separate(found):
         return missing
     claims, share = _steadied(claimed, found.steady), LEAST_SHARE * found.cold
     if not _holds(_sure(found.fresh), claims, share):
         return GainUnconfirmed("fresh", claimed.pct, found.fresh.pct, found.fresh.low, found.fresh.high)
-    if not _holds(_sure(found.clocked), claims, share):
+    if found.clocked is not None and not _holds(_sure(found.clocked), claims, share):
         return GainUnconfirmed("clocked", claimed.pct, found.clocked.pct, found.clocked.low, found.clocked.high)
     return None
 
@@ -106,13 +112,29 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
     process for either kernel: what other work does to that, or where it lies in memory, is in every one of its calls.
     Where these are two processes, one audit tells of no small gain, and none of one that may be nothing by its errors.
     """
-    times = found.times or 1
+    times, apart = found.times or 1, _separate(found)
     if found.steady is not None:
         return False
-    if _seems_missing(found, claimed) is not None:
-        return found.clocked is None or times < FEWEST_REFUSING or _missing(found, claimed) is None
-    apart = found.clocked
-    return apart is not None and (min(found.fresh.low, apart.low) <= 0 or (times == 1 and claimed.pct < SMALL_PCT))
+    seems = _seems_missing(found, claimed)
+    if seems is not None and (seems.audit != "alone" or wants_alone(found, claimed)):
+        return not apart or times < FEWEST_REFUSING or _missing(found, claimed) is None
+    lows = [gain.low for gain in (found.fresh, found.clocked) if gain is not None]
+    return apart and (min(lows) <= 0 or (times == 1 and claimed.pct < SMALL_PCT))
+
+
+def wants_alone(found: AuditSummary, claimed: Gain) -> bool:
+    """Return whether another audit has to time each kernel alone, too.
+
+    Processes of callables take long to start, and neither can change the other: MOST_TOGETHER times at the most, and
+    once where the gain seems to be there, or is so small that they do not tell.
+    """
+    tells = (found.times or 1) < MOST_TOGETHER and claimed.pct >= SMALL_PCT
+    return not found.apart or (tells and not _holds(_sure(found.alone), claimed, ALONE_SHARE))
+
+
+def _separate(found: AuditSummary) -> bool:
+    """Return whether each kernel had a process of its own on fresh inputs; of older audits the driver's clock tells."""
+    return found.apart or found.clocked is not None
 
 
 def _missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
@@ -160,7 +182,7 @@ def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
         (*(one.taken or (len(one.a_ns),)), *(other.taken or (len(other.a_ns),))),
         one.a_passed_ns + other.a_passed_ns, one.b_passed_ns + other.b_passed_ns,
         (*(one.swapped_taken or (len(one.swapped_a_ns),)), *(other.swapped_taken or (len(other.swapped_a_ns),))),
-        max(one.request_ns, other.request_ns),
+        max(one.request_ns, other.request_ns), one.apart and other.apart,
     )  # fmt: skip
 
 

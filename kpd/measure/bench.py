@@ -166,10 +166,13 @@ class Bench(Protocol):
         wrong, or differs from the first where the task wants the same bits.
         """
 
-    async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples | None:
+    async def audit(
+        self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say, alone: bool = True
+    ) -> AuditSamples | None:
         """Time a candidate that is about to be accepted as the audits want it; None where that cannot be done.
 
-        `job` makes the id of a job on the host from a short name. Raises CheckFailed.
+        `job` makes the id of a job on the host from a short name. With `alone`, there are processes that time one
+        kernel only. Raises CheckFailed.
         """
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:

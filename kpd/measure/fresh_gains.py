@@ -46,6 +46,7 @@ class FreshCase:
     contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
     several, `swapped_taken` those of swapped ones. The driver's own clock passed by so much from asking for a call to
     hearing of its end. A batch took `request_ns` besides, which are taken off its time, but no more than half of it.
+    `apart`: each kernel had a process of its own, and the driver's clock is the only one.
     """
 
     reps: int
@@ -60,6 +61,12 @@ class FreshCase:
     b_passed_ns: tuple[int, ...] = ()
     swapped_taken: tuple[int, ...] = ()
     request_ns: int = 0
+    apart: bool = False
+
+    @property
+    def separate(self) -> bool:
+        """Whether each kernel had a process of its own."""
+        return self.apart or bool(self.b_passed_ns)
 
 
 def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False) -> AuditedGain:

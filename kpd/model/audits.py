@@ -22,7 +22,8 @@ class AuditSummary(msgspec.Struct, frozen=True):
     driver's own clock; None where that does not time processes, and in older audits. `clocked` is the gain on fresh
     inputs by that clock; None in the same cases, and on a GPU. `steady` is the most that the error of the contest's own
     gain counts, after the last audit only: what of it is more than the incumbent's times tell may be the candidate's
-    doing. The audits were taken `times`; None in older audits.
+    doing. The audits were taken `times`; None in older audits. `apart`: on fresh inputs each kernel had a process of
+    its own, and there is no clock but the driver's; where there are both, `clocked` tells.
     """
 
     fresh: AuditedGain
@@ -38,3 +39,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     clocked: AuditedGain | None = None
     steady: float | None = None
     times: int | None = None
+    apart: bool = False

@@ -187,7 +187,9 @@ class CommandBench:
     async def repeat(self, built: str, job: str, say: Say) -> None:
         """Return None: the calls are the benchmark's own."""
 
-    async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> None:
+    async def audit(
+        self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say, alone: bool = True
+    ) -> None:
         """Return None: the calls, and their inputs, are the benchmark's own."""
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
-from kpd.measure.audits import AuditSamples
+from kpd.measure.audits import FEWEST_ALONE, AuditSamples
 from kpd.measure.bench import Say
 from kpd.measure.driver.check import Report
 from kpd.measure.driver.harness import OBJECT, Harness
@@ -35,12 +35,14 @@ ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
 """Seconds after which no more such processes are taken, once there are FEWEST_ALONE of them."""
-FEWEST_ALONE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What both audits use: a harness on a host, the objects of two build jobs, and how they are timed."""
+    """What both audits use: a harness on a host, the objects of two build jobs, and how they are timed.
+
+    `alone`: some processes time one kernel only.
+    """
 
     host: Host
     harness: Harness
@@ -51,10 +53,16 @@ class Audited:
     where: RunContext
     place: PlaceObject | None = None
     reference: str = ""
+    alone: bool = True
 
     @property
     def gpu(self) -> bool:
         return self.where.lease is not None and self.where.lease.gpu
+
+    @property
+    def processes(self) -> int:
+        """Those that time one kernel only, at the most."""
+        return ALONE[self.gpu] if self.alone else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,28 +80,28 @@ async def audit(what: Audited, job: str, say: Say | None = None) -> AuditSamples
     begun = time.monotonic()
     report = await first_report(what.host, what.harness, spec, _Report, "audit", limit_s, say)
     between = time.monotonic()
-    samples = await _enough(samples_of(what.host, what.harness, spec, 0, ALONE[what.gpu], say, skipped=1))
+    samples = await _enough(samples_of(what.host, what.harness, spec, 0, what.processes, say, skipped=1))
     return AuditSamples(report.cases, samples, between - begun, time.monotonic() - between)
 
 
 def _each_its_own(what: Audited, job: str) -> JobSpec:
-    alone = ALONE[what.gpu]
     return pair_spec(
         what.host, what.harness, what.incumbent, what.candidate, job, _short(what.bench), what.tolerance, what.where,
-        what.place, what.reference, fresh_line() + lines(0, alone, alone=True), (1 + alone) * what.bench.limit_s,
-        FRESH_MS[what.gpu],
+        what.place, what.reference, fresh_line() + lines(0, what.processes, alone=True),
+        (1 + what.processes) * what.bench.limit_s, FRESH_MS[what.gpu],
     )  # fmt: skip
 
 
 def _forked(what: Audited, job: str) -> JobSpec:
     """Return the job of a driver that forks the processes from one that has imported what takes long."""
-    limit_s, alone = what.bench.limit_s, ALONE[what.gpu]
+    limit_s = what.bench.limit_s
     objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
     seed, order, *_ = fresh_line().decode().split()
     first = (FRESH, *objects, order, str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS))
     return joined(
         what.where, job, what.harness.command(what.tolerance, what.reference), first, limit_s,
-        times(objects, _short(what.bench), alone), alone * limit_s, f"{seed}\n".encode() + lines(0, alone, alone=True),
+        times(objects, _short(what.bench), what.processes), what.processes * limit_s,
+        f"{seed}\n".encode() + lines(0, what.processes, alone=True),
         *objects,
     )  # fmt: skip
 

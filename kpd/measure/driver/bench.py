@@ -29,8 +29,7 @@ from kpd.model.sanitizer import Tool, ToolReport
 from kpd.workspace.run_files import digest, read_files
 from kpd.workspace.task import Task
 
-LISTING_LIMIT = 16 << 20
-"""The most bytes of assembly or of remarks; a kernel has about ten thousand."""
+LISTING_LIMIT = 16 << 20  # bytes of assembly or of remarks at most: a kernel has about ten thousand
 KEPT, GIVEN = "compiled.zip", "KPD_COMPILED"
 """What a check leaves of what was compiled while it ran, and the variable that gives it to later jobs."""
 
@@ -242,12 +241,14 @@ class DriverBench:
         async with self._made.again_if_gone(built, seals=where.seals):
             return await repeat(self.host, self.harness, built, job, self.task.check, where, say, reference, baseline)
 
-    async def audit(self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say) -> AuditSamples:
+    async def audit(
+        self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say, alone: bool = True
+    ) -> AuditSamples:
         reference, own = await self._reference(say)
         where = self._sealed(self._measuring, own, incumbent, candidate)
         what = audits.Audited(
-            self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check,
-            where, self._place, reference,
+            self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check, where, self._place,
+            reference, alone,
         )  # fmt: skip
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate, seals=where.seals):

@@ -27,6 +27,7 @@ from kpd.measure.python.host.batching import (
     warmed,
 )
 from kpd.measure.python.host.calling import CallSets
+from kpd.measure.python.host.harness import CaseInputs
 from kpd.measure.python.host.judging import refuse_wrong
 from kpd.measure.python.host.problems import SIDES, Failed, KernelProblem
 from kpd.measure.python.host.session import RunnerCommand, WorkerCase
@@ -36,7 +37,11 @@ MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell 
 CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that take long
 FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
-FRESH_PAIRS, FEWEST_PAIRS = 40, 8
+FRESH_TURNS = 4  # of pairs with inputs that hardly change, and of those with fresh ones: …
+FRESH_PAIRS, FRESH_PAIRS_ON_A_GPU, SWAPPED_PAIRS = 20, 10, 8  # … so many pairs of a turn at most, …
+FEWEST_PAIRS = 2  # … and those that come whatever they take
+SWAPPED_SHARE = 0.3  # of the time of those with fresh ones
+MOST_DRAWN = FRESH_TURNS * (FRESH_PAIRS + SWAPPED_PAIRS + 1)
 PROBES, COMPARED = 12, 6  # of a GPU after a side's batches, in a process, and results of it, at least about
 FRESH_COMPARED = 0.3  # without a GPU of the candidate's only
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
@@ -173,35 +178,73 @@ def far_slower(taken: dict[str, list[Batch]]) -> bool:
 
 def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
     """Time both kernels in batches in which each call has inputs that are wholly new. Returns the audit's report."""
-    share = 1e6 * float(span_ms) / len(session.harness.cases)
+    share = 1e6 * float(span_ms) / len(session.harness.cases) / FRESH_TURNS
     when = "the audit on fresh inputs"
     return _timed(session, {"a": a, "b": b}, order, float(limit_ms), when, partial(_fresh, share=share), fresh=True)
 
 
 def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
-    work, calls, count, rng = warm.work, warm.calls, warm.sets, warm.work.rng
-    compares = {"a": FRESH_COMPARED if work.session.gpu else 0.0, "b": FRESH_COMPARED}
-    drawing = work.session.drawing([(work.case, work.kind, count)] * 2 * FRESH_PAIRS, rng)
-    times: dict[str, list[int]] = {"a": [], "b": []}
-    compared, spent = 0, 0.0
-    until = time.monotonic() + FRESH_S if work.session.gpu else math.inf
-    while len(times["a"]) < FEWEST_PAIRS or (
-        spent < share and len(times["a"]) < FRESH_PAIRS and time.monotonic() < until
-    ):
-        for side in rng.sample("ab", 2):
-            for number, inputs in enumerate(next(drawing).sets):
-                calls.fill(number, inputs)
-            calls.prepare(WAIT_MS)
-            taken = batch(work, calls, side, 1, 1.0 if side == "b" and not times["b"] else compares[side])
-            work.session.probed(side, taken.probed_ns)
-            compared += side == "b" and taken.known
-            spent += taken.ns
-            times[side].append(taken.ns)
+    """Take pairs of batches on fresh inputs. Without a GPU, ones whose inputs hardly change come between them."""
+    work, worker, count = warm.work, warm.work.workers["a"], warm.sets
+    drawing = work.session.drawing(((work.case, work.kind, count) for _ in range(2 * MOST_DRAWN)), work.rng)
+    fresh, swapped = FreshPairs(warm, drawing, True), FreshPairs(warm, drawing, False)
+    until = time.monotonic() + FRESH_S if worker.gpu else math.inf
+    most = FRESH_PAIRS_ON_A_GPU if worker.gpu else FRESH_PAIRS
+    for turn in range(1, FRESH_TURNS + 1):
+        if not worker.gpu:
+            swapped.take(SWAPPED_PAIRS, 0 if swapped.times["a"] else FEWEST_PAIRS, SWAPPED_SHARE * share * turn, until)
+        fresh.take(most, FEWEST_PAIRS, share * turn, until)
     drawing.close()
-    beside = max(worker.request(count).ns for worker in calls.workers.values())
+    beside = max(worker.request(count).ns for worker in warm.calls.workers.values())
     return {
-        "reps": count, "compared": compared, "anew": True, "a_ns": times["a"], "b_ns": times["b"], "request_ns": beside,
+        "reps": count, "compared": fresh.compared, "anew": True, "a_ns": fresh.times["a"], "b_ns": fresh.times["b"],
+        "swapped_a_ns": swapped.times["a"], "swapped_b_ns": swapped.times["b"], "request_ns": beside,
+        "apart": not worker.gpu,
     }  # fmt: skip
+
+
+class FreshPairs:
+    """Pairs of batches of both sides, with inputs that are wholly new in each batch, or with ones that hardly change.
+
+    As much is drawn and written for either, so that the caches are as after the other: they differ in the contents.
+    """
+
+    def __init__(self, warm: WarmCase, drawing: Iterator[CaseInputs], fresh: bool) -> None:
+        self.warm, self.drawing, self.fresh = warm, drawing, fresh
+        self.times: dict[str, list[int]] = {"a": [], "b": []}
+        self.compared = 0
+        self.spent = 0.0
+
+    def take(self, most: int, fewest: int, share: float, until: float) -> None:
+        """Take so many pairs, fewer where all of them have taken their `share` by then. Raises KernelProblem."""
+        if not self.fresh and (fewest or self.spent < share):
+            for side in self.warm.work.workers:  # each has seen these inputs before
+                self._batch(side, 0.0)
+        first = len(self.times["a"])
+        while (taken := len(self.times["a"]) - first) < fewest or (
+            taken < most and self.spent < share and time.monotonic() < until
+        ):
+            for side in self.warm.work.rng.sample("ab", 2):
+                one = self._batch(side, self._looks(side))
+                self.compared += side == "b" and one.known
+                self.spent += one.ns
+                self.times[side].append(one.ns)
+
+    def _looks(self, side: str) -> float:
+        """Return how likely a result of the next batch is compared."""
+        if not self.fresh or (side == "a" and not self.warm.work.session.gpu):
+            return 0.0
+        return 1.0 if side == "b" and not self.times["b"] else FRESH_COMPARED
+
+    def _batch(self, side: str, looks: float) -> Batch:
+        work, calls = self.warm.work, self.warm.calls
+        for number, inputs in enumerate(next(self.drawing).sets):
+            if self.fresh:
+                calls.fill(number, inputs)
+        calls.prepare(WAIT_MS)
+        taken = batch(work, calls, side, 1, looks)
+        work.session.probed(side, taken.probed_ns)
+        return taken
 
 
 def _on_host(taken: dict[str, list[Batch]], calls: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from kpd.measure.python.host.held import OVERWRITES
+from kpd.measure.python.host.timing import FEWEST_PAIRS, FRESH_PAIRS_ON_A_GPU, FRESH_TURNS
 from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
 
 TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
@@ -95,6 +96,16 @@ def test_a_candidate_that_overwrites_results_on_the_device_is_refused(
     assert check["problem"] is None
     assert contest[-1]["problem"]["message"] == OVERWRITES
     assert contest[-1]["problem"]["who"] == "candidate"
+
+
+def test_an_audit_on_fresh_inputs_takes_no_others_on_a_gpu(tmp_path: Path, environment: dict[str, str]) -> None:
+    ended = job(tmp_path, environment, ALSO_RIGHT, ("fresh", "a.zip", "b.zip", "a", "100", "20000"), "77\n")
+    report = json.loads(ended.stdout)
+    assert report["problem"] is None
+    for case in report["cases"].values():
+        assert not case["apart"]
+        assert not case["swapped_a_ns"]
+        assert FRESH_TURNS * FEWEST_PAIRS <= len(case["a_ns"]) <= FRESH_TURNS * FRESH_PAIRS_ON_A_GPU
 
 
 @pytest.mark.parametrize("most_mib", [1, 4])
