@@ -278,15 +278,10 @@ class Worker:
             raise Failed("forged", "its result is not where it says")
         return found
 
-    def kill(self) -> None:
-        """Kill it, without waiting for its end."""
+    def end(self) -> None:
+        """Kill it."""
         if self.ended is None:
             os.kill(self.pid, signal.SIGKILL)
-
-    def end(self) -> None:
-        """Kill it, and take what it had."""
-        if self.ended is None:
-            self.kill()
             _, self.ended = os.waitpid(self.pid, 0)
         self.line.close()
         self.errors.close()

@@ -41,7 +41,7 @@ GOES_ON = ("wrong", "raised", "input")  # problems of a kernel after which its w
 COMPILE_MS = 60_000.0  # for a kernel's first call on inputs of these shapes
 AUDIT_MS = 10_000.0
 MOST_NAMED = 3
-EXPLAINED = 3  # processes of a contest that measure, besides, how long a call takes on the device alone
+EXPLAINED = 2  # processes of a contest that measure, besides, how long a call takes on the device alone
 THREADS, THREADS_OF_A_CPU = 64, 4  # that a kernel on a CPU may start while it is imported
 LOAD_MS = 300_000.0  # for a kernel to be imported: it may compile
 

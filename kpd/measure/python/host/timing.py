@@ -107,11 +107,9 @@ def _timed(
             for report in cases.values():
                 report["gpu_busy"] = True
         session.audit(workers["b"])
-        for worker in workers.values():
-            worker.kill()
-    with session.marks.of("end"):
-        for worker in workers.values():
-            worker.end()
+        with session.marks.of("end"):  # what a process gives back keeps the driver from others
+            for worker in workers.values():
+                worker.end()
     with session.marks.of("judge"):
         refuse_wrong(session.judging.verdicts(), when)
     return {"cases": cases, "problem": None, "spent": session.spent()}
