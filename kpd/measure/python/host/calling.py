@@ -170,9 +170,12 @@ class CallSets:
                 self.held[side].add(self.base, number, known, places, [result.outputs[name].data for name in names])
 
     def looked(self, side: str, known: bool) -> None:
-        """Note that a result was looked for, and whether its memory was known. Raises KernelProblem."""
+        """Note that a result was looked for, and whether its memory was known. Raises KernelProblem.
+
+        For each that the worker came to hold one may be in other memory: what is held cannot be taken again.
+        """
         self.looks[side].append(known)
-        missed = self.looks[side].count(False)
+        missed = self.looks[side].count(False) - self.held[side].most_at_once
         if missed >= MISSED and 2 * missed > len(self.looks[side]):
             raise KernelProblem("raised", side, ELSEWHERE)
 

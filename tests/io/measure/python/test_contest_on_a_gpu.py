@@ -98,6 +98,21 @@ def test_a_candidate_that_overwrites_results_on_the_device_is_refused(
     assert contest[-1]["problem"]["who"] == "candidate"
 
 
+@pytest.mark.parametrize("pieces", [3, 8])
+def test_results_that_are_held_move_those_of_later_calls_for_nothing(
+    tmp_path: Path, environment: dict[str, str], pieces: int
+) -> None:
+    """A kernel takes memory for several outputs at once: while one of them is held, none of it is given back."""
+    takes = f"""
+    if not left.get(a.shape):
+        left[a.shape] = [torch.Tensor(one, True) for one in torch.empty(({pieces}, *a.shape), a.dtype, 'cuda').array]
+    out = left[a.shape].pop()
+"""
+    check, *contest = reports(tmp_path, environment, "left = {}\n" + RIGHT.replace(OUT, takes))
+    assert check["problem"] is None
+    assert [one["problem"] for one in contest] == [None] * 3
+
+
 def test_an_audit_on_fresh_inputs_takes_no_others_on_a_gpu(tmp_path: Path, environment: dict[str, str]) -> None:
     ended = job(tmp_path, environment, ALSO_RIGHT, ("fresh", "a.zip", "b.zip", "a", "100", "20000"), "77\n")
     report = json.loads(ended.stdout)

@@ -4,6 +4,7 @@ import ctypes
 import weakref
 
 PLACES = 64
+LARGE = 1 << 20  # bytes from which each has a piece of its own
 driver = ctypes.CDLL("libcuda.so.1")
 left = {}
 
@@ -31,8 +32,9 @@ def taken(size):
     """Memory of a large piece that nobody has, as from torch's own allocator: 64 places for each size, then more."""
     free = left.setdefault(size, [])
     if not free:
-        base = anew(PLACES * size)
-        free += [base + number * size for number in range(PLACES)]
+        places = PLACES if size < LARGE else 1
+        base = anew(places * size)
+        free += [base + number * size for number in range(places)]
     found = (ctypes.c_ubyte * size).from_address(free.pop(0))
     weakref.finalize(found, free.append, ctypes.addressof(found))
     return found
