@@ -100,15 +100,19 @@ def load(libraries: Sequence[str]) -> None:
 
 
 def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str], order: ContestTurn | None = None) -> int:
-    """Do one command in this process, which may have a contest after it. Return the exit status."""
+    """Do one command in this process, which may have a contest after it. Return the exit status.
+
+    Workers are forked before this process reads its seed: they have a copy of all that it knows by then.
+    """
+    kept.unpack()
+    workers = timed_workers() if verb in TIMED else WORKERS.get(verb, 1)
+    workers += (verb == "check" and "baseline" in settings) + ("truth" in settings)
+    spares = [fork() for _ in range(workers)]
     if order is not None:
         settings["seed"] = line()  # the contest reads on
         if not on_gpu():
             order.tell(STARTED)
-    kept.unpack()
-    workers = timed_workers() if verb in TIMED else WORKERS.get(verb, 1)
-    workers += (verb == "check" and "baseline" in settings) + ("truth" in settings)
-    return command(settings, marks, [fork() for _ in range(workers)], verb, rest, order)
+    return command(settings, marks, spares, verb, rest, order)
 
 
 def each(settings: dict[str, str], marks: Marks, words: list[str]) -> int:

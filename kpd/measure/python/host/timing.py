@@ -45,7 +45,6 @@ MOST_DRAWN = FRESH_TURNS * (FRESH_PAIRS + SWAPPED_PAIRS + 1)
 PROBES, COMPARED = 12, 6  # of a GPU after a side's batches, in a process, and results of it, at least about
 FRESH_COMPARED = 0.3  # without a GPU of the candidate's only
 FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
-TICKS = "cpu "
 
 
 def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def contest(processes: int, one: Callable[[ContestTurn], int], first: First | No
     open_ones: list[Forked] = []
     adopt()
     try:
-        if first is not None and (status := _before(first, one, waiting)):
+        if first is not None and (status := _before(first, one if processes else None, waiting)):
             return status
         for number in range(processes):
             if not waiting:
@@ -159,23 +159,24 @@ def contest(processes: int, one: Callable[[ContestTurn], int], first: First | No
         end_strays()
 
 
-def _before(first: First, one: Callable[[ContestTurn], int], waiting: deque[Forked]) -> int:
+def _before(first: First, one: Callable[[ContestTurn], int] | None, waiting: deque[Forked]) -> int:
     """Do the first command. Return its exit status; if it is 0, the first process of the contest is `waiting`.
 
-    The driver makes one context after the other, so that process is forked when the command has its own.
+    The driver makes one context after the other, so that process is forked when the command has its own. Without
+    `one` the contest has no process.
     """
     until = time.monotonic() + first.limit_s
     command = _begun(first.work, 0, [])
     try:
         command.let()
         first.meanwhile()
-        if command.hear(until):
+        if command.hear(until) == STARTED and one is not None:
             waiting.append(_begun(one, 0, [command], follows=True))
             if not first.holds:
                 waiting[0].let()
-        if passed := bool(command.hear(until)):
-            if first.holds:
-                waiting[0].let()
+        if passed := command.hear(until) == MEASURED:  # the time may have been over before it had started
+            for process in waiting if first.holds else ():
+                process.let()
             command.let()
     except BaseException:
         os.kill(command.pid, signal.SIGKILL)
@@ -184,7 +185,8 @@ def _before(first: First, one: Callable[[ContestTurn], int], waiting: deque[Fork
         status = command.end(until)
         end_strays([process.pid for process in waiting])
     if passed and not status:
-        waiting[0].hear()
+        for process in waiting:
+            process.hear()
     return status or int(not passed)
 
 

@@ -93,11 +93,12 @@ import json, sys, time
 from pathlib import Path
 from kpd.measure.python.host.turns import MEASURED, STARTED, First, contest
 there, how, holds, limit_s = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "holds", float(sys.argv[4])
+processes = int(sys.argv[5])
 def first(turn):
     if how == "unloaded":
         return 2
     turn.tell(STARTED)
-    while not (there / "context").exists() or (not holds and not (there / "ready").exists()):
+    while processes and (not (there / "context").exists() or (not holds and not (there / "ready").exists())):
         time.sleep(0.001)
     early = (there / "ready").exists()
     if how == "fails":
@@ -119,7 +120,7 @@ def one(turn):
     turn.wait()
     print(json.dumps([turn.number, turn.follows]), flush=True)
     return 0
-sys.exit(contest(2, one, First(first, limit_s, holds, lambda: None)))
+sys.exit(contest(processes, one, First(first, limit_s, holds, lambda: None)))
 """
 
 
@@ -130,12 +131,22 @@ def test_a_process_of_a_contest_gets_ready_while_a_command_before_it_is_at_work(
 ) -> None:
     """One that holds the contest sees no more of it than its context; with one that fails nothing of it is left."""
     limit_s = 1.0 if how == "hangs" else PATIENCE_S
-    run = [sys.executable, "-c", FIRST, str(tmp_path), how, holds, str(limit_s)]
+    run = [sys.executable, "-c", FIRST, str(tmp_path), how, holds, str(limit_s), "2"]
     done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S)
     assert (done.returncode, done.stderr) == (status, "")
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert said == ([] if status else [["first", holds == "lets"], [0, True], [1, False]])
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in (one.info["cmdline"] or [])]
+
+
+@pytest.mark.parametrize("holds", ["holds", "lets"])
+def test_no_process_is_begun_for_a_contest_that_has_none(tmp_path: Path, holds: str) -> None:
+    """An audit that times no kernel alone is such a command: there is no line that the process could read."""
+    run = [sys.executable, "-c", FIRST, str(tmp_path), "passes", holds, str(PATIENCE_S), "0"]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [["first", False]]
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.asyncio
