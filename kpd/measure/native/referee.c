@@ -48,7 +48,7 @@ static outcome load(void) {
     if (o.how != DONE) o.how = UNABLE; /* no kernel has been loaded yet */
     if (is_loaded || o.how != DONE) return o;
     worker_load(paths, CANDIDATE);
-    o = worker_wait(limit, 0);
+    o = worker_wait(job.limit_ms, 0); /* a call at a size that no case has may take less */
     is_loaded = o.how == DONE;
     return o;
 }

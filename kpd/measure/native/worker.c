@@ -98,13 +98,13 @@ void worker_look_at(volatile int *look, uint64_t moment) {
 
 hearing worker_heard;
 
-/* How long a thread has run, and could have, but others had its CPU. */
+/* How long a thread has run, and could have, but others had its CPU. A system that does not count says that it never has run. */
 static scheduling scheduled_in(int file) {
     char text[96] = "";
     unsigned long long ran, waited;
     ssize_t got = pread(file, text, sizeof text - 1, 0);
     if (got <= 0 || sscanf(text, "%llu %llu", &ran, &waited) != 2) return (scheduling){.known = 0};
-    return (scheduling){.known = 1, .ran = ran, .waited = waited};
+    return (scheduling){.known = ran > 0, .ran = ran, .waited = waited};
 }
 
 /* The latter of the driver; UINT64_MAX where the system does not tell. */
