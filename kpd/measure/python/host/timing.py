@@ -175,6 +175,7 @@ def far_slower(taken: dict[str, list[Batch]]) -> bool:
 
 def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
     """Time both kernels in batches in which each call has inputs that are wholly new. Returns the audit's report."""
+    session.ahead = session.gpu  # children that draw would have the CPU, and its caches, of the calls that are timed
     share = 1e6 * float(span_ms) / len(session.harness.cases) / FRESH_TURNS
     when = "the audit on fresh inputs"
     return _timed(session, {"a": a, "b": b}, order, float(limit_ms), when, partial(_fresh, share=share), fresh=True)

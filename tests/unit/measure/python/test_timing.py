@@ -1,8 +1,13 @@
-"""When so few batches of a callable are enough."""
+"""When so few batches of a callable are enough, and where its inputs are drawn."""
+
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from kpd.measure.python.host import timing
 from kpd.measure.python.host.batching import Batch
+from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.timing import FAR, FAR_QUADS, far_slower
 
 ENOUGH = 2 * FAR_QUADS
@@ -25,3 +30,13 @@ def batches(*ns):
 def test_a_candidate_that_is_far_slower_in_each_batch_is_timed_in_few(a, b, far):
     """One that is slow at first only is timed as any other."""
     assert far_slower({"a": batches(*a), "b": batches(*b)}) is far
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_children_draw_fresh_inputs_on_a_gpu_only(monkeypatch: pytest.MonkeyPatch, gpu: bool) -> None:
+    """On a CPU they would have it while calls are timed: these inputs are drawn between them."""
+    ahead = list[bool]()
+    monkeypatch.setattr(timing, "_timed", lambda session, *_, **__: ahead.append(session.ahead))
+    session = SimpleNamespace(ahead=True, gpu=gpu, harness=SimpleNamespace(cases={"one": {}}))
+    timing.fresh(cast("RunnerCommand", session), "a", "b", "a", "800", "1000")
+    assert ahead == [gpu]
