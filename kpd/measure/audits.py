@@ -128,8 +128,13 @@ def wants_alone(found: AuditSummary, claimed: Gain) -> bool:
     Processes of callables take long to start, and neither can change the other: MOST_TOGETHER times at the most, and
     once where the gain seems to be there, or is so small that they do not tell.
     """
-    tells = (found.times or 1) < MOST_TOGETHER and claimed.pct >= SMALL_PCT
+    tells = (found.times or 1) < MOST_TOGETHER and _alone_tells(found, claimed)
     return not found.apart or (tells and not _holds(_sure(found.alone), claimed, ALONE_SHARE))
+
+
+def _alone_tells(found: AuditSummary, claimed: Gain) -> bool:
+    """Return whether each kernel alone says anything of such a gain: of a callable's small one few processes do not."""
+    return not found.apart or claimed.pct >= SMALL_PCT
 
 
 def _separate(found: AuditSummary) -> bool:
@@ -144,7 +149,7 @@ def _missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
         return GainNotHeld("fresh", claimed.pct, found.fresh.pct, found.fresh.high)
     if found.kept is not None and (_keeps(found, found.kept.low, claimed) or _kept_beside(found.kept.low, claimed)):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
-    if not _holds(found.alone, steady, ALONE_SHARE):
+    if _alone_tells(found, claimed) and not _holds(found.alone, steady, ALONE_SHARE):
         return GainNotHeld("alone", claimed.pct, found.alone.pct, found.alone.high)
     if found.driver is not None and not _holds(found.driver, steady, ALONE_SHARE):
         return GainNotHeld("driver", claimed.pct, found.driver.pct, found.driver.high)

@@ -74,7 +74,8 @@ def _spent(case: CaseSample, clock: DriverClock) -> float:
     Those that were not kept are the first three of the quad that is begun anew, and those that are taken again, as
     others had their CPU. What they lost in that way the system has counted. What they took beside it is that of a
     batch each, of which there are no more than times that the CPU was taken, and, but for one in which the driver says
-    that it wants to look, at most 19 times what others had.
+    that it wants to look, at most 19 times what others had. Where nobody took the CPU (an interrupt, the hypervisor) no
+    more than one batch in 32 is taken again, which is less than CLOCK_SHARE.
     """
     if clock.forced is None:
         return clock.spent_ns

@@ -13,7 +13,8 @@
 #define FEWEST_QUADS 3
 #define TICK_NS 10000000u /* of /proc/stat */
 #define LITTLE 20u   /* a batch that lost more than one in so many parts of its time is taken again … */
-#define RETAKES 2    /* … for at most so many batches a quad */
+#define RETAKES 2    /* … for at most so many batches a quad, … */
+#define UNFORCED 32  /* … and one in so many where nobody took its CPU: only that the driver can bear out (clocks.py) */
 
 const slot batch_order[4] = {INCUMBENT, CANDIDATE, CANDIDATE, INCUMBENT};
 
@@ -91,7 +92,7 @@ watch watch_begin(int quads) {
 #else
     int cpu = -1;
 #endif
-    watch w = {.cpu = cpu, .stolen = steal_ticks(cpu), .retakes = RETAKES * quads};
+    watch w = {.cpu = cpu, .stolen = steal_ticks(cpu), .retakes = RETAKES * quads, .unforced = 4 * quads / UNFORCED};
     look(&w);
     return w;
 }
@@ -105,11 +106,15 @@ uint64_t watch_lost(watch *w) {
     int waited = w->waits > before.waits && w->switches <= before.switches;
     uint64_t lost = !waited && passed > busy ? passed - busy : 0;
     w->lost += lost;
+    w->forced = w->switches > before.switches;
     return lost;
 }
 
 /* 1 when a batch of `ns` lost so much of that time that it is not kept but taken again. */
-int watch_retaken(watch *w, uint64_t lost, uint64_t ns) { return lost > ns / LITTLE && w->retakes-- > 0; }
+int watch_retaken(watch *w, uint64_t lost, uint64_t ns) {
+    if (lost <= ns / LITTLE) return 0;
+    return (w->forced ? w->retakes-- : w->unforced--) > 0;
+}
 
 /* What the hypervisor took, where the system does not leave it out of a process's time: else it has been found as lost. */
 long watch_stolen(const watch *w) {

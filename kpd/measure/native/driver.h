@@ -177,7 +177,8 @@ typedef struct {
     long stolen, switches, waits; /* switches that the kernel forced on the process, and those that it asked for */
     uint64_t at, busy; /* the clock, and the time in which this process had a CPU */
     uint64_t lost;     /* all that was found to be lost, in batches that were not kept, too */
-    int retakes;       /* batches that may yet be taken again */
+    int forced;        /* whether its CPU was taken from this process before the last question */
+    int retakes, unforced; /* batches that may yet be taken again, where it was and where it was not */
 } watch;
 extern const slot batch_order[4];
 int batch_reps(uint64_t call_ns, uint64_t batch_ns, int most);

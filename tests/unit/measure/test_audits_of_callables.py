@@ -106,6 +106,12 @@ def test_each_alone_tells_little_and_is_timed_few_times(claimed: float, times: i
     assert wants_alone(structs.replace(doubtful, clocked=seen(claimed), apart=False), gain), "objects are each time"
 
 
+@pytest.mark.parametrize(("claimed", "refused"), [(SMALL_PCT - 0.01, False), (SMALL_PCT, True)])
+def test_each_alone_refuses_no_small_gain(claimed: float, refused: bool) -> None:
+    gain = Gain(claimed, claimed - 0.1, claimed + 0.1)
+    assert (refuse_gain(found(seen(claimed), alone=-5.0, times=MOST_TOGETHER), gain) is not None) == refused
+
+
 @pytest.mark.parametrize(("processes", "sure"), [(11, False), (12, True)])
 def test_a_few_processes_of_each_alone_are_not_the_last_ones(processes: int, sure: bool) -> None:
     """Before the last ones their error is that of the contest's at the least."""

@@ -92,6 +92,14 @@ def test_a_clock_at_half_speed_is_found_in_a_contest_of_one_case_at_any_load(wai
     assert refuse_clock([ProcessSample(n, {"case": case}) for n in range(9)]) is not None
 
 
+def test_one_batch_in_32_that_nobody_can_be_seen_to_disturb_accuses_nobody() -> None:
+    """Interrupts and the hypervisor take no process's CPU: 4 of 128 batches of 125 us are taken again for 7 us each."""
+    kept, again = 128 * 125_000, 4 * 132_000
+    clock = DriverClock(kept + again, kept + again, 0, kept + 4 * 125_000, 0, 0, 0)
+    case = CaseSample(1, (125_000,) * 64, (125_000,) * 64, clock=clock)
+    assert refuse_clock([ProcessSample(n, {"case": case}) for n in range(9)]) is None
+
+
 @given(
     work=st.lists(st.integers(50_000, 500_000), min_size=12, max_size=100),
     waits=st.lists(st.integers(0, 50_000_000), min_size=100, max_size=100),

@@ -166,16 +166,14 @@ class CallSets:
         known, names = self.known[side], self._returned()
         places = self.places[side][number * len(known) : (number + 1) * len(known)]
         with blamed(side):
-            if not self.memories[side].lies_in(known, places, self.base, self.at(len(self.drawn))):
-                self.held[side].add(self.base, number, known, places, [result.outputs[name].data for name in names])
+            beside = self.memories[side].beside(known, places, self.base, self.at(len(self.drawn)))
+            data = [result.outputs[names[at]].data for at in beside]
+            self.held[side].add(self.base, number, [known[at] for at in beside], [places[at] for at in beside], data)
 
     def looked(self, side: str, known: bool) -> None:
-        """Note that a result was looked for, and whether its memory was known. Raises KernelProblem.
-
-        For each that the worker came to hold one may be in other memory: what is held cannot be taken again.
-        """
+        """Note that a result was looked for, and whether its memory was known. Raises KernelProblem."""
         self.looks[side].append(known)
-        missed = self.looks[side].count(False) - self.held[side].most_at_once
+        missed = self.looks[side].count(False)
         if missed >= MISSED and 2 * missed > len(self.looks[side]):
             raise KernelProblem("raised", side, ELSEWHERE)
 

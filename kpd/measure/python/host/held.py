@@ -33,7 +33,6 @@ class HeldResults:
     def __init__(self, side: str, memory: ResultMemory) -> None:
         self.side, self.memory = side, memory
         self.held: deque[HeldResult] = deque()
-        self.most_at_once = 0
 
     def add(
         self, base: int, number: int, arrays: Sequence[ReturnedArray], places: list[int],
@@ -48,7 +47,6 @@ class HeldResults:
             self._refuse(self.held.popleft())
         self.memory.worker.ask(ASKED_MS, what="hold", side=self.side, base=base, set=number, most=most)
         self.held.append(new)
-        self.most_at_once = max(self.most_at_once, len(self.held))
 
     def refuse_overwritten(self) -> None:
         """Refuse a kernel that has overwritten one that is held, and hold none any more. Raises KernelProblem."""

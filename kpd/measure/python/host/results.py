@@ -92,9 +92,10 @@ class ResultMemory:
             raise Failed("forged", "its result is nowhere")
         return place
 
-    def lies_in(self, arrays: Sequence[ReturnedArray], places: list[int], start: int, end: int) -> bool:
-        """Return whether one of the arrays lies in the inputs, which are from `start` to `end`. Raises Failed."""
-        return any(self._lies_in(*one, start, end) for one in zip(arrays, places, strict=True) if one[0].layout.span)
+    def beside(self, arrays: Sequence[ReturnedArray], places: list[int], start: int, end: int) -> list[int]:
+        """Return which of the arrays lie in no input, which are from `start` to `end`. Raises Failed."""
+        pairs = enumerate(zip(arrays, places, strict=True))
+        return [at for at, one in pairs if one[0].layout.span and not self._lies_in(*one, start, end)]
 
     def _lies_in(self, array: ReturnedArray, place: int, start: int, end: int) -> bool:
         if array.on_device:

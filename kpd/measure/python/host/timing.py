@@ -91,7 +91,7 @@ def _timed(
     workers = session.both(paths, order)
     warm = []
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
-        work = WorkerCase(session, workers, case, kind, rng, limit_ms, drawn, holds=not fresh)
+        work = WorkerCase(session, workers, case, kind, rng, limit_ms, drawn, holds=not (fresh or session.gpu))
         with work.blamed(when), session.marks.of("warm"):
             warm.append(warmed(work, fresh))
     early = laid_early(warm, when)

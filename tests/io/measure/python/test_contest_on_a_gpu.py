@@ -84,7 +84,7 @@ def test_a_candidate_that_is_wrong_in_a_contest_ends_it(tmp_path: Path, environm
 def test_a_candidate_that_overwrites_results_on_the_device_is_refused(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    """More arrays in turn than a batch has calls."""
+    """More arrays in turn than a batch has calls: the repeats find it."""
     makes = f"def make(a, b):\n{OUT}    return out\nrings = {{}}\n"
     takes = """
     if a.shape not in rings:
@@ -92,17 +92,16 @@ def test_a_candidate_that_overwrites_results_on_the_device_is_refused(
     out = next(rings[a.shape])
 """
     text = "import itertools\n" + makes + RIGHT.replace(OUT, takes)
-    check, *contest = reports(tmp_path, environment, text)
-    assert check["problem"] is None
-    assert contest[-1]["problem"]["message"] == OVERWRITES
-    assert contest[-1]["problem"]["who"] == "candidate"
+    ended = job(tmp_path, environment, text, ("repeat", "b.zip", "no", "200", "20000"), "77\n")
+    problem = json.loads(ended.stdout)["problem"]
+    assert (problem["message"], problem["who"]) == (OVERWRITES, "candidate")
 
 
 @pytest.mark.parametrize("pieces", [3, 8])
-def test_results_that_are_held_move_those_of_later_calls_for_nothing(
+def test_a_kernel_takes_memory_for_several_outputs_at_once(
     tmp_path: Path, environment: dict[str, str], pieces: int
 ) -> None:
-    """A kernel takes memory for several outputs at once: while one of them is held, none of it is given back."""
+    """Were one of them held in a contest, none of it would be given back, and later ones lay in other memory."""
     takes = f"""
     if not left.get(a.shape):
         left[a.shape] = [torch.Tensor(one, True) for one in torch.empty(({pieces}, *a.shape), a.dtype, 'cuda').array]
