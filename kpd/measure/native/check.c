@@ -49,7 +49,7 @@ static int check_one(size_t c, kpd_distribution d) {
     return compare(&job.views[c], distribution_names[d], bounds_of(c, d), 0);
 }
 
-/* A few elements of one input get a value that is not finite. */
+/* A few elements of one input get a value that is not finite, or a zero with a sign. */
 static int plant(view *v, kpd_rng *rng, double value) {
     size_t inputs[KPD_MAX_BUFFERS], count = 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++)
@@ -64,13 +64,14 @@ static int plant(view *v, kpd_rng *rng, double value) {
     return 1;
 }
 
-/* A case by chance gets values of each kind. */
+/* A case by chance gets values of each kind. Where outputs have the bits of the truth, a zero keeps its sign, too. */
 static int check_nonfinite(kpd_rng *rng) {
     static const struct {
         const char *name;
         double value;
-    } kinds[] = {{"NaN", NAN}, {"+Inf", INFINITY}, {"-Inf", -INFINITY}};
-    for (size_t kind = 0; kind < 3; kind++) {
+    } kinds[] = {{"NaN", NAN}, {"+Inf", INFINITY}, {"-Inf", -INFINITY}, {"-0", -0.0}};
+    size_t count = job.how.kind == EXACT && job.nonfinite == PROPAGATE ? 4 : 3;
+    for (size_t kind = 0; kind < count; kind++) {
         size_t c = kpd_random(rng) % kpd_task.case_count;
         while (kpd_task.cases[c].use == KPD_TIME_ONLY) c = (c + 1) % kpd_task.case_count;
         arena_fill(&job.views[c], job.timed);

@@ -9,11 +9,13 @@ import pytest
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import CheckFailed
 from kpd.measure.c import layout
+from kpd.measure.c.bench import harness
+from kpd.measure.driver.check import check
 from kpd.measure.driver.timing import time_pair
 from kpd.model.defects import Complaint
 from kpd.workspace.specs import CheckSpec
 from tests.support.measure.measured import CPU, FEW, Lab
-from tests.support.measure.sizes import ANY, LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers
+from tests.support.measure.sizes import ANY, HARNESS, LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers
 
 __all__ = ["_lab"]
 
@@ -169,6 +171,26 @@ async def test_what_is_not_finite_may_not_be_swallowed(lab: Lab, what: str) -> N
     with pytest.raises(CheckFailed, match=r"NaN|Inf"):
         await checked(lab, source, replace(PROPAGATE, seeds=8))
     assert (await checked(lab, RIGHT, PROPAGATE)).worst < 1
+
+
+COPY = HARNESS.replace("2.0 * ((const float *)data[X])[i] + 1.0", "((const float *)data[X])[i]")
+
+
+@pytest.mark.parametrize(
+    ("rule", "nonfinite", "found"),
+    [("exact", "propagate", True), ("exact", "kept", False), ("elementwise", "propagate", False)],
+)
+async def test_a_zero_keeps_its_sign_where_outputs_have_the_bits_of_the_truth(
+    lab: Lab, rule: str, nonfinite: str, found: bool
+) -> None:
+    source = COPY.format(n=1000, limits="{0}", before="", count="c->dims[0]").encode()
+    program = await harness(lab.host, lab.tools, {"harness.c": source}, 60.0)
+    ready, spec = replace(lab, harness=program), replace(LISTED, compare=rule, nonfinite=nonfinite)
+    copies = await ready.build(kernel("for (long i = 0; i < n; i++) y[i] = x[i];"))
+    adds = await ready.build(kernel("for (long i = 0; i < n; i++) y[i] = x[i] + 0.0f;"))
+    assert (await check(lab.host, program, copies.job, f"zero{next(numbers)}", spec, lab.where)).worst < 1
+    with pytest.raises(CheckFailed, match="-0") if found else contextlib.nullcontext():
+        await check(lab.host, program, adds.job, f"zero{next(numbers)}", spec, lab.where)
 
 
 KEPT = replace(LISTED, nonfinite="kept", seeds=8)
