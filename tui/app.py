@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Any, ClassVar
 
+from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.reactive import Reactive, var
@@ -178,8 +179,9 @@ class KpdApp(App[int]):
         self.view = self._desk.view(self.view, **{"now": self._clock(), **fields})
         feed = self.feed
         if feed is not None and (wanted := self._desk.wanted(self.view)):
-            self.run_worker(self._ask(feed, wanted), group="ask")
+            self._ask(feed, wanted)
 
+    @work(group="ask")
     async def _ask(self, feed: Feed, questions: Sequence[DetailQuery]) -> None:
         """Ask the daemon these questions, and show all answers in one paint."""
         first = await asyncio.gather(*(self._desk.details.ask(feed, question) for question in questions))
@@ -193,6 +195,7 @@ class KpdApp(App[int]):
         elif here:  # the old answers are still shown: no hurry, and under load the next questions follow soon
             self._publish_soon()
 
+    @work(group="look")
     async def _look_at(self, feed: Feed, host: str) -> None:
         if await self._glances.ask(feed, host):
             self._publish_soon()
@@ -258,4 +261,4 @@ class KpdApp(App[int]):
     def on_hosts_pane_watched(self, message: HostsPane.Watched) -> None:
         if self.feed is not None:
             for host in message.hosts:
-                self.run_worker(self._look_at(self.feed, host), group="look")
+                self._look_at(self.feed, host)
