@@ -12,8 +12,8 @@
  *
  * On a CPU the incumbent's calls are made in a process of its own. Both processes are stopped but from when the clock has started
  * until they have answered: a candidate finds nothing of the incumbent that is timed, cannot work beside it, and has no time for
- * its inputs before the clock starts, nor for its results after its answer. Bringing inputs into the cache, as they are in a
- * timing, is no work of a process that is timed, either: the driver does it, before the clock.
+ * its inputs before the clock starts, nor for its results after its answer but until it is stopped. Bringing inputs into the
+ * cache, as they are in a timing, is no work of a process that is timed, either: the driver does it, before the clock.
  */
 #include "report.h"
 
@@ -65,7 +65,7 @@ static void turn_to(slot who) {
     worker_wake(workers[who]);
 }
 
-/* From its answer until it is asked again it does nothing: what it has not written by then is missing. */
+/* From when it is stopped until it is asked again it does nothing: what it has not written by then is missing. */
 static int answered_and_rests(slot who, const view *v) {
     int done = answered(who, v, timed_name(), when);
     if (of_incumbent) worker_rest(workers[who]);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.judging import refuse_wrong
@@ -194,7 +194,7 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     known = False
     if looks:
         with work.session.marks.of("results"):
-            known = compare(work, calls, side, answer, work.rng.randrange(count))
+            known = compare(work, calls, side, work.rng.randrange(count))
     with blamed(side):
         said = answer["at"][-1] if worker.gpu else 0
         host = said if type(said) is int and 0 <= said <= spent else 0
@@ -211,12 +211,12 @@ def delayed_by_others(spent: int, waited: int, ran: int, own: int) -> int:
     return min(waited, max(0, spent - ran - own))
 
 
-def compare(work: WorkerCase, calls: CallSets, side: str, answer: dict[str, Any], number: int) -> bool:
+def compare(work: WorkerCase, calls: CallSets, side: str, number: int) -> bool:
     """Have what a call of the last batch returned compared with the truth. Raises KernelProblem.
 
     Return whether its memory was known, so that it could be read.
     """
-    result = calls.result(side, answer, number)
+    result = calls.result(side, number)
     calls.unchanged(side, number)
     calls.looked(side, result is not None)
     if result is not None:
