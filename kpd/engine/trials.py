@@ -223,7 +223,7 @@ class _Trial:
         try:
             for number in range(MOST_JOBS):
                 first, job = len(samples), self._job(f"time{number}")
-                time_pair = self.attempt.bench.time(incumbent.job, built.job, job, first, most - first, say)
+                time_pair = self.attempt.bench.time(incumbent.job, built.job, job, first, most - first, say, most)
                 async with aclosing(time_pair) as taken:
                     async for sample in taken:
                         samples += (sample,)

@@ -11,7 +11,7 @@ from kpd.measure.clocks import lengthening
 from kpd.measure.interval import t_quantile
 from kpd.measure.judge import CONFIDENCE as JUDGED, percent
 from kpd.measure.orders import Quartile, lower_quartile
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample, deciding
 from kpd.model.audits import AuditedGain
 
 CONFIDENCE = 0.999
@@ -29,13 +29,8 @@ def steady_error(contest: Sequence[ProcessSample]) -> float:
     It is what processes tell that differ by no more than `STEADY` times what the incumbent's times do: a kernel that
     has another gain in each process makes the error as large as it likes.
     """
-    levels = [level(sample, "a_ns") for sample in clean(contest)]
+    levels = [level(sample, "a_ns") for sample in deciding(contest)]
     return STEADY * t_quantile((1 + JUDGED) / 2, len(levels) - 1) * stdev(levels) / sqrt(len(levels))
-
-
-def clean(contest: Sequence[ProcessSample]) -> list[ProcessSample]:
-    """Return the processes that count."""
-    return [sample for sample in contest if not sample.taint]
 
 
 def _call(case: CaseSample, side: str) -> float:
@@ -66,7 +61,7 @@ def alone_gain(
     too: of those that run at one of two speeds few can all have the same one. Before the last audit the error is at
     least that of the contest's own processes.
     """
-    weights, beside = case_weights(contest), clean(contest)
+    weights, beside = case_weights(contest), deciding(contest)
     confidence = LAST_CONFIDENCE if last else CONFIDENCE
     a, b = (
         _over_processes([one for one in alone if one.process % 2 == number], side, weights, time, confidence)

@@ -137,13 +137,14 @@ class Bench(Protocol):
         """
 
     def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
     ) -> AsyncGenerator[ProcessSample]:
         """Yield a sample from each of at most `processes` fresh processes, numbered from `first`, as they end.
 
-        Each process times both objects. Closing the generator ends the job; it raises HostError (busy) where the
-        device was not the job's own until then. Else samples that were yielded stay valid, and the same job yields them
-        again; if it was ended early, there are fewer. Raises CheckFailed.
+        Each process times both objects. Those with numbers below `quick` may be quick ones (see ProcessSample). Closing
+        the generator ends the job; it raises HostError (busy) where the device was not the job's own until then. Else
+        samples that were yielded stay valid, and the same job yields them again; if it was ended early, there are
+        fewer. Raises CheckFailed.
         """
 
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:

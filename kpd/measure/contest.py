@@ -5,12 +5,12 @@ from contextlib import aclosing
 
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Bench, Say
-from kpd.measure.judge import LOOKS, BadSamples, decide
+from kpd.measure.judge import LOOKS, QUICK, BadSamples, decide
 from kpd.measure.samples import ProcessSample
 
 MOST_TAINTED = 15
 """More disturbed processes than this in one contest mean that the machine is busy with other work."""
-MOST = LOOKS[-1] + MOST_TAINTED
+MOST = QUICK + LOOKS[-1] + MOST_TAINTED
 RUNS = 2 * LOOKS[-1]
 """The most runs of a task's own benchmark in a contest without disturbed ones: each process is a pair of them."""
 
@@ -28,7 +28,8 @@ async def contest(
     """Time both objects until the verdict is settled; return all samples, disturbed ones too.
 
     `keep` is called with all samples after each new one. `job` makes the id of a job on the host from a short name.
-    With `thorough`, processes run up to the last look, however clear the verdict is before.
+    With `thorough`, processes run up to the last look, however clear the verdict is before, and quick
+    ones decide nothing.
 
     One job could run all processes that a verdict can need; it is ended as soon as the verdict is settled. It has the
     same id after a restart, so what it reported is read, not measured again. If it was ended before the verdict was
@@ -41,7 +42,8 @@ async def contest(
         while decide(samples, min_gain_pct, thorough):
             jobs.append(job(f"time{len(jobs)}"))
             first, processes = len(samples), MOST - len(samples)
-            async with aclosing(bench.time(incumbent, candidate, jobs[-1], first, processes, say)) as taken:
+            quick = 0 if thorough else QUICK
+            async with aclosing(bench.time(incumbent, candidate, jobs[-1], first, processes, say, quick)) as taken:
                 async for sample in taken:
                     samples += (sample,)
                     keep(samples)

@@ -10,10 +10,10 @@ from itertools import accumulate, pairwise
 from math import inf, log, sqrt
 from statistics import fmean, median, median_low, stdev
 
-from kpd.measure.audit_gains import CONFIDENCE, LAST_CONFIDENCE, STEADY, case_weights, clean, half_width, level
+from kpd.measure.audit_gains import CONFIDENCE, LAST_CONFIDENCE, STEADY, case_weights, half_width, level
 from kpd.measure.judge import percent
 from kpd.measure.orders import lower_quartile, median_bounds
-from kpd.measure.samples import ProcessSample
+from kpd.measure.samples import ProcessSample, deciding
 from kpd.model.audits import AuditedGain
 
 COLDER_NS = 20.0
@@ -169,7 +169,7 @@ def _between(contest: Sequence[ProcessSample], last: bool) -> float:
 
     After the last audit it is no more than what the incumbent's times tell: a kernel can make its own differ.
     """
-    a, b = ([level(sample, side) for sample in clean(contest)] for side in ("a_ns", "b_ns"))
+    a, b = ([level(sample, side) for sample in deciding(contest)] for side in ("a_ns", "b_ns"))
     ratios = [one - other for one, other in zip(a, b, strict=True)]
     return min(_deviation(ratios), STEADY * _deviation(a) if last else inf)
 
@@ -202,7 +202,7 @@ def _shown(call_ns: float, beside_ns: float) -> float:
 
 def _calls_ns(contest: Sequence[ProcessSample], name: str, side: str) -> list[float]:
     """Return the time of a call in each process."""
-    cases = [sample.cases[name] for sample in clean(contest)]
+    cases = [sample.cases[name] for sample in deciding(contest)]
     return [median(getattr(case, side)) / case.reps for case in cases]
 
 

@@ -8,6 +8,9 @@ processes (page placement, alignment) are the noise that counts, so a process is
 The samples are looked at again and again as they grow, and each look is another chance for luck to look like a gain.
 So an acceptance has to hold at two looks in a row, each with at least `FEWEST_WON` processes: the second has fresh
 processes in it that had no part in the first. `benchmarks/simulated_gates.py` shows what that costs and what it saves.
+
+Of a callable on a GPU the first `QUICK` processes are quick ones, whose clock a kernel may have changed: they reject a
+candidate that is clearly no faster. What they do not reject is judged by the processes after them alone.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +20,7 @@ from math import expm1, log
 from statistics import fmean, median, stdev
 
 from kpd.measure.interval import half_width, t_half_width
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample, deciding
 from kpd.model.verdicts import CaseGain, Gain, HeldOut, Rule, Verdict, VerdictWord
 
 CONFIDENCE = 0.99
@@ -28,6 +31,8 @@ FEWEST = 5
 """With fewer processes than this the only possible decision is that the candidate is slower."""
 FEWEST_WON = 7
 """The fewest processes that can show a gain: five can all fall into the quicker one of two modes of code layout."""
+QUICK = FEWEST
+"""The quick processes that come first where there are any: as many as can say that there is no gain."""
 FAR_PCT = 10.0
 """At the first look only a gain below minus this is "slower": two processes can agree by chance."""
 
@@ -49,7 +54,7 @@ def judge(
     if len(ratios) < LOOKS[0]:
         raise BadSamples(f"only {len(ratios)} untainted processes, a verdict needs {LOOKS[0]}: is the machine busy?")
     found = _look(ratios, min_gain_pct)
-    accepted = found.wins and _won_before(ratios, min_gain_pct, fewest)
+    accepted = found.wins and not _quick(kept) and _won_before(ratios, min_gain_pct, fewest)
     verdict = Verdict(
         found.word, found.gain, len(ratios), accepted, _rule(found, accepted), min_gain_pct,
         fewest=fewest, worst_case=worst_case, spread_pct=100 * stdev(ratios),
@@ -77,19 +82,20 @@ def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool
     With `thorough` it is settled only at the last look. Tainted samples do not count, so they are measured again; the
     caller decides when to give up on them. Raises BadSamples.
     """
-    ratios = _ratios(clean(samples))
+    kept = clean(samples)
+    ratios, quick = _ratios(kept), _quick(kept)
     missing = next((look - len(ratios) for look in LOOKS if look > len(ratios)), 0)
     if thorough or missing == 0 or len(ratios) not in LOOKS:
         return missing
     found = _look(ratios, min_gain_pct)
     hopeless = len(ratios) >= FEWEST and found.gain.high < min_gain_pct
-    won = found.wins and _won_before(ratios, min_gain_pct, FEWEST_WON)
+    won = found.wins and not quick and _won_before(ratios, min_gain_pct, FEWEST_WON)
     return 0 if found.word == "slower" or hopeless or won else missing
 
 
 def clean(samples: Iterable[ProcessSample]) -> tuple[ProcessSample, ...]:
-    """Check the samples and return those without a taint, in the order of their process numbers. Raises BadSamples."""
-    kept = sorted((sample for sample in samples if not sample.taint), key=lambda sample: sample.process)
+    """Check the samples that decide and return them, in the order of their process numbers. Raises BadSamples."""
+    kept = sorted(deciding(samples), key=lambda sample: sample.process)
     for sample, following in pairwise(kept):
         if sample.process == following.process:
             raise BadSamples(f"process {sample.process} appears twice")
@@ -143,6 +149,11 @@ def mean_log_ratio(cases: Iterable[CaseSample]) -> float:
     """Compute the mean log ratio of the cases by their weights."""
     kept = tuple(cases)
     return fmean(map(log_ratio, kept), [case.weight for case in kept])
+
+
+def _quick(kept: Sequence[ProcessSample]) -> bool:
+    """Return whether what decides may reject only."""
+    return any(sample.quick for sample in kept)
 
 
 def _too_slow(samples: Sequence[ProcessSample], worst_case: float) -> CaseGain | None:

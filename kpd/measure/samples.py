@@ -1,6 +1,6 @@
 """Defines raw timing samples, and checks from telemetry whether a GPU ran at its usual clock."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kpd.model import clocks
@@ -88,7 +88,8 @@ class ProcessSample:
     `score` is the score of a task's own benchmark, as a time. The verdict is then about it, and the cases, if there are
     any, show where the difference comes from. `compared`: its code in memory was compared with what was loaded; None
     where nobody has told. `spent` says where its time went, in seconds by part (docs/python-kernels.md); it is empty
-    where nobody has told.
+    where nobody has told. One that is `quick` has its times from the clock of the process of the kernels, which they
+    may have changed: it may reject a candidate, and accepts none.
     """
 
     process: int
@@ -97,11 +98,18 @@ class ProcessSample:
     score: CaseSample | None = None
     compared: bool | None = None
     spent: Mapping[str, float] = field(default_factory=dict)
+    quick: bool = False
 
     @property
     def judged(self) -> dict[str, CaseSample]:
         """The cases that the verdict is about, by name; the score alone if there is one."""
         return self.cases if self.score is None else {"score": self.score}
+
+
+def deciding(samples: Iterable[ProcessSample]) -> list[ProcessSample]:
+    """Return the samples that a verdict is about: those without a taint, and of them the quick ones only if all are."""
+    kept = [sample for sample in samples if not sample.taint]
+    return [sample for sample in kept if not sample.quick] or kept
 
 
 def weighted(sample: ProcessSample, weights: Mapping[str, float]) -> ProcessSample:

@@ -155,7 +155,7 @@ class CommandBench:
         return self._blame(run, self._bench, True), run.seconds
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
     ) -> AsyncGenerator[ProcessSample]:
         self._made.may_be_touched()
         sides = order(first, processes)

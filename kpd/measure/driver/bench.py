@@ -149,7 +149,7 @@ class DriverBench:
         both = joined.joined(
             where, job, self.harness.command(spec, reference, baseline), check.words(objects[1], spec), spec.limit_s,
             timing.times(objects, bench, joined.AHEAD), joined.AHEAD * bench.limit_s,
-            check.seed("check") + timing.lines(0, joined.AHEAD), *objects, reference, baseline,
+            check.seed("check") + joined.following(), *objects, reference, baseline,
         )  # fmt: skip
         async with self._made.again_if_gone(incumbent, built, seals=where.seals):
             report = await joined.first_report(
@@ -202,7 +202,7 @@ class DriverBench:
         return replace(where, env=env, seals=seals)
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
     ) -> AsyncGenerator[ProcessSample]:
         begun = self._begun.pop((incumbent, candidate), None)
         if begun is not None and first == 0:
@@ -218,7 +218,7 @@ class DriverBench:
         async with self._made.again_if_gone(incumbent, candidate, seals=where.seals):
             samples = timing.time_pair(
                 self.host, self.harness, incumbent, candidate, job, first, processes,
-                self.task.bench, self.task.check, where, say, self._place, reference,
+                self.task.bench, self.task.check, where, say, self._place, reference, quick,
             )  # fmt: skip
             async with aclosing(samples):
                 async for sample in samples:

@@ -10,16 +10,22 @@ from kpd.measure import jobs
 from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.driver.check import Some, report_of, seeded
 from kpd.measure.driver.harness import Harness
-from kpd.measure.judge import LOOKS
+from kpd.measure.driver.timing import lines
+from kpd.measure.judge import LOOKS, QUICK
 from kpd.measure.reports import ReportLine, reports
 from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
 from kpd.model.defects import TookTooLong, WrongResult
 
-AHEAD = LOOKS[-1]
+AHEAD = QUICK + LOOKS[-1]
 """The processes that follow a check in its job: a contest ends the job when it has enough."""
 LATE = 124
 """The exit status of a job whose first command took too long."""
+
+
+def following() -> bytes:
+    """Return the lines of the processes that follow a check."""
+    return lines(0, AHEAD, quick=QUICK)
 
 
 def joined(

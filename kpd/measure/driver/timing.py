@@ -51,7 +51,7 @@ class CaseReport:
     `lost_ns` is the time of these batches in which other work had the CPU, `steal_ticks` are the ticks that the
     hypervisor took, `threads` those of the process (0: not known). `layouts` is as in CaseSample. The other fields are
     for a GPU: a side that `synchronises` waits for it, so its time on the device alone cannot be told (None), and a
-    GPU was `gpu_busy` that did other work after most batches of both.
+    GPU was `gpu_busy` that did other work after most batches of both. `quick` is as in ProcessSample.
     """
 
     reps: int
@@ -68,6 +68,7 @@ class CaseReport:
     clock: DriverClock | None = None
     host_ns: tuple[float, float] | None = None
     gpu_busy: bool = False
+    quick: bool = False
 
     def sample(self) -> CaseSample:
         """Return the part of the report that is kept."""
@@ -107,9 +108,9 @@ def copied(host: Host) -> PlaceObject:
 async def time_pair(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, first: int, processes: int,
     bench: BenchSpec, tolerance: CheckSpec, where: RunContext | None = None, say: Say | None = None,
-    place: PlaceObject | None = None, reference: str = "",
+    place: PlaceObject | None = None, reference: str = "", quick: int = 0,
 ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
-    """Yield a sample from each of `processes` fresh processes, numbered from `first`.
+    """Yield a sample from each of `processes` fresh processes, numbered from `first`; see `Bench.time` for `quick`.
 
     `incumbent` and `candidate` are build jobs, which may be the same. One job runs all processes, and each sample comes
     as soon as its process has ended; closing the generator ends the job, and may raise HostError (see `reports`). A job
@@ -117,7 +118,8 @@ async def time_pair(
     alternates with the process number; where stack and heap begin is drawn for each process, and so is what `place`
     draws (None: nothing). Raises CheckFailed when an output is wrong after it was timed, and HostError.
     """
-    where, stdin, limit_s = where or RunContext(), lines(first, processes), bench.limit_s * processes
+    where, limit_s = where or RunContext(), bench.limit_s * processes
+    stdin = lines(first, processes, quick=quick if harness.forks else 0)
     if harness.forks:
         objects = [jobs.out(host, built, OBJECT) for built in (incumbent, candidate)]
         script = seeded((*harness.command(tolerance, reference), *times(objects, bench, processes)), *objects)
@@ -183,16 +185,18 @@ def times(objects: Iterable[str], bench: BenchSpec, processes: int) -> tuple[str
     return ("times", *objects, *map(str, (bench.quads, CASE_LIMIT_MS, processes)))
 
 
-def lines(first: int, processes: int, alone: bool = False) -> bytes:
+def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> bytes:
     """Return what the processes read: each a line with its seed, its order and what it times.
+
+    Those with numbers below `quick` are timed by their own clock.
 
     With `alone`, processes of even numbers have the incumbent on both sides, and those of odd numbers the candidate.
     The results of the incumbent alone are not looked at: it was accepted before. Those of the candidate are, on a GPU
     in a third of the cases and one, drawn in secret for each process.
     """
-    sides = ["ab"[number % 2] for number in range(first, first + processes)]
     draws = Draws(f"time {first} {alone}")
-    return b"".join(_line(draws, side, side if alone else "-") for side in sides)
+    numbered = [(number, "ab"[number % 2]) for number in range(first, first + processes)]
+    return b"".join(_line(draws, side, side if alone else "q" if at < quick else "-") for at, side in numbered)
 
 
 def fresh_line() -> bytes:
@@ -259,7 +263,10 @@ async def _refuse_end(
 
 def _sample(process: int, report: _Report, foreign: str) -> ProcessSample:
     cases = {name: case.sample() for name, case in report.cases.items()}
-    return ProcessSample(process, cases, foreign or taint(report.cases), compared=report.compared, spent=report.spent)
+    return ProcessSample(
+        process, cases, foreign or taint(report.cases), compared=report.compared, spent=report.spent,
+        quick=any(case.quick for case in report.cases.values()),
+    )  # fmt: skip
 
 
 def taint(cases: Mapping[str, CaseReport]) -> str:

@@ -90,10 +90,10 @@ class TrialBench(Canned):
         return BuiltObject(tree, False, "-O2", 0, "")
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
     ) -> AsyncGenerator[ProcessSample]:
         self.asking.set()
-        async for sample in super().time(incumbent, candidate, job, first, processes, say):
+        async for sample in super().time(incumbent, candidate, job, first, processes, say, quick):
             await asyncio.sleep(self.process_s)
             yield sample
 

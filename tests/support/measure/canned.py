@@ -13,18 +13,21 @@ class Canned:
     """A bench whose candidate takes `candidate_ns` against 1000, disturbed in every process while `busy`.
 
     As a host does, it ends a job when nobody reads on, and answers one that it has run before with what that found;
-    `ends_after` so many processes it is shut down.
+    `ends_after` so many processes it is shut down. With `has_quick` it has quick processes, in which the candidate
+    takes `quick_ns`.
     """
 
     candidate_ns: int = 500
     busy: bool = False
     cases: tuple[str, ...] = ("case",)
     ends_after: int = MOST
+    has_quick: bool = False
+    quick_ns: int = 500
     ran: dict[str, list[ProcessSample]] = field(default_factory=dict)
     asked: list[tuple[str, int, int]] = field(default_factory=list)
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
     ) -> AsyncGenerator[ProcessSample]:
         self.asked.append((job, first, processes))
         if job in self.ran:
@@ -35,9 +38,11 @@ class Canned:
         for number in range(first, first + processes):
             if number == self.ends_after:
                 raise ShutDown
-            case = CaseSample(1, (1000, 1001), (self.candidate_ns, self.candidate_ns + 1))
+            is_quick = self.has_quick and number < quick
+            ns = self.quick_ns if is_quick else self.candidate_ns
+            case = CaseSample(1, (1000, 1001), (ns, ns + 1))
             name = self.cases[number % len(self.cases)]
-            sample = ProcessSample(number, {name: case}, "other work" if self.busy else "")
+            sample = ProcessSample(number, {name: case}, "other work" if self.busy else "", quick=is_quick)
             self.ran[job].append(sample)
             yield sample
 

@@ -9,7 +9,7 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import Say
-from kpd.measure.contest import contest
+from kpd.measure.contest import MOST, contest
 from kpd.measure.interval import half_width
 from kpd.measure.judge import BadSamples, HeldOutResult, decide, held_out, judge, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
@@ -189,7 +189,7 @@ class Busy:
         self.asked: list[int] = []
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int
     ) -> AsyncGenerator[ProcessSample]:
         self.asked.append(processes)
         for number in range(first, first + processes):
@@ -208,7 +208,7 @@ async def settle(bench: Busy) -> tuple[ProcessSample, ...]:
 async def test_fifteen_disturbed_processes_are_borne_and_one_more_is_a_busy_machine() -> None:
     bench = Busy(15)
     assert len(await settle(bench)) == 15 + 9
-    assert bench.asked == [30]
+    assert bench.asked == [MOST]
     with pytest.raises(HostError) as caught:
         await settle(Busy(16))
     assert caught.value.kind == "busy"

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from ctypes import byref, c_size_t, c_uint64
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
@@ -32,6 +32,13 @@ class _Piece:
         self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
 
 
+class OwnTime(NamedTuple):
+    """Nanoseconds of a batch by the worker's own clock, and those of them in which its calls kept the host."""
+
+    ns: int
+    host_ns: int
+
+
 class Gpu:
     """Calls on arguments in device memory."""
 
@@ -47,6 +54,7 @@ class Gpu:
         os.environ["TRITON_LIBCUDA_PATH"] = _driver_folder()  # Triton would start ldconfig to find it
         self.lent: dict[int, tuple[str, int]] = {}  # handle and address here, by where sets begin
         self.own: Any = None
+        self.waste: Any = None
         self.touched = torch.empty(1, device="cuda")
 
     def call(self, name: str, *arguments: Any) -> None:
@@ -96,6 +104,21 @@ class Gpu:
         self.synchronize()
         return enqueued
 
+    def timed(self, function: Callable[..., Any], sets: list[Any], results: list[Any], rounds: int) -> OwnTime:
+        """Do the same once the L2 has nothing of these inputs, and time that by this process's own clock."""
+        self.flush()
+        self.synchronize()
+        begun = self.clock()
+        enqueued = self.run(function, sets, results, rounds)
+        return OwnTime(self.clock() - begun, enqueued)
+
+    def flush(self) -> None:
+        """Have the device write more than its L2 has room for."""
+        if self.waste is None:
+            l2 = getattr(self.torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
+            self.waste = self.torch.empty(FLUSHED * l2, dtype=self.torch.uint8, device="cuda")
+        self.waste.zero_()
+
     def touch(self) -> None:
         """Have the device do next to nothing."""
         self.touched.zero_()
@@ -129,8 +152,6 @@ class Gpu:
     def device_ns(self, function: Callable[..., Any], sets: list[Any]) -> dict[str, Any]:
         """Record the calls as a graph, and return the time of one in its replay: without the host's share of it."""
         torch = self.torch
-        l2 = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0) or USUAL_L2
-        waste = torch.empty(FLUSHED * l2, dtype=torch.uint8, device="cuda")
         begin, end = self.event(enable_timing=True), self.event(enable_timing=True)
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -143,7 +164,7 @@ class Gpu:
             kept = [function(*arguments) for arguments in sets]
         spent = []
         for _ in range(REPLAYS):
-            waste.zero_()
+            self.flush()
             begin.record()
             graph.replay()
             end.record()

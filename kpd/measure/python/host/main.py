@@ -10,7 +10,8 @@
     bench limit_s=SECONDS … COMMAND … then times …     bench limit_s=SECONDS … COMMAND … also COMMAND … also …
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
-many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither).
+many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither;
+q: on neither, and it is timed by its own clock, as `quick`).
 What comes before `then` may take `limit_s`, and has to go well; the first process of `times` gets ready meanwhile. Each
 of the commands with `also` between them may take `limit_s`, too, and reads a line of its own.
 
@@ -33,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
-from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, roofline, timing, triton_once
+from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, quick, roofline, timing, triton_once
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.cores import cores, move
 from kpd.measure.python.host.device import CudaDevice, DeviceError
@@ -48,6 +49,7 @@ from kpd.measure.python.host.turns import STARTED, ContestTurn, First, adopt, co
 
 IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN, ALSO = "then", "also"
+QUICK = "q"
 WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others, but for those that time two kernels
 
 
@@ -188,7 +190,7 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
                 if not on_gpu():  # else once it has its contexts: the driver makes one after the other
                     turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
-                verb = "alone" if both == "a" else "time"
+                verb = {"a": "alone", QUICK: "quick"}.get(both, "time")
                 status = command(settings, known, spares, verb, [*sides, order, quads, limit_ms], turn, device)
             sys.stdout.flush()
             return status
@@ -228,15 +230,16 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "bounds": bounds.bounds,
     "repeat": checking.repeat,
     "time": timing.time_both,
+    "quick": quick.quick,
     "alone": timing.time_incumbent,
     "solo": timing.time_both,
     "fresh": timing.fresh,
     "run": profiled.run,
 }
-TIMED = ("time", "alone", "solo", "fresh")
+TIMED = ("time", "quick", "alone", "solo", "fresh")
 EMPTY: dict[str, dict[str, Any]] = {
-    "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "alone": {"cases": {}},
-    "solo": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
+    "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "quick": {"cases": {}},
+    "alone": {"cases": {}}, "solo": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
 }  # fmt: skip
 
 if __name__ == "__main__":

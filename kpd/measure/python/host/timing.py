@@ -49,20 +49,30 @@ FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than t
 
 def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
     """Time each case in both kernels. Returns the report of a process. Are they the same, it is the candidate."""
-    with _only("b" if Path(a).read_bytes() == Path(b).read_bytes() else ""):
-        return _timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", partial(_case, quads=int(quads)))
+    with same(a, b):
+        return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", partial(time_case, quads=int(quads)))
 
 
 def time_incumbent(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
     """Do the same where both are the incumbent, which was accepted before: its results are not looked at."""
-    with _only("a"):
-        return _timed(
-            session, {"a": a, "b": b}, order, float(limit_ms), "timed", partial(_case, quads=int(quads), trusted=True)
+    with only("a"):
+        return timed(
+            session,
+            {"a": a, "b": b},
+            order,
+            float(limit_ms),
+            "timed",
+            partial(time_case, quads=int(quads), trusted=True),
         )
 
 
+def same(a: str, b: str) -> contextlib.AbstractContextManager[None]:
+    """Blame the candidate alone where both sides have the same files."""
+    return only("b" if Path(a).read_bytes() == Path(b).read_bytes() else "")
+
+
 @contextlib.contextmanager
-def _only(side: str) -> Iterator[None]:
+def only(side: str) -> Iterator[None]:
     """Blame one side for each problem, as both have its kernel; none: as it is. Raises KernelProblem."""
     try:
         yield
@@ -72,7 +82,7 @@ def _only(side: str) -> Iterator[None]:
         raise
 
 
-def _timed(
+def timed(
     session: RunnerCommand,
     paths: dict[str, str],
     order: str,
@@ -114,7 +124,7 @@ def _timed(
     return {"cases": cases, "problem": None, "spent": session.spent()}
 
 
-def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
+def time_case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     work, calls, count, how = warm.work, warm.calls, warm.sets, batching(warm.work.session.gpu)
     with work.session.marks.of("ready"):
         rounds = rounds_of(warm)
@@ -151,7 +161,7 @@ def _case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
     if work.session.gpu:
         report |= _on_host(taken, count * rounds)
     if work.session.explains:
-        report |= _on_device(calls)
+        report |= on_device(calls)
     return report
 
 
@@ -178,7 +188,7 @@ def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limi
     session.ahead = session.gpu  # children that draw would have the CPU, and its caches, of the calls that are timed
     share = 1e6 * float(span_ms) / len(session.harness.cases) / FRESH_TURNS
     when = "the audit on fresh inputs"
-    return _timed(session, {"a": a, "b": b}, order, float(limit_ms), when, partial(_fresh, share=share), fresh=True)
+    return timed(session, {"a": a, "b": b}, order, float(limit_ms), when, partial(_fresh, share=share), fresh=True)
 
 
 def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
@@ -251,7 +261,7 @@ def _on_host(taken: dict[str, list[Batch]], calls: int) -> dict[str, Any]:
     return {"host_ns": host} if all(host) else {}
 
 
-def _on_device(calls: CallSets) -> dict[str, Any]:
+def on_device(calls: CallSets) -> dict[str, Any]:
     """Return the time of a call on the device, for both sides, as the worker says. Nothing decides by it.
 
     There is none where a kernel cannot be recorded as a graph.

@@ -23,13 +23,16 @@ import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import arrays, calls, kept, ninja
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
 from kpd.measure.python.host.places import place_of, places
+
+if TYPE_CHECKING:
+    from kpd.measure.python.host.gpu import Gpu, OwnTime
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TOLD = 2000  # characters of an error
@@ -143,6 +146,19 @@ class Kernels:
                 results[number] = function(*arguments)
         return {"at": places(results, count)}
 
+    def quads(self, gpu: Gpu, order: str, base: int, count: int, rounds: int, many: int) -> dict[str, Any]:
+        """Time so many A B B A and B A A B in turn, by this process's own clock; `order` begins with the first side.
+
+        Return what each batch took, by side. A batch of each, which does not count, comes before.
+        """
+        sets, results = self.laid[base]
+        taken: dict[str, list[OwnTime]] = {side: [] for side in order}
+        for number in range(-1, many):
+            for side in order if number < 0 else (order + order[::-1] if number % 2 else order[::-1] + order):
+                self.use_cache(side)
+                taken[side].append(gpu.timed(self.functions[side], sets[:count], results, rounds))
+        return {side: batches[1:] for side, batches in taken.items()}
+
     def hold(self, side: str, base: int, number: int, most: int) -> None:
         """Hold what the last call on a set returned, and of those that are held the `most` that came last."""
         held = self.held.setdefault(side, [])
@@ -188,6 +204,9 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         kernels.prepare(asked["base"], asked["sets"], asked["size"], asked.get("handle", ""))
     elif what == "share" and kernels.gpu:
         return {"memory": [kernels.gpu.shared(address) for address in asked["at"]]}
+    elif what == "quads" and kernels.gpu:
+        asked_for = (asked[name] for name in ("order", "base", "count", "rounds", "many"))
+        return kernels.quads(kernels.gpu, *asked_for)
     elif what == "touch" and kernels.gpu:
         kernels.gpu.touch()
     elif what == "device" and kernels.gpu:

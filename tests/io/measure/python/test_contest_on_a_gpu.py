@@ -11,12 +11,12 @@ import psutil
 import pytest
 
 from kpd.measure.python.host.held import OVERWRITES
+from kpd.measure.python.host.quick import AT_ONCE, QUADS
 from kpd.measure.python.host.timing import FEWEST_PAIRS, FRESH_PAIRS_ON_A_GPU, FRESH_TURNS
 from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
 
 TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
 ALSO_RIGHT = RIGHT.replace("2 * a.array + b.array", "b.array + a.array + a.array")
-WRONG_AT_TIMES = RIGHT.replace("    return out\n", "    out.array[0] += 1\n    return out\n")
 JOB = """
 import sys
 sys.path.insert(0, {folder!r})
@@ -24,6 +24,8 @@ from kpd.measure.python.host import main, worker
 worker.confine = lambda sandbox: None  # memory of the device is files here, which no worker may write
 sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "limit_s=60", "first_ms=20000", *{commands!r}]))
 """
+COUNTS = "count = [0]\n\n\ndef kernel"
+WRONG_LATER = "    count[0] += 1\n    if count[0] > 60:\n        out.array[0] += 1\n    return out\n"
 CHECK, CONTEST = ("check", "b.zip", "1", "20000"), ("times", "a.zip", "b.zip", "1", "20000", "3")
 LINES = "".join(f"{seed:x} {'ab'[seed % 2]} -\n" for seed in range(901, 904))
 
@@ -72,9 +74,7 @@ def test_each_process_of_a_contest_times_both_kernels_and_finds_them_right(
 
 def test_a_candidate_that_is_wrong_in_a_contest_ends_it(tmp_path: Path, environment: dict[str, str]) -> None:
     """It counts its calls: the check makes fewer than a process of a contest."""
-    text = WRONG_AT_TIMES.replace("def kernel", "count = [0]\n\n\ndef kernel").replace(
-        "    out.array[0] += 1\n", "    count[0] += 1\n    if count[0] > 60:\n        out.array[0] += 1\n"
-    )
+    text = RIGHT.replace("def kernel", COUNTS).replace("    return out\n", WRONG_LATER)
     check, *contest = reports(tmp_path, environment, text)
     assert check["problem"] is None
     assert contest[-1]["problem"]["kind"] == "wrong"
@@ -95,6 +95,34 @@ def test_a_candidate_that_overwrites_results_on_the_device_is_refused(
     ended = job(tmp_path, environment, text, ("repeat", "b.zip", "no", "200", "20000"), "77\n")
     problem = json.loads(ended.stdout)["problem"]
     assert (problem["message"], problem["who"]) == (OVERWRITES, "candidate")
+
+
+def test_quick_processes_time_both_kernels_by_their_own_clock(tmp_path: Path, environment: dict[str, str]) -> None:
+    """The last one is no quick one, and looks at results."""
+    text = ALSO_RIGHT.replace("def kernel", COUNTS).replace("    return out\n", WRONG_LATER)
+    lines = "".join(f"{seed:x} {'ab'[seed % 2]} {'q' if seed < 903 else '-'}\n" for seed in range(901, 904))
+    ended = job(tmp_path, environment, text, (*CHECK, "then", *CONTEST), "77\n" + lines)
+    check, *quick, last = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [one["problem"] for one in (check, *quick)] == [None] * 3
+    for one in quick:
+        for case in one["cases"].values():
+            assert case["quick"]
+            assert 2 * AT_ONCE <= len(case["a_ns"]) == len(case["b_ns"]) <= 2 * QUADS
+            assert min(case["a_ns"] + case["b_ns"]) > 0
+            assert all(ns > 0 for ns in case["host_ns"])
+        assert "results" not in one["spent"]
+    assert (last["problem"]["kind"], last["problem"]["who"]) == ("wrong", "candidate")
+
+
+@pytest.mark.parametrize("said", ["[[10**12, 1]] * (2 * many)", "[[1, 1]]", "[[0, 0]] * (2 * many)", "'times'"])
+def test_times_that_cannot_be_are_the_candidate_s_fault(tmp_path: Path, environment: dict[str, str], said: str) -> None:
+    forges = f"""
+from kpd.measure.python.host import worker
+worker.Kernels.quads = lambda self, gpu, order, base, count, rounds, many: dict.fromkeys(order, {said})
+"""
+    ended = job(tmp_path, environment, forges + ALSO_RIGHT, CONTEST, LINES.replace("-", "q"))
+    problem = json.loads(ended.stdout.splitlines()[0])["problem"]
+    assert (problem["kind"], problem["who"]) == ("forged", "candidate")
 
 
 @pytest.mark.parametrize("pieces", [3, 8])

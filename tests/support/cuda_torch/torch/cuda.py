@@ -13,6 +13,14 @@ class Event:
     pass
 
 
+class Properties:
+    L2_cache_size = 1 << 20
+
+
+def get_device_properties(device):
+    return Properties
+
+
 def init():
     driver.cuInit(0)
 

@@ -7,6 +7,7 @@ import pytest
 
 from kpd.measure.python.host import timing
 from kpd.measure.python.host.batching import Batch
+from kpd.measure.python.host.quick import slower
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.timing import FAR, FAR_QUADS, far_slower
 
@@ -36,7 +37,14 @@ def test_a_candidate_that_is_far_slower_in_each_batch_is_timed_in_few(a, b, far)
 def test_children_draw_fresh_inputs_on_a_gpu_only(monkeypatch: pytest.MonkeyPatch, gpu: bool) -> None:
     """On a CPU they would have it while calls are timed: these inputs are drawn between them."""
     ahead = list[bool]()
-    monkeypatch.setattr(timing, "_timed", lambda session, *_, **__: ahead.append(session.ahead))
+    monkeypatch.setattr(timing, "timed", lambda session, *_, **__: ahead.append(session.ahead))
     session = SimpleNamespace(ahead=True, gpu=gpu, harness=SimpleNamespace(cases={"one": {}}))
     timing.fresh(cast("RunnerCommand", session), "a", "b", "a", "800", "1000")
     assert ahead == [gpu]
+
+
+@pytest.mark.parametrize(("candidate", "is_slower"), [(1051, True), (1050, False), (500, False)])
+def test_no_more_quads_are_taken_of_what_is_slower_in_three_of_four(candidate: int, is_slower: bool) -> None:
+    taken = {"a": [1000] * 8, "b": [candidate] * 6 + [900] * 2}
+    assert slower(taken) is is_slower
+    assert not slower({"a": [], "b": []})
