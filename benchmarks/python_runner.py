@@ -32,7 +32,7 @@ from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.contest import contest
 from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge, log_ratio
-from kpd.measure.samples import ProcessSample
+from kpd.measure.samples import ProcessSample, deciding
 from kpd.model.hosts import Device
 from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.run_files import read_files
@@ -46,7 +46,7 @@ SIZES = (1, 64, 1000, 5000, 70_000)
 
 def told(samples: tuple[ProcessSample, ...]) -> dict[str, Any]:
     """Return for each case the sd of the log ratio between processes in percent, and the times in µs."""
-    kept = [sample for sample in samples if not sample.taint]
+    kept = deciding(samples)
     found = {}
     for name in kept[0].cases:
         cases = [sample.cases[name] for sample in kept]
@@ -122,7 +122,7 @@ async def one(bench: Bench, incumbent: BuiltObject, files: dict[str, bytes], nam
     verdict = judge(samples, MIN_GAIN_PCT)
     row = {
         "candidate": name, "word": verdict.word, "accepted": verdict.accepted, "gain_pct": round(verdict.gain.pct, 3),
-        "processes": verdict.processes, "tainted": sum(bool(sample.taint) for sample in samples),
+        "processes": verdict.processes, "quick": sum(sample.quick for sample in samples), "tainted": sum(bool(sample.taint) for sample in samples),
         "spread_pct": round(verdict.spread_pct or 0.0, 3), "seconds": round(ended - begun, 2),
         "build_s": round(built - begun, 2), "check_s": round(checked - built, 2), "time_s": round(ended - checked, 2),
         "check_spent": passed.spent, "time_spent": spent(samples), "cases": told(samples),
