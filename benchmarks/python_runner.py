@@ -122,7 +122,8 @@ async def one(bench: Bench, incumbent: BuiltObject, files: dict[str, bytes], nam
     verdict = judge(samples, MIN_GAIN_PCT)
     row = {
         "candidate": name, "word": verdict.word, "accepted": verdict.accepted, "gain_pct": round(verdict.gain.pct, 3),
-        "processes": verdict.processes, "quick": sum(sample.quick for sample in samples), "tainted": sum(bool(sample.taint) for sample in samples),
+        "processes": verdict.processes, "quick": sum(sample.quick for sample in samples),
+        "tainted": sum(bool(sample.taint) for sample in samples),
         "spread_pct": round(verdict.spread_pct or 0.0, 3), "seconds": round(ended - begun, 2),
         "build_s": round(built - begun, 2), "check_s": round(checked - built, 2), "time_s": round(ended - checked, 2),
         "check_spent": passed.spent, "time_spent": spent(samples), "cases": told(samples),
