@@ -24,15 +24,15 @@ Times = dict[str, list[int]]
 def quick(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
     """Time each case in both kernels. Returns the report of a process.
 
-    Results are not compared: the check has done that, and so do the processes that accept. Kernels that overwrite
-    their inputs are timed as there: a second call on the same ones would find what the first has made of them.
+    Results are not compared: the check has done that, and so do the processes that accept. As there kernels are timed
+    that overwrite their inputs, of which a second call would find what the first has made, and all without a GPU.
     """
     with same(a, b):
         return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", partial(_case, quads=int(quads)))
 
 
 def _case(warm: WarmCase, quads: int) -> dict[str, Any]:
-    if warm.once:
+    if warm.once or not warm.work.session.gpu:
         return time_case(warm, quads)
     with warm.work.session.marks.of("ready"):
         rounds = rounds_of(warm)
