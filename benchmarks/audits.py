@@ -3,8 +3,9 @@
     python benchmarks/audits.py [--kind cpu] [--tasks transpose_cpu,…] [--times 1] [--processes 9] [--seconds 540]
 
 Honest candidates are the shipped tasks at a tuned point; cheats are those of `audit_cheats.py`. Each is timed against
-the task's own kernel and audited, as a candidate that is about to be accepted. Prints one JSON object: for each
-candidate the contest's gain, the gains of the audits, what was refused and why, and the seconds of every audit.
+the task's own kernel, called on unchanged inputs and audited, as a candidate that is about to be accepted. Prints one
+JSON object: for each candidate the contest's gain, the calls on unchanged inputs and the gains of the audits, what was
+refused and why, and the seconds of each part and of all.
 """
 
 import argparse
@@ -85,6 +86,8 @@ class Auditor:
             if forged := clocks.refuse_clock(samples):
                 said["forged"] = told(forged)
             begun = time.perf_counter()
+            said["repeats"] = await self._bench.repeat(candidate, f"{name}-repeats", silent, incumbent)
+            said["repeats_s"] = time.perf_counter() - begun
             found = await self._bench.audit(incumbent, candidate, partial("{}-{}".format, name), silent)
             assert found is not None
             summary = audits.summary(found, samples)

@@ -1,10 +1,11 @@
-"""How long do a check, a contest and the audits of a callable in torch take, by how often torch is imported? On a CPU.
+"""How long do check, contest, repeats and audits of a callable in torch take, by how often it is imported? On a CPU.
 
     python benchmarks/python_imports.py --python PATH [--rounds 3] [--ways apart joined] [--processes 5]
 
 `apart`: each step is a job of its own, and each process of a contest imports torch. `joined`: the check and the contest
-are one job, and so are both audits; their processes are forked from one that has imported torch, as on a GPU. PATH is a
-Python with torch. The ways take turns; prints one JSON object with the seconds of each step, medians over the rounds.
+are one job, and so are repeats and audits; their processes are forked from one that has imported torch, as on a GPU.
+PATH is a Python with torch. The ways take turns; prints one JSON object with the seconds of each step, medians over the
+rounds.
 """
 
 import argparse
@@ -101,9 +102,11 @@ async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict
             if sample.process == processes - 1:
                 break
     marks.append(time.monotonic())
+    await bench.repeat(candidate.job, f"repeats-{note}", silent, incumbent.job)
+    marks.append(time.monotonic())
     await bench.audit(incumbent.job, candidate.job, lambda what: f"{what}-{note}", silent)
     marks.append(time.monotonic())
-    names = ("check_s", "contest_s", "audits_s")
+    names = ("check_s", "contest_s", "repeats_s", "audits_s")
     found = {name: round(after - before, 2) for name, before, after in zip(names, marks, marks[1:], strict=False)}
     return {**found, "all_s": round(marks[-1] - marks[0], 2)}
 

@@ -64,12 +64,16 @@ async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
 
 
 async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
-    """Call the candidate again and again on inputs that do not change."""
+    """Call the candidate again and again on inputs that do not change. The first audit may begin in the same job."""
     attempt = winner.attempt
     if attempt.is_tasks_own:
         return verdict
+    incumbent = None if attempt.is_baseline else winner.incumbent.job
     try:
-        calls = await attempt.bench.repeat(winner.candidate.job, attempt.job("repeats"), attempt.say("job"))
+        with numbers_of("audit"):
+            calls = await attempt.bench.repeat(
+                winner.candidate.job, attempt.job("repeats"), attempt.say("job"), incumbent
+            )
     except bench.CheckFailed as err:
         raise CandidateFailed(Incorrect(err.wrong)) from err
     if calls is not None:

@@ -160,8 +160,11 @@ class Bench(Protocol):
         It takes at most `limit_s` seconds, and holds the lease of the device.
         """
 
-    async def repeat(self, built: str, job: str, say: Say) -> dict[str, int] | None:
+    async def repeat(self, built: str, job: str, say: Say, incumbent: str | None = None) -> dict[str, int] | None:
         """Call a candidate that is about to be accepted on inputs that do not change, in a process of its own.
+
+        Where `incumbent` is given, the audits against it may begin in the same job, and go on after that; the next
+        `audit` of both reads them.
 
         Return the number of calls of each case; None where that cannot be done. Raises CheckFailed when a result is
         wrong, or differs from the first where the task wants the same bits.

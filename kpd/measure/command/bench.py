@@ -184,7 +184,7 @@ class CommandBench:
         """Report that nothing was seen: nobody asks for this."""
         return ToolReport(tool, 0, 0, 0.0)
 
-    async def repeat(self, built: str, job: str, say: Say) -> None:
+    async def repeat(self, built: str, job: str, say: Say, incumbent: str | None = None) -> None:
         """Return None: the calls are the benchmark's own."""
 
     async def audit(

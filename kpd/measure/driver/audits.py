@@ -1,4 +1,7 @@
-"""Measures for the audits of a gain: each call on fresh inputs, and each kernel in processes without the other."""
+"""Measures for the audits of a gain: each call on fresh inputs, and each kernel in processes without the other.
+
+The calls on unchanged inputs may come before them, in the same job.
+"""
 
 import time
 from collections.abc import AsyncGenerator
@@ -9,19 +12,12 @@ from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
 from kpd.measure.audits import FEWEST_ALONE, AuditSamples
 from kpd.measure.bench import Say
-from kpd.measure.driver.check import Report
+from kpd.measure.driver import repeat
+from kpd.measure.driver.check import Report, seed, seeded
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.joined import first_report, joined
-from kpd.measure.driver.timing import (
-    CASE_LIMIT_MS,
-    FRESH,
-    PlaceObject,
-    fresh_line,
-    lines,
-    pair_spec,
-    samples_of,
-    times,
-)
+from kpd.measure.driver.repeat import RepeatsReport
+from kpd.measure.driver.timing import PlaceObject, fresh_line, lines, pair_spec, samples_of, times
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
@@ -41,7 +37,7 @@ ALONE_S = 1.5
 class Audited:
     """What both audits use: a harness on a host, the objects of two build jobs, and how they are timed.
 
-    `alone`: some processes time one kernel only.
+    `reference` and `baseline` are as in Harness.command. `alone`: some processes time one kernel only.
     """
 
     host: Host
@@ -53,6 +49,7 @@ class Audited:
     where: RunContext
     place: PlaceObject | None = None
     reference: str = ""
+    baseline: str = ""
     alone: bool = True
 
     @property
@@ -70,40 +67,65 @@ class _Report(Report):
     cases: dict[str, FreshCase]
 
 
-async def audit(what: Audited, job: str, say: Say | None = None) -> AuditSamples:
-    """Measure for both audits, in one job: on a GPU processes get ready while another one measures.
+@dataclass(frozen=True, slots=True)
+class AuditJob:
+    """The one job of both audits: on a GPU its processes get ready while another one measures.
+
+    `repeats`: the calls on unchanged inputs are a process of it, too, and the first one.
+    """
+
+    what: Audited
+    spec: JobSpec
+    repeats: bool
+
+
+def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
+    """Return the job that measures for the audits, to be read by `repeated`, if it `repeats`, and then by `audit`."""
+    path, stdin = jobs.out(what.host, what.candidate, OBJECT), fresh_line() + lines(0, what.processes, alone=True)
+    first = repeat.words(path, what.tolerance) if repeats else ()
+    limit_s = (1 + what.processes) * what.bench.limit_s
+    made = _forked if what.harness.forks else _each_its_own
+    return AuditJob(what, made(what, job, first, seed("repeat") + stdin if repeats else stdin, limit_s), repeats)
+
+
+async def repeated(job: AuditJob, say: Say | None = None) -> dict[str, int]:
+    """Return the number of calls of each case on unchanged inputs. Raises as `repeat` does."""
+    what, limit_s = job.what, job.what.tolerance.limit_s
+    return (await first_report(what.host, what.harness, job.spec, RepeatsReport, "repeats", limit_s, say)).calls
+
+
+async def audit(job: AuditJob, say: Say | None = None) -> AuditSamples:
+    """Measure for both audits.
 
     Raises CheckFailed when an output is wrong, or the measuring process is not what it was; and HostError.
     """
-    limit_s = what.bench.limit_s
-    spec = _forked(what, job) if what.harness.forks else _each_its_own(what, job)
-    begun = time.monotonic()
-    report = await first_report(what.host, what.harness, spec, _Report, "audit", limit_s, say)
+    what, number = job.what, int(job.repeats)
+    start = time.monotonic()
+    report = await first_report(
+        what.host, what.harness, job.spec, _Report, "audit", what.bench.limit_s, say, number=number
+    )
     between = time.monotonic()
-    samples = await _enough(samples_of(what.host, what.harness, spec, 0, what.processes, say, skipped=1))
-    return AuditSamples(report.cases, samples, between - begun, time.monotonic() - between)
+    samples = await _enough(samples_of(what.host, what.harness, job.spec, 0, what.processes, say, skipped=number + 1))
+    return AuditSamples(report.cases, samples, between - start, time.monotonic() - between)
 
 
-def _each_its_own(what: Audited, job: str) -> JobSpec:
+def _each_its_own(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit_s: float) -> JobSpec:
+    more_s = what.tolerance.limit_s if first else 0.0
     return pair_spec(
         what.host, what.harness, what.incumbent, what.candidate, job, _short(what.bench), what.tolerance, what.where,
-        what.place, what.reference, fresh_line() + lines(0, what.processes, alone=True),
-        (1 + what.processes) * what.bench.limit_s, FRESH_MS[what.gpu],
+        what.place, what.reference, stdin, limit_s + more_s, FRESH_MS[what.gpu], first, what.baseline,
     )  # fmt: skip
 
 
-def _forked(what: Audited, job: str) -> JobSpec:
+def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit_s: float) -> JobSpec:
     """Return the job of a driver that forks the processes from one that has imported what takes long."""
-    limit_s = what.bench.limit_s
     objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
-    seed, order, *_ = fresh_line().decode().split()
-    first = (FRESH, *objects, order, str(FRESH_MS[what.gpu]), str(CASE_LIMIT_MS))
-    return joined(
-        what.where, job, what.harness.command(what.tolerance, what.reference), first, limit_s,
-        times(objects, _short(what.bench), what.processes), what.processes * limit_s,
-        f"{seed}\n".encode() + lines(0, what.processes, alone=True),
-        *objects,
-    )  # fmt: skip
+    command = what.harness.command(what.tolerance, what.reference, what.baseline)
+    then = (*times(objects, _short(what.bench), 1 + what.processes), str(FRESH_MS[what.gpu]))
+    needed = (*objects, what.reference, what.baseline)
+    if not first:
+        return what.where.spec(job, seeded((*command, *then), *needed), limit_s, stdin)
+    return joined(what.where, job, command, first, what.tolerance.limit_s, then, limit_s, stdin, *needed)
 
 
 def _short(bench: BenchSpec) -> BenchSpec:

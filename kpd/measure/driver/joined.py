@@ -1,4 +1,4 @@
-"""Takes a check or an audit and the contest after it in one job: a driver that forks has imported all once for both."""
+"""Takes a check and its contest, or repeats and an audit, in one job: a driver that forks has imported all once."""
 
 import contextlib
 from collections.abc import Iterable
@@ -39,16 +39,17 @@ def joined(
 
 
 async def first_report(
-    host: Host, harness: Harness, spec: JobSpec, kind: type[Some], what: str, limit_s: float, say: Say | None = None
-) -> Some:
-    """Begin the job, return its first report, and leave the job running.
+    host: Host, harness: Harness, spec: JobSpec, kind: type[Some], what: str, limit_s: float, say: Say | None = None,
+    number: int = 0,
+) -> Some:  # fmt: skip
+    """Begin the job, return its first report, and leave the job running. With a `number`, so many were read before.
 
     Raises CheckFailed where that tells of a problem or does not come in time, and HostError: `busy` where others were
     on the device.
     """
     while True:
         try:
-            found = await _first(host, spec, kind, say)
+            found = await _first(host, spec, kind, number, say)
         except CodecError as err:
             raise HostError("host", f"{host.name}: job {spec.id} did not report: {err}") from err
         if isinstance(found, ReportLine):
@@ -62,19 +63,23 @@ async def first_report(
         await jobs.refuse_unfinished(host, found)
         if found.rc == LATE:
             raise CheckFailed(WrongResult(TookTooLong(what, limit_s)))
-        own, _, _ = found.stdout.partition(b"\n")
+        own = b"".join(found.stdout.split(b"\n")[number : number + 1])
         return await report_of(host, harness, replace(found, stdout=own), kind, what, limit_s)
 
 
-async def _first(host: Host, spec: JobSpec, kind: type[Some], say: Say | None) -> Some | ReportLine | JobResult:
+async def _first(
+    host: Host, spec: JobSpec, kind: type[Some], number: int, say: Say | None
+) -> Some | ReportLine | JobResult:
     """Return the first report; its line if that is tainted; the job's result if there is a problem, or no report.
 
     What follows it is of other processes, and is not looked at.
     """
+    seen = 0
     async with contextlib.aclosing(reports(host, spec, say, leave=True)) as said:
         async for line in said:
             if isinstance(line, JobResult):
                 return line
-            if line.start == 0 and (report := decode(line.text, kind)).problem is None:
+            if seen == number and (report := decode(line.text, kind)).problem is None:
                 return line if line.taint else report
+            seen += 1
     raise AssertionError("a job ends with its result or raises")

@@ -15,7 +15,9 @@ REPEAT_MS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Report(Report):
+class RepeatsReport(Report):
+    """The number of calls of each case."""
+
     calls: dict[str, int]
 
 
@@ -29,8 +31,11 @@ async def repeat(
     from the first one's where [check] asks for the same bits; and HostError.
     """
     path = jobs.out(host, built, OBJECT)
-    given = harness.command(spec, reference, baseline)
-    command = (*given, "repeat", path, spec.deterministic, str(REPEAT_MS), str(call_limit_ms(spec)))
-    script = seeded(command, path, reference, baseline)
+    script = seeded((*harness.command(spec, reference, baseline), *words(path, spec)), path, reference, baseline)
     result = await jobs.run(host, where.spec(job, script, spec.limit_s, seed("repeat")), say)
-    return (await report_of(host, harness, result, _Report, "repeats", spec.limit_s)).calls
+    return (await report_of(host, harness, result, RepeatsReport, "repeats", spec.limit_s)).calls
+
+
+def words(path: str, spec: CheckSpec) -> tuple[str, ...]:
+    """Return the driver's command that calls the kernel at this path."""
+    return ("repeat", path, spec.deterministic, str(REPEAT_MS), str(call_limit_ms(spec)))

@@ -136,12 +136,14 @@ async def time_pair(
 def pair_spec(
     host: Host, harness: Harness, incumbent: str, candidate: str, job: str, bench: BenchSpec, tolerance: CheckSpec,
     where: RunContext, place: PlaceObject | None, reference: str, stdin: bytes, limit_s: float, fresh_ms: int = 0,
+    earlier: tuple[str, ...] = (), baseline: str = "",
 ) -> JobSpec:  # fmt: skip
     """Return the job of a driver that does not fork: a process of its own for each line of `stdin` (see `lines`).
 
-    One whose line says that it is FRESH takes the audit on fresh inputs, for `fresh_ms`.
+    One whose line says that it is FRESH takes the audit on fresh inputs, for `fresh_ms`. On a GPU a command may come
+    `earlier`, whose seed is the first line. `reference` and `baseline` are as in Harness.command.
     """
-    own, *settings = harness.command(tolerance, reference)
+    own, *settings = harness.command(tolerance, reference, baseline)
     on_cpu = where.lease is None or not where.lease.gpu
     program = jobs.words([own, *(["sizes=any"] if on_cpu and tolerance.sizes == "any" else ()), *settings])
     place = place or copied(host)
@@ -164,8 +166,13 @@ def pair_spec(
     queued = f'  {one} &\n  set -- "$@" "$!"\n  [ $# -le {READY_AHEAD} ] || {first}\n'
     turn = queued if gpu else f"  {clear}\n  {one} || exit $?\n"
     guarded = UNCHANGED if where.seals else ":"
+    led = (
+        f"[ -e {jobs.words([jobs.out(host, candidate, OBJECT)])} ] || exit {jobs.GONE}\n"
+        f'n=1\nread -r seed\nprintf \'%s\\n\' "$seed" | KPD_TURN=1 {program} {jobs.words(earlier)} &\nset -- "$!"\n'
+    )
     script = (
         "n=0; rm -f turn; set --\n"
+        f"{led if earlier else ''}"
         "while read -r seed order who pad drawn_a drawn_b; do\n"
         "  n=$((n + 1))\n"
         f"  {guarded}\n"

@@ -106,6 +106,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
     uint64_t limit_ns = (uint64_t)ms * 1000000u / kpd_task.case_count;
+    await_turn();
     size_t calls[KPD_MAX_CASES] = {0}, quickest = 0, done = 0;
     while (done < kpd_task.case_count && (calls[done] = repeat_one(done, asked, limit_ns)) > 0) {
         if (calls[done] > calls[quickest]) quickest = done;

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kpd.hosts.errors import HostError
 from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.check import Report
 from kpd.measure.driver.harness import Harness
@@ -26,6 +27,20 @@ async def test_a_later_report_is_not_taken_for_the_first_one(tmp_path) -> None:
         spec = RunContext().spec("job", f"echo '{first}'\necho '{later}'\nexit 1\n", 20.0)
         with pytest.raises(CheckFailed, match="ValueError: not right"):
             await first_report(host, Harness("", "", ()), spec, Report, "check", 20.0)
+
+
+@pytest.mark.asyncio
+async def test_a_report_after_the_first_one_is_read_by_its_number(tmp_path) -> None:
+    """Whether there is a problem in it or not; one that does not come says nothing of a candidate."""
+    first, later = json.dumps({"problem": None}), json.dumps({"problem": PROBLEM})
+    async with local_host(tmp_path / "host") as host:
+        spec = RunContext().spec("job", f"echo '{first}'\necho '{first}'\necho '{later}'\nexit 1\n", 20.0)
+        for number in (0, 1):
+            assert await first_report(host, Harness("", "", ()), spec, Report, "audit", 20.0, number=number)
+        with pytest.raises(CheckFailed, match="ValueError: not right"):
+            await first_report(host, Harness("", "", ()), spec, Report, "audit", 20.0, number=2)
+        with pytest.raises(HostError, match="did not report"):
+            await first_report(host, Harness("", "", ()), spec, Report, "audit", 20.0, number=3)
 
 
 @pytest.mark.asyncio

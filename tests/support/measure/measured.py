@@ -14,7 +14,7 @@ from kpd.measure.c import layout
 from kpd.measure.c.bench import harness
 from kpd.measure.c.build import build
 from kpd.measure.c.toolchain import CToolchain, choose
-from kpd.measure.driver.audits import Audited, audit
+from kpd.measure.driver.audits import Audited, audit, begun
 from kpd.measure.driver.check import check
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import time_pair
@@ -115,7 +115,7 @@ class Lab:
             layout.placed(self.host, self.tools),
         )  # fmt: skip
         number = next(_numbers)
-        return await audit(what, f"fresh{number}", f"alone{number}"), contest
+        return await audit(begun(what, f"audit{number}")), contest
 
 
 @contextlib.asynccontextmanager

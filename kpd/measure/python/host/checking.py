@@ -1,22 +1,18 @@
-"""Checks a kernel: each case, each kind of inputs, from secret seeds; and that its calls give the same again."""
+"""Checks a kernel: each case, each kind of inputs, from secret seeds."""
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from kpd.measure.python.host import kept, nonfinite, sizes
-from kpd.measure.python.host.held import HELD
-from kpd.measure.python.host.judging import CallVerdict, compared, wrong
+from kpd.measure.python.host.judging import CallVerdict
 from kpd.measure.python.host.problems import KernelProblem
-from kpd.measure.python.host.session import AT_ONCE, COMPILE_MS, GOES_ON, RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import AT_ONCE, GOES_ON, RunnerCommand, WorkerCase
 from kpd.measure.python.host.turns import MEASURED
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
-IN_TURN = 2  # sets of inputs of calls that are repeated
-BEYOND, BEYOND_SHARE = 512, 0.25  # calls after them at most, and the time for these as a share of theirs
 
 
 def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dict[str, Any]:
@@ -87,75 +83,3 @@ def _planted(session: RunnerCommand, rng: random.Random, seeds: int) -> list[tup
     for bounds in session.rule.bounds.values():
         bounds |= dict.fromkeys(nonfinite.VALUES, bounds[session.kinds[0]])
     return nonfinite.asked(list(session.harness.cases), rng, seeds)
-
-
-def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
-    """Call a kernel on two sets of inputs in turn; each result must be right, and where `how` says so, the same bits.
-
-    On one set alone what the call before has left would be right. The first results are held until the end, after
-    calls on the other one's inputs.
-    """
-    rng = session.rng()
-    same = how == "yes" or (how == "auto" and _steady(session, rng, float(limit_ms)))
-    worker = session.worker({"b": kernel})
-    made: dict[str, int] = {}
-    share = float(span_ms) / len(session.harness.cases) / 1000
-    kind = session.kinds[0]
-    drawing = session.drawing(((case, kind, IN_TURN) for case in session.harness.cases), rng)
-    for case, drawn in zip(session.harness.cases, drawing, strict=True):
-        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
-        try:
-            made[case] = _again(work, share, same)
-        except KernelProblem as err:
-            raise work.told(err, "repeats") from err
-    return {"problem": None, "calls": made}
-
-
-def _steady(session: RunnerCommand, rng: random.Random, limit_ms: float) -> bool:
-    """Return whether the task's own kernel gives the same bits each time."""
-    worker = session.worker({"b": session.settings["baseline"]})
-    case, kind = next(iter(session.harness.cases)), session.kinds[0]
-    drawn = next(session.drawing([(case, kind, IN_TURN)], rng))
-    try:
-        _again(WorkerCase(session, {"b": worker}, case, kind, rng, limit_ms, drawn), 0.05, True)
-    except KernelProblem:
-        return False
-    finally:
-        worker.end()
-    return True
-
-
-def _again(work: WorkerCase, share_s: float, same: bool) -> int:
-    calls = work.calls()
-    for number, inputs in enumerate(work.drawn.sets):
-        calls.fill(number, inputs)
-    calls.prepare(COMPILE_MS)
-    calls.learn("b", work.limit_ms, work.rng)
-    truths = [work.session.truth.of(work.case, work.kind, inputs) for inputs in work.drawn.sets]
-    first: list[list[bytes | bytearray]] = [[] for _ in truths]
-    deadline, made = time.monotonic() + share_s, 0
-    while made < 2 * IN_TURN or time.monotonic() < deadline:
-        results = calls.results("b", IN_TURN, work.limit_ms)
-        for number, (truth, result) in enumerate(zip(truths, results, strict=True)):
-            if made < HELD:
-                calls.hold("b", number, result)
-            bits = [one.data for one in result.outputs.values()]
-            if bits == first[number]:
-                continue
-            output, verdict = compared(work.session.rule, result, truth)
-            if not verdict.worst <= 1.0:
-                raise wrong("b", output, verdict)
-            if first[number] and same:
-                raise KernelProblem("raised", "b", "its results differ from call to call, on the same inputs")
-            first[number] = bits
-        made += IN_TURN
-    for number, inputs in enumerate(reversed(work.drawn.sets)):  # what overwrites a result now has other bits
-        calls.fill(number, inputs)
-    calls.prepare(COMPILE_MS)
-    deadline, more = time.monotonic() + share_s * BEYOND_SHARE, 0
-    while more < IN_TURN or (more < BEYOND and time.monotonic() < deadline):
-        calls.restore()
-        calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
-        more += IN_TURN
-    calls.held["b"].refuse_overwritten()
-    return made + more

@@ -5,13 +5,14 @@
     bench … repeat KERNEL HOW MS LIMIT_MS        bench … time A B ORDER QUADS LIMIT_MS
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
     bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
-    bench … times A B QUADS LIMIT_MS PROCESSES   bench run KERNEL CALLS
+    bench … times A B QUADS LIMIT_MS PROCESSES [FRESH_MS]
+    bench run KERNEL CALLS
     bench roofline                               bench bytecode
     bench limit_s=SECONDS … COMMAND … then times …     bench limit_s=SECONDS … COMMAND … also COMMAND … also …
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither;
-q: on neither, and it is timed by its own clock, as `quick`).
+q: on neither, and on a GPU by its own clock, as `quick`; fresh: on neither, and it is `fresh`, for FRESH_MS).
 What comes before `then` may take `limit_s`, and has to go well; the first process of `times` gets ready meanwhile. Each
 of the commands with `also` between them may take `limit_s`, too, and reads a line of its own.
 
@@ -34,7 +35,18 @@ from pathlib import Path
 from typing import Any
 
 from kpd.hosts.helper.children import prctl
-from kpd.measure.python.host import bounds, bytecode, checking, kept, profiled, quick, roofline, timing, triton_once
+from kpd.measure.python.host import (
+    bounds,
+    bytecode,
+    checking,
+    kept,
+    profiled,
+    quick,
+    repeating,
+    roofline,
+    timing,
+    triton_once,
+)
 from kpd.measure.python.host.ahead import alone
 from kpd.measure.python.host.cores import cores, move
 from kpd.measure.python.host.device import CudaDevice, DeviceError
@@ -168,7 +180,7 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
 
     This process knows no seed, as each of them forks its worker before it reads its line.
     """
-    a, b, quads, limit_ms, processes = rest
+    a, b, quads, limit_ms, processes, *fresh_ms = rest
     job = Path.cwd()
     cores()  # now: what is forked may have fewer CPUs
     if first is None:
@@ -186,12 +198,13 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
                     turn.wait()
                 kept.give(job)
                 kept.unpack()
-                settings["seed"], order, both = line().split()[:3]
+                settings["seed"], order, what = line().split()[:3]
                 if not on_gpu():  # else once it has its contexts: the driver makes one after the other
                     turn.tell(STARTED)
-                sides = {"a": [a, a], "b": [b, b]}.get(both, [a, b])
-                verb = {"a": "alone", QUICK: "quick"}.get(both, "time")
-                status = command(settings, known, spares, verb, [*sides, order, quads, limit_ms], turn, device)
+                sides = {"a": [a, a], "b": [b, b]}.get(what, [a, b])
+                verb = {"a": "alone", QUICK: "quick", "fresh": "fresh"}.get(what, "time")
+                most = fresh_ms[0] if verb == "fresh" else quads
+                status = command(settings, known, spares, verb, [*sides, order, most, limit_ms], turn, device)
             sys.stdout.flush()
             return status
         except BaseException:
@@ -228,7 +241,7 @@ def own_folder() -> Iterator[None]:
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "check": checking.check,
     "bounds": bounds.bounds,
-    "repeat": checking.repeat,
+    "repeat": repeating.repeat,
     "time": timing.time_both,
     "quick": quick.quick,
     "alone": timing.time_incumbent,

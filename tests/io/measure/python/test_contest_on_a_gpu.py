@@ -43,7 +43,7 @@ def job(
     for side, kernel in {"a": RIGHT, "b": candidate}.items():
         with zipfile.ZipFile(folder / f"{side}.zip", "w") as archive:
             archive.writestr("kernel.py", HEAD + kernel)
-    words = [str(folder / word) if word.endswith(".zip") else word for word in commands]
+    words = [str(folder / word) if word.endswith(".zip") and "=" not in word else word for word in commands]
     command = [sys.executable, "-c", JOB.format(folder=str(folder), commands=words)]
     ended = subprocess.run(
         command, cwd=folder, env=environment, input=lines, capture_output=True, text=True, check=False, timeout=120
@@ -123,6 +123,44 @@ worker.Kernels.quads = lambda self, gpu, order, base, count, rounds, many: dict.
     ended = job(tmp_path, environment, forges + ALSO_RIGHT, CONTEST, LINES.replace("-", "q"))
     problem = json.loads(ended.stdout.splitlines()[0])["problem"]
     assert (problem["kind"], problem["who"]) == ("forged", "candidate")
+
+
+AUDIT = ("then", "times", "a.zip", "b.zip", "1", "20000", "3", "100")
+AUDITS = "901 a fresh\n902 a a\n903 b b\n"
+
+
+def test_repeats_and_the_audits_after_them_import_once(tmp_path: Path, environment: dict[str, str]) -> None:
+    repeats = ("repeat", "b.zip", "auto", "200", "20000")
+    ended = job(tmp_path, environment, ALSO_RIGHT, (*repeats, *AUDIT), "77\n" + AUDITS)
+    assert not ended.stderr, ended.stderr
+    calls, fresh, *alone = map(json.loads, ended.stdout.splitlines())
+    assert set(calls["calls"]) == {"small", "large"} and min(calls["calls"].values()) > 4
+    assert "import" in calls["spent"]
+    assert all(case["anew"] and case["compared"] for case in fresh["cases"].values())
+    assert [set(one["cases"]) for one in alone] == [{"small", "large"}] * 2
+    assert not any("import" in one["spent"] or one["problem"] for one in (fresh, *alone))
+
+
+def test_nothing_is_audited_of_what_is_wrong_in_the_repeats(tmp_path: Path, environment: dict[str, str]) -> None:
+    repeats = ("repeat", "b.zip", "no", "200", "20000")
+    text = RIGHT.replace("def kernel", COUNTS).replace("    return out\n", WRONG_LATER)
+    ended = job(tmp_path, environment, text, (*repeats, *AUDIT), "77\n" + AUDITS)
+    (report,) = map(json.loads, ended.stdout.splitlines())
+    assert (report["problem"]["kind"], report["problem"]["when"], ended.returncode) == ("wrong", "repeats", 1)
+
+
+@pytest.mark.parametrize(("how", "told"), [("yes", True), ("no", False), ("auto", True)])
+def test_bits_that_differ_are_refused_where_the_tasks_own_kernel_repeats_its_own(
+    tmp_path: Path, environment: dict[str, str], how: str, told: bool
+) -> None:
+    """Only then is that one loaded."""
+    text = "import itertools\ncalls = itertools.count()\n" + RIGHT.replace(
+        "    return out\n", "    out.array[0] *= 1 + 1e-6 * (next(calls) % 3)\n    return out\n"
+    )
+    own = () if how != "auto" else (f"baseline={tmp_path}/a.zip",)
+    ended = job(tmp_path, environment, text, (*own, "repeat", "b.zip", how, "200", "20000"), "77\n")
+    problem = json.loads(ended.stdout)["problem"]
+    assert (problem is not None and "differ from call to call" in problem["message"]) == told
 
 
 @pytest.mark.parametrize("pieces", [3, 8])

@@ -1,9 +1,11 @@
 """A whole bench on a CUDA task, by the stand-in for nvcc and a GPU: built, checked, timed and judged. No time of it is
 a GPU's."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,6 +104,60 @@ async def test_a_much_quicker_candidate_is_judged_faster(bench: DriverBench) -> 
     too_fast = impossible([replace(large, candidate_us=0.001)], bench.work)
     assert too_fast is not None and (too_fast.case, too_fast.us) == ("large", 0.001)
     assert not impossible([large], bench.work)
+
+
+def stdout(bench: DriverBench, job: str) -> list[dict[str, Any]]:
+    """What the processes of a job have reported."""
+    return [json.loads(line) for line in Path(bench.host.root, "jobs", job, "stdout").read_text().splitlines()]
+
+
+def jobs(bench: DriverBench) -> set[str]:
+    """The jobs that have run."""
+    return {path.name for path in Path(bench.host.root, "jobs").iterdir()}
+
+
+async def test_repeats_and_the_first_audit_are_one_job(bench: DriverBench) -> None:
+    """So each process of the audit gets ready before its turn; the second audit has no repeats."""
+    a, b = await built(bench, SLOW), await built(bench, RIGHT)
+    calls = await bench.repeat(b, "winner-repeats", quiet, a)
+    assert calls.keys() == {"large", "odd"} and min(calls.values()) >= 4
+    found = await bench.audit(a, b, "winner-{}".format, quiet)
+    assert found.fresh["large"].compared
+    assert [one.process for one in found.alone] == [0, 1, 2, 3]
+    reports = stdout(bench, "winner-repeats")
+    assert [next(iter(one)) for one in reports] == ["calls", *["cases"] * 5]
+    assert "winner-audit" not in jobs(bench)
+    again = await bench.audit(a, b, "winner-{}-2".format, quiet, alone=False)
+    assert (len(stdout(bench, "winner-audit-2")), again.alone) == (1, ())
+
+
+async def test_what_was_reported_is_read_again(bench: DriverBench) -> None:
+    """As after a restart, with the repeats passed and the audit not read yet, and with the job at its end."""
+    a, b = await built(bench, SLOW), await built(bench, RIGHT)
+    first = await bench.repeat(b, "restarted", quiet, a)
+    bench._repeated.clear()
+    assert await bench.repeat(b, "restarted", quiet, a) == first
+    found = await bench.audit(a, b, "restarted-{}".format, quiet)
+    assert await bench.repeat(b, "restarted", quiet, a) == first
+    once_more = await bench.audit(a, b, "restarted-{}".format, quiet)
+    assert (once_more.fresh, once_more.alone) == (found.fresh, found.alone)
+
+
+async def test_nothing_is_audited_of_a_kernel_that_is_wrong_in_the_repeats(bench: DriverBench) -> None:
+    a = await built(bench, SLOW)
+    wrong = "static int calls; if (++calls == 9) blended<<<1, 1, 0, stream>>>(x + 1, k, y, 1);"
+    b = await built(bench, kernel(launch=wrong))
+    with pytest.raises(CheckFailed, match=r"on two sets of inputs in turn"):
+        await bench.repeat(b, "differs", quiet, a)
+    (report,) = stdout(bench, "differs")
+    assert report["problem"]["who"] == "candidate"
+    assert not bench._repeated
+
+
+async def test_repeats_alone_need_no_incumbent(bench: DriverBench) -> None:
+    b = await built(bench, RIGHT)
+    assert await bench.repeat(b, "baseline-repeats", quiet)
+    assert len(stdout(bench, "baseline-repeats")) == 1
 
 
 async def test_where_it_runs(bench: DriverBench) -> None:

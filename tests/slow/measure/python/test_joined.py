@@ -1,4 +1,4 @@
-"""A check and the contest after it, and both audits, in one job each: what takes long is imported once for both."""
+"""A check and its contest, and repeats and the first audit, in one job each: what takes long is imported once."""
 
 import subprocess
 import sys
@@ -20,6 +20,12 @@ from tests.support.measure.measured import local_host
 from tests.support.measure.python_tasks import TOML, built, ready, small_task
 
 SUM = "def kernel(a, b):\n    return a + a + b\n"
+WRONG_LATER = """
+calls = []
+def kernel(a, b):
+    calls.append(0)
+    return a + a + b if len(calls) < 90 else b
+"""
 LEAVES = """
 import os, sys, time
 from kpd.measure.python.host.turns import adopt, in_child
@@ -70,9 +76,28 @@ async def test_the_contest_goes_on_in_the_job_of_the_check(tmp_path) -> None:
         await bench.forget("time0")
         assert "check" not in {path.name for path in (tmp_path / "host" / "jobs").iterdir()}
         assert await anext(bench.time(mine, other, "time0", 0, 1, print))  # a retry measures anew
+        calls = await bench.repeat(other, "audit-repeats", print, mine)
         found = await bench.audit(mine, other, lambda what: f"audit-{what}", print)
-        assert found.fresh["small"].compared and len(found.alone) >= 4
-        assert {path.name for path in (tmp_path / "host" / "jobs").glob("audit-*")} == {"audit-audit"}
+        assert calls["small"] > 4 and found.fresh["small"].compared and len(found.alone) >= 4
+        assert {path.name for path in (tmp_path / "host" / "jobs").glob("audit-*")} == {"audit-repeats"}
+        assert (await bench.audit(mine, other, lambda what: f"audit-{what}-2", print, alone=False)).fresh["small"]
+        assert {path.name for path in (tmp_path / "host" / "jobs").glob("audit-*")} == {
+            "audit-repeats",
+            "audit-audit-2",
+        }
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_audited_of_a_candidate_that_is_wrong_in_the_repeats(tmp_path) -> None:
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        wrong = await built(bench, {"kernel.py": WRONG_LATER})
+        with pytest.raises(CheckFailed, match=r"out.* should be"):
+            await bench.repeat(wrong, "wrong", print, (await own(bench)).job)
+        assert (tmp_path / "host" / "jobs" / "wrong" / "stdout").read_text().count("\n") == 1
+        assert await bench.repeat((await own(bench)).job, "baseline", print)  # which has nobody to be audited against
+        assert (tmp_path / "host" / "jobs" / "baseline" / "stdout").read_text().count("\n") == 1
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,117 @@
+"""Calls a kernel again and again on inputs that do not change: each result must be right, or the same bits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from typing import Any
+
+from kpd.measure.python.host.ahead import computed
+from kpd.measure.python.host.harness import CaseInputs
+from kpd.measure.python.host.held import HELD
+from kpd.measure.python.host.judging import compared, wrong
+from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.secret import SecretRandom
+from kpd.measure.python.host.session import COMPILE_MS, RunnerCommand, WorkerCase
+from kpd.measure.python.host.truths import Truth
+from kpd.measure.python.host.turns import MEASURED
+
+IN_TURN = 2  # sets of inputs of calls that are repeated
+BEYOND, BEYOND_SHARE = 512, 0.25  # calls after them at most, and the time for these as a share of theirs
+STEADY_S = 0.05  # of calls of the task's own kernel
+
+
+def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
+    """Call a kernel on two sets of inputs in turn; each result must be right, and where `how` says so, the same bits.
+
+    On one set alone what the call before has left would be right. The first results are held until the end, after
+    calls on the other one's inputs.
+    """
+    rng = session.rng()
+    kind, made, share = session.kinds[0], dict[str, int](), float(span_ms) / len(session.harness.cases) / 1000
+    known = _known(session, kind, rng)
+    worker = session.worker({"b": kernel})
+    session.started()
+    for case in session.harness.cases:
+        with session.marks.of("draw"):
+            drawn, truths = next(known)
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
+        must = partial(_steady, work, truths) if how == "auto" else partial(bool, how == "yes")
+        try:
+            made[case] = _again(work, truths, share, must)
+        except KernelProblem as err:
+            raise work.told(err, "repeats") from err
+    if session.order:
+        session.order.tell(MEASURED)
+    return {"problem": None, "calls": made, "spent": session.spent()}
+
+
+def _known(session: RunnerCommand, kind: str, rng: SecretRandom) -> Generator[tuple[CaseInputs, list[Truth]]]:
+    """Yield the inputs of each case, and what its results should be. Raises HarnessError.
+
+    Where results are judged in children, these do both ahead of time, and find each truth once.
+    """
+
+    def one(case: str, seeds: list[int]) -> tuple[CaseInputs, list[Truth]]:
+        drawn = session.harness.drawn(case, seeds, kind)
+        return drawn, [session.truth.of(case, kind, inputs) for inputs in drawn.sets]
+
+    cases = session.harness.cases
+    if session.later:
+        return computed((partial(one, case, [rng.getrandbits(62) for _ in range(IN_TURN)]) for case in cases), True)
+    drawing = zip(cases, session.drawing(((case, kind, IN_TURN) for case in cases), rng), strict=True)
+    return ((drawn, [session.truth.of(case, kind, inputs) for inputs in drawn.sets]) for case, drawn in drawing)
+
+
+def _steady(work: WorkerCase, truths: Sequence[Truth]) -> bool:
+    """Return whether the task's own kernel gives the same bits each time, on the inputs on which another did not."""
+    session = work.session
+    worker = session.worker({"b": session.settings["baseline"]})
+    own = WorkerCase(session, {"b": worker}, work.case, work.kind, work.rng, work.limit_ms, work.drawn)
+    try:
+        _again(own, truths, STEADY_S, partial(bool, True))
+    except KernelProblem:
+        return False
+    finally:
+        worker.end()
+    return True
+
+
+def _again(work: WorkerCase, truths: Sequence[Truth], share_s: float, must: Callable[[], bool]) -> int:
+    """Call the kernel for so many seconds, and return how often; `must` says whether its results must be the same."""
+    calls = work.calls()
+    for number, inputs in enumerate(work.drawn.sets):
+        calls.fill(number, inputs)
+    calls.prepare(COMPILE_MS)
+    calls.learn("b", work.limit_ms, work.rng)
+    first: list[list[bytes | bytearray]] = [[] for _ in truths]
+    deadline, made, free = time.monotonic() + share_s, 0, False
+    while made < 2 * IN_TURN or time.monotonic() < deadline:
+        results = calls.results("b", IN_TURN, work.limit_ms)
+        for number, (truth, result) in enumerate(zip(truths, results, strict=True)):
+            if made < HELD:
+                calls.hold("b", number, result)
+            bits = [one.data for one in result.outputs.values()]
+            if bits == first[number]:
+                continue
+            output, verdict = compared(work.session.rule, result, truth)
+            if not verdict.worst <= 1.0:
+                raise wrong("b", output, verdict)
+            if first[number] and not free:
+                asked, free = time.monotonic(), True
+                if must():
+                    raise KernelProblem("raised", "b", "its results differ from call to call, on the same inputs")
+                deadline += time.monotonic() - asked
+            first[number] = bits
+        made += IN_TURN
+    for number, inputs in enumerate(reversed(work.drawn.sets)):  # what overwrites a result now has other bits
+        calls.fill(number, inputs)
+    calls.prepare(COMPILE_MS)
+    deadline, more = time.monotonic() + share_s * BEYOND_SHARE, 0
+    while more < IN_TURN or (more < BEYOND and time.monotonic() < deadline):
+        calls.restore()
+        calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
+        more += IN_TURN
+    calls.held["b"].refuse_overwritten()
+    return made + more
