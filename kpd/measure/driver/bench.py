@@ -16,7 +16,7 @@ from kpd.measure.driver.check import CheckEnd
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
 from kpd.measure.driver.repeat import repeat
 from kpd.measure.driver.sanitize import sanitize
-from kpd.measure.driver.terms import Terms
+from kpd.measure.driver.terms import CheckTerms
 from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import MeasureRoofline, Roofline, work
 from kpd.measure.run_context import RunContext
@@ -81,7 +81,7 @@ class DriverBench:
         self._protected = read_files(task.folder, task.protected)
         self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
-        self._terms = Terms(host, harness, task.check, self._made, checking, self._own)
+        self._terms = CheckTerms(host, harness, task.check, self._made, checking, self._own)
         self._begun: dict[tuple[str, str], JobSpec] = {}  # by incumbent and candidate: a check whose job goes on
         self._part_of: dict[str, str] = {}  # by the job of a contest: that of the check which began it
         self._repeated: dict[tuple[str, str], audits.AuditJob] = {}  # by both: repeats whose job goes on

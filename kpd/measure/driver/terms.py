@@ -20,7 +20,7 @@ KEPT, GIVEN = "compiled.zip", "KPD_COMPILED"
 """What a check leaves of what was compiled while it ran, and the variable that gives it to later jobs."""
 
 
-class Terms:
+class CheckTerms:
     """What the programs of a task use on a host, beside the candidate. `own` builds the task's own kernel."""
 
     def __init__(
