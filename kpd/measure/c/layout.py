@@ -10,7 +10,7 @@ the price of one link.
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.c.toolchain import CToolchain
-from kpd.measure.driver.timing import PLACING, PlaceObject
+from kpd.measure.driver.pairs import PLACING, PlaceObject
 
 OWN = ("-ffunction-sections", "-fdata-sections")
 """The flags of a build that make sections small enough to be moved."""

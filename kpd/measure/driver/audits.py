@@ -16,8 +16,9 @@ from kpd.measure.driver import repeat
 from kpd.measure.driver.check import Report, seed, seeded
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.joined import first_report, joined
+from kpd.measure.driver.pairs import PlaceObject, pair_spec
 from kpd.measure.driver.repeat import RepeatsReport
-from kpd.measure.driver.timing import PlaceObject, fresh_line, lines, pair_spec, samples_of, times
+from kpd.measure.driver.timing import fresh_line, lines, samples_of, times
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample

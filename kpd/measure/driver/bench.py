@@ -14,6 +14,7 @@ from kpd.measure.build_cache import BuildCache, CompileTree
 from kpd.measure.driver import audits, check, joined, timing
 from kpd.measure.driver.check import CheckEnd
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
+from kpd.measure.driver.pairs import PlaceObject
 from kpd.measure.driver.repeat import repeat
 from kpd.measure.driver.sanitize import sanitize
 from kpd.measure.driver.terms import CheckTerms
@@ -57,7 +58,7 @@ class DriverBench:
         cached: bool = True,
         lay: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = dict,
         sanitizer: str = "",
-        place: timing.PlaceObject | None = None,
+        place: PlaceObject | None = None,
         inspector: Inspector | None = None,
     ) -> None:
         refuse_mismatch(task, harness)

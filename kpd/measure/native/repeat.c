@@ -76,6 +76,7 @@ static size_t repeat_one(size_t number, steadiness asked, uint64_t limit_ns) {
         arena_fill(v, job.timed);
         truth_find(v);
     }
+    await_turn();
     if (!loaded()) return 0;
     for (; calls < FEWEST || now_ns() - start < limit_ns; calls++) {
         snprintf(when, sizeof when, "call %zu on two sets of inputs in turn", calls + 1);
@@ -92,10 +93,15 @@ static size_t repeat_one(size_t number, steadiness asked, uint64_t limit_ns) {
         if (calls < 2) {
             arena_keep(v);
             start = now_ns();
-        } else if (!free && must_repeat(v, asked, calls, limit_ns)) {
-            blame_change(v, b, i, when);
-            return 0;
-        } else free = 1;
+        } else if (!free) {
+            uint64_t asking = now_ns();
+            if (must_repeat(v, asked, calls, limit_ns)) {
+                blame_change(v, b, i, when);
+                return 0;
+            }
+            start += now_ns() - asking; /* that was no call of the candidate's */
+            free = 1;
+        }
     }
     return calls;
 }
@@ -106,7 +112,6 @@ void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
     uint64_t limit_ns = (uint64_t)ms * 1000000u / kpd_task.case_count;
-    await_turn();
     size_t calls[KPD_MAX_CASES] = {0}, quickest = 0, done = 0;
     while (done < kpd_task.case_count && (calls[done] = repeat_one(done, asked, limit_ns)) > 0) {
         if (calls[done] > calls[quickest]) quickest = done;

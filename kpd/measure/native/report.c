@@ -55,13 +55,19 @@ int answered(slot who, const view *v, const char *distribution, const char *when
     return well(worker_wait(job.limit_ms, 0), who, v, distribution, when);
 }
 
-/* Wait until the engine is there, and have the objects loaded, unless that has been done. Until then the driver has better to
- * do. */
+/* Wait until the engine is there. Until then the driver has better to do. */
+void started(void) {
+    static int done;
+    if (done++) return;
+    outcome o = worker_ready();
+    if (o.how != DONE) give_up("the worker cannot start: ", o.message); /* no kernel has been loaded yet */
+}
+
+/* Have the objects loaded, unless that has been done. */
 int loaded(void) {
     static int done;
     if (done) return 1;
-    outcome o = worker_ready();
-    if (o.how != DONE) give_up("the worker cannot start: ", o.message); /* no kernel has been loaded yet */
+    started();
     mappings_note(job.paths);
     worker_load(job.paths, job.first);
     done = answered(CANDIDATE, NULL, "", "load");

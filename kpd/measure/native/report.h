@@ -40,6 +40,7 @@ kpd_distribution promised_kind(kpd_rng *rng);
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
 int well(outcome o, slot who, const view *v, const char *distribution, const char *when);
 int answered(slot who, const view *v, const char *distribution, const char *when);
+void started(void);
 int loaded(void);
 int unharmed(slot who, const view *v, const char *distribution, const char *when);
 const char *timed_name(void);

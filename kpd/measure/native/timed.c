@@ -129,12 +129,14 @@ static int take_turn(int file) {
 
 /* Processes that follow one another begin early, so that starting up costs no time, and wait for their turn here. It ends with
  * the process; the worker was forked before and does not hold on to it. Whoever is ready first is not always whose turn it is:
- * the file holds the number of the last process that had one, and each has its own in KPD_TURN (none: any time will do). */
+ * the file holds the number of the last process that had one, and each has its own in KPD_TURN (none: any time will do). Once it
+ * is there, the first process has its engine, and others can start theirs: a device's driver makes one after the other. */
 void await_turn(void) {
     static int file = -1;
     const char *said = getenv("KPD_TURN");
     uint32_t mine = said ? (uint32_t)strtoul(said, NULL, 10) : 0, last = 0;
     if (file >= 0) return;
+    started();
     file = open("turn", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     int taken = file >= 0 && take_turn(file);
     while (taken && mine && pread(file, &last, sizeof last, 0) >= 0 && last + 1 != mine) {

@@ -228,6 +228,10 @@ async def test_a_gpu_that_is_not_there_is_the_hosts_trouble(bench: DriverBench, 
     try:
         with pytest.raises(HostError, match="cudaErrorNoDevice"):
             await bench.check(right, "check-lost", quiet)
+        with pytest.raises(HostError, match="cudaErrorNoDevice"):  # nobody waits for the first process's context
+            await anext(bench.time(right, right, "time-lost", 0, 3, quiet))
+        with pytest.raises(HostError, match="cudaErrorNoDevice"):
+            await bench.repeat(right, "repeats-lost", quiet, right)
     finally:
         bench.harness = before
 
