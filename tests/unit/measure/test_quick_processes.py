@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from kpd.measure import score
 from kpd.measure.contest import contest
 from kpd.measure.driver.timing import lines
-from kpd.measure.judge import LOOKS, QUICK, decide, judge
+from kpd.measure.judge import FEWEST, LOOKS, QUICK, decide, judge
 from kpd.measure.samples import CaseSample, ProcessSample, deciding, samples_from_json, samples_to_json
 from tests.support.measure.canned import Canned
 
@@ -29,8 +29,8 @@ def test_quick_processes_accept_nothing_whatever_they_say(gains: list[float]) ->
 @pytest.mark.parametrize(
     ("gains", "more"),
     [
-        ([-9.9, -9.9], 1), ([-10.1, -10.1], 0), ([-1.0] * 3, 0), ([0.9] * 3, 2), ([0.9] * QUICK, 0),
-        ([1.1] * QUICK, LOOKS[0]), ([50.0] * QUICK, LOOKS[0]),
+        ([-9.9, -9.9], 1), ([-10.1, -10.1], 0), ([-1.0] * 3, 0), ([0.9] * 3, 2), ([0.9] * FEWEST, 0),
+        ([1.1] * FEWEST, 2), ([1.1] * QUICK, LOOKS[0]), ([50.0] * QUICK, LOOKS[0]),
     ],
 )  # fmt: skip
 def test_they_end_a_contest_only_by_a_rejection(gains: list[float], more: int) -> None:
@@ -62,7 +62,7 @@ def test_the_time_on_the_device_is_kept_though_others_decide() -> None:
 
 
 @pytest.mark.parametrize(
-    ("quick_ns", "processes"), [(2000, 2), (1000, QUICK), (500, QUICK + 9)], ids=["slower", "the same", "faster"]
+    ("quick_ns", "processes"), [(2000, 2), (1000, FEWEST), (500, QUICK + 9)], ids=["slower", "the same", "faster"]
 )
 async def test_a_contest_goes_on_with_others_where_they_do_not_reject(quick_ns: int, processes: int) -> None:
     bench = Canned(has_quick=True, quick_ns=quick_ns)
