@@ -78,6 +78,7 @@ async def test_what_needs_no_other_kernel_holds_for_it_as_for_any_winner(
         return BuiltObject("job", False, "", 0, "")
 
     async def repeated(*given: Any) -> dict[str, int]:
+        assert given[-1] is None, "there is no incumbent to audit it against"
         if not repeats:
             raise CheckFailed(wrong)
         return {"one": 20, "two": 3}

@@ -1,6 +1,6 @@
 """Forks the processes of a contest from this one: some get ready while one measures, and they report in their order.
 
-A check or an audit may come first: the contest's first process makes its context on the device meanwhile.
+A check or repeats may come first: the contest's first process makes its context on the device meanwhile.
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ class Forked(NamedTuple):
         left = None if until is None else max(0.0, until - time.monotonic())
         return os.read(self.told, 1) if select.select([self.told], [], [], left)[0] else b""
 
+    def started_before(self, other: Forked, until: float) -> bool:
+        """Return whether it tells that it has started before the other one tells anything, or the time is over."""
+        left = max(0.0, until - time.monotonic())
+        return self.told in select.select([self.told, other.told], [], [], left)[0] and self.hear() == STARTED
+
     def close(self) -> None:
         os.close(self.go)
         os.close(self.told)
@@ -77,7 +82,8 @@ class First(NamedTuple):
     """A command before a contest, in a process of its own, which may take `limit_s`.
 
     It tells STARTED when its kernels are loaded, and MEASURED when it goes well, and a contest may measure. Does it
-    hold the contest, no kernels are loaded for that before. `meanwhile` is called while it starts.
+    hold the contest, no kernels are loaded for that before; else processes get ready. `meanwhile` is called while it
+    starts.
     """
 
     work: Callable[[ContestTurn], int]
@@ -135,7 +141,7 @@ def contest(processes: int, one: Callable[[ContestTurn], int], first: First | No
     open_ones: list[Forked] = []
     adopt()
     try:
-        if first is not None and (status := _before(first, one if processes else None, waiting)):
+        if first is not None and (status := _before(first, one, processes, waiting)):
             return status
         for number in range(processes):
             if not waiting:
@@ -159,21 +165,20 @@ def contest(processes: int, one: Callable[[ContestTurn], int], first: First | No
         end_strays()
 
 
-def _before(first: First, one: Callable[[ContestTurn], int] | None, waiting: deque[Forked]) -> int:
-    """Do the first command. Return its exit status; if it is 0, the first process of the contest is `waiting`.
+def _before(first: First, one: Callable[[ContestTurn], int], processes: int, waiting: deque[Forked]) -> int:
+    """Do the first command. Return its exit status; if it is 0, the first processes of the contest are `waiting`.
 
-    The driver makes one context after the other, so that process is forked when the command has its own. Without
-    `one` the contest has no process.
+    The driver makes one context after the other, so each is forked when the one before it has its own.
     """
     until = time.monotonic() + first.limit_s
-    command = _begun(first.work, 0, [])
+    command, heard = _begun(first.work, 0, []), True
     try:
         command.let()
         first.meanwhile()
-        if command.hear(until) == STARTED and one is not None:
-            waiting.append(_begun(one, 0, [command], follows=True))
-            if not first.holds:
-                waiting[0].let()
+        most = min(processes, 1 if first.holds else READY_AHEAD) if command.hear(until) == STARTED else 0
+        while len(waiting) < most and heard:
+            waiting.append(_begun(one, len(waiting), [command, *waiting], follows=first.holds))
+            heard = not first.holds and waiting[-1].started_before(command, until)
         if passed := command.hear(until) == MEASURED:  # the time may have been over before it had started
             for process in waiting if first.holds else ():
                 process.let()
@@ -184,9 +189,8 @@ def _before(first: First, one: Callable[[ContestTurn], int] | None, waiting: deq
     finally:
         status = command.end(until)
         end_strays([process.pid for process in waiting])
-    if passed and not status:
-        for process in waiting:
-            process.hear()
+    if passed and not status and not heard:
+        waiting[-1].hear()
     return status or int(not passed)
 
 

@@ -98,9 +98,10 @@ def first(turn):
     if how == "unloaded":
         return 2
     turn.tell(STARTED)
-    while processes and (not (there / "context").exists() or (not holds and not (there / "ready").exists())):
+    wanted = [there / "context"] if holds else [there / "ready0", there / "ready1"]
+    while processes and not all(path.exists() for path in wanted):
         time.sleep(0.001)
-    early = (there / "ready").exists()
+    early = (there / "ready0").exists()
     if how == "fails":
         return 1
     if how == "hangs":
@@ -113,7 +114,7 @@ def one(turn):
     if turn.follows:
         (there / "context").touch()
         turn.wait()
-    (there / "ready").touch()
+    (there / f"ready{turn.number}").touch()
     turn.tell(STARTED)
     turn.wait()
     turn.tell(MEASURED)
@@ -129,13 +130,13 @@ sys.exit(contest(processes, one, First(first, limit_s, holds, lambda: None)))
 def test_a_process_of_a_contest_gets_ready_while_a_command_before_it_is_at_work(
     tmp_path: Path, holds: str, how: str, status: int
 ) -> None:
-    """One that holds the contest sees no more of it than its context; with one that fails nothing of it is left."""
+    """One that holds the contest sees no more than a context of it, another one two processes; nothing of it is left."""
     limit_s = 1.0 if how == "hangs" else PATIENCE_S
     run = [sys.executable, "-c", FIRST, str(tmp_path), how, holds, str(limit_s), "2"]
     done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S)
     assert (done.returncode, done.stderr) == (status, "")
     said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert said == ([] if status else [["first", holds == "lets"], [0, True], [1, False]])
+    assert said == ([] if status else [["first", holds == "lets"], [0, holds == "holds"], [1, False]])
     assert not [one for one in psutil.process_iter(["cmdline"]) if str(tmp_path) in (one.info["cmdline"] or [])]
 
 
