@@ -130,7 +130,7 @@ sys.exit(contest(processes, one, First(first, limit_s, holds, lambda: None)))
 def test_a_process_of_a_contest_gets_ready_while_a_command_before_it_is_at_work(
     tmp_path: Path, holds: str, how: str, status: int
 ) -> None:
-    """One that holds the contest sees no more than a context of it, another one two processes; nothing of it is left."""
+    """One that holds the contest sees no more than a context of it, another two processes; nothing of it is left."""
     limit_s = 1.0 if how == "hangs" else PATIENCE_S
     run = [sys.executable, "-c", FIRST, str(tmp_path), how, holds, str(limit_s), "2"]
     done = subprocess.run(run, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S)
