@@ -66,7 +66,8 @@ class Forked(NamedTuple):
     def started_before(self, other: Forked, until: float) -> bool:
         """Return whether it tells that it has started before the other one tells anything, or the time is over."""
         left = max(0.0, until - time.monotonic())
-        return self.told in select.select([self.told, other.told], [], [], left)[0] and self.hear() == STARTED
+        speak, _, _ = select.select([self.told, other.told], [], [], left)
+        return speak[:1] == [self.told] and self.hear() == STARTED
 
     def close(self) -> None:
         os.close(self.go)
