@@ -1,11 +1,12 @@
-"""How long do check, contest, repeats and audits of a callable in torch take, by how often it is imported? On a CPU.
+"""How long do check, contest, repeats and audits of a callable take, by how often its libraries are imported?
 
     python benchmarks/python_imports.py --python PATH [--rounds 3] [--ways apart joined] [--processes 5]
+    python benchmarks/python_imports.py --kind gpu --ways joined [--tasks tasks/matmul_triton …]
 
 `apart`: each step is a job of its own, and each process of a contest imports torch. `joined`: the check and the contest
 are one job, and so are repeats and audits; their processes are forked from one that has imported torch, as on a GPU.
-PATH is a Python with torch. The ways take turns; prints one JSON object with the seconds of each step, medians over the
-rounds.
+PATH is a Python with torch, for a small task; others have their own. The ways take turns. Prints one JSON object with
+the seconds of each step by task and way, medians over the rounds, and what the last job of audits says of its time.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from kpd.measure.bench import BuiltObject
 from kpd.measure.catalogue import prepare
 from kpd.measure.driver.bench import DriverBench
 from kpd.workspace.host_tables import HostConfig
+from kpd.workspace.run_files import read_files
 from kpd.workspace.task import load_task
 
 FILES = {
@@ -63,20 +65,22 @@ def truth(x):
     x = x.double()
     return x / x.pow(2).mean(1, keepdim=True).add(1e-6).sqrt()
 """,
+    "kernel.py": "def kernel(x):\n    return x * x.pow(2).mean(1, keepdim=True).add(1e-6).rsqrt()\n",
 }
-KERNEL = "def kernel(x):\n    return x * x.pow(2).mean(1, keepdim=True).add(1e-6).rsqrt()\n"
 
 
 def written(folder: Path, python: str) -> Path:
     """Write the task."""
     folder.mkdir()
-    for name, text in {**FILES, "kernel.py": KERNEL}.items():
+    for name, text in FILES.items():
         (folder / name).write_text(text.replace("{python}", python))
     return folder
 
 
 async def built(bench: DriverBench, note: str) -> BuiltObject:
-    files = {"kernel.py": f"{KERNEL}# {note}\n".encode()}
+    """Build the task's own kernel with a comment more."""
+    files = read_files(bench.task.folder, bench.task.editable)
+    files = {name: text + f"# {note}\n".encode() if name.endswith(".py") else text for name, text in files.items()}
     return await bench.build(await bench.stage(files), files, silent)
 
 
@@ -108,34 +112,48 @@ async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict
     marks.append(time.monotonic())
     names = ("check_s", "contest_s", "repeats_s", "audits_s")
     found = {name: round(after - before, 2) for name, before, after in zip(names, marks, marks[1:], strict=False)}
-    return {**found, "all_s": round(marks[-1] - marks[0], 2)}
+    return {**found, "accepted_s": round(marks[-1] - marks[2], 2), "all_s": round(marks[-1] - marks[0], 2)}
+
+
+async def spent(bench: DriverBench, job: str) -> list[dict[str, float]]:
+    """Return where the time of each process of a job has gone: repeats, fresh inputs, either kernel alone."""
+    said = await bench.host.read(f"{bench.host.root}/jobs/{job}/stdout", 1 << 24)
+    return [json.loads(line).get("spent", {}) for line in said.splitlines()]
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", required=True)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--kind", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--tasks", nargs="+", type=Path, default=[], help="folders; none: a small task in torch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", default=["apart", "joined"], choices=["apart", "joined"])
     parser.add_argument("--processes", type=int, default=5)
     args = parser.parse_args()
-    taken: dict[str, list[dict[str, float]]] = {way: [] for way in args.ways}
+    results = []
     with tempfile.TemporaryDirectory(prefix="kpd-python-") as folder:
-        place = written(Path(folder, "scaled"), args.python)
         host = Host("local", PurePosixPath(folder, "host"), Local(), leases=f"{folder}/leases")
         await host.connect()
         try:
-            device = next(one for one in devices(await host.probe(), HostConfig()) if one.kind == "cpu")
-            bench = await prepare(host, load_task(place), device, silent)
-            assert isinstance(bench, DriverBench)
-            for number in range(args.rounds):
-                for way in args.ways:
-                    bench.harness = replace(bench.harness, forks=way == "joined")
-                    taken[way].append(await steps(bench, way, f"{way}{number}", args.processes))
-                    print(way, taken[way][-1], file=sys.stderr, flush=True)
+            device = next(one for one in devices(await host.probe(), HostConfig()) if one.kind == args.kind)
+            for place in args.tasks or [written(Path(folder, "scaled"), args.python)]:
+                bench = await prepare(host, load_task(place), device, silent)
+                assert isinstance(bench, DriverBench)
+                taken: dict[str, list[dict[str, float]]] = {way: [] for way in args.ways}
+                for number in range(args.rounds):
+                    for way in args.ways:
+                        bench.harness = replace(bench.harness, forks=way == "joined")
+                        note = f"{place.name}-{way}{number}"
+                        taken[way].append(await steps(bench, way, note, args.processes))
+                        print(note, taken[way][-1], file=sys.stderr, flush=True)
+                where = await spent(bench, f"repeats-{note}")
+                medians = {
+                    way: {name: median(one[name] for one in rows) for name in rows[0]} for way, rows in taken.items()
+                }
+                results.append({"task": place.name, "medians": medians, "spent": where})
         finally:
             await host.close()
-    medians = {way: {name: median(one[name] for one in rows) for name in rows[0]} for way, rows in taken.items()}
-    print(json.dumps({"processes": args.processes, "rounds": args.rounds, "medians": medians}))
+    print(json.dumps({"kind": args.kind, "processes": args.processes, "rounds": args.rounds, "results": results}))
 
 
 if __name__ == "__main__":
