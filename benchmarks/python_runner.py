@@ -31,7 +31,7 @@ from kpd.measure.bench import Bench, BuiltObject
 from kpd.measure.catalogue import device_of, prepare
 from kpd.measure.contest import contest
 from kpd.measure.driver.bench import DriverBench
-from kpd.measure.judge import judge, log_ratio
+from kpd.measure.judge import QUICK, judge, log_ratio
 from kpd.measure.samples import ProcessSample, deciding
 from kpd.model.hosts import Device
 from kpd.workspace.host_tables import HostConfig
@@ -113,7 +113,7 @@ async def one(bench: Bench, incumbent: BuiltObject, files: dict[str, bytes], nam
     async def found() -> BuiltObject:
         return incumbent
 
-    passed = await bench.check(candidate, f"check-{name}", lambda text: None, found)
+    passed = await bench.check(candidate, f"check-{name}", lambda text: None, found, QUICK)
     checked = time.monotonic()
     samples = await contest(
         bench, incumbent.job, candidate, lambda part: f"{part}-{name}", MIN_GAIN_PCT, lambda text: None, progress

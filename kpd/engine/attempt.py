@@ -12,6 +12,7 @@ from kpd.engine.journal import Journal, run_of
 from kpd.hosts.host import Host
 from kpd.hosts.job import device_claim, job_seconds
 from kpd.measure.bench import Bench
+from kpd.measure.judge import QUICK
 from kpd.model.agents import BASELINE
 from kpd.model.causes import ContestBroken, TooBusy
 from kpd.model.codec import encode
@@ -112,6 +113,16 @@ class Attempt:
     @property
     def is_baseline(self) -> bool:
         return self.parent == self.number
+
+    @property
+    def quick(self) -> int:
+        """How many quick processes its contest may begin with: none where it measures, whatever it decides.
+
+        The baseline's score and noise, and the number of an incumbent against the baseline, are compared with those of
+        other contests. A kernel may have changed the clock of quick ones.
+        """
+        measures = self.is_baseline or self.iteration.confirming or self.iteration.thorough
+        return 0 if measures else QUICK
 
     def job(self, step: str) -> str:
         """Return the id of a step's job on the host: unique to this attempt, and the same after a restart."""

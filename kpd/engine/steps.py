@@ -109,7 +109,9 @@ async def check(attempt: Attempt, found: Detail) -> e.Checked:
     try:
         async with keeping_records(attempt, "check", lambda: attempt.job("check")):
             incumbent = None if attempt.in_place else partial(builds.incumbent, attempt)
-            checked = await attempt.bench.check(built.job, attempt.job("check"), attempt.say("job"), incumbent)
+            checked = await attempt.bench.check(
+                built.job, attempt.job("check"), attempt.say("job"), incumbent, attempt.quick
+            )
     except bench.CheckFailed as err:
         attempt.keep("check.json", {"ok": False, "problem": str(err), "wrong": err.wrong})
         raise CandidateFailed(Incorrect(err.wrong)) from err
@@ -142,6 +144,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
                 attempt.say("job"),
                 lambda taken: attempt.keep(TIMING, samples_to_json(taken)),
                 attempt.iteration.thorough,
+                attempt.quick,
             )
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err

@@ -129,11 +129,13 @@ class Bench(Protocol):
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         """Build the staged `tree` with the editable `files`. Raises BuildError when the candidate is at fault."""
 
-    async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
+    async def check(
+        self, built: str, job: str, say: Say, incumbent: FindObject | None = None, quick: int = 0
+    ) -> CheckPassed:
         """Compare the outputs with the oracle on fresh secret seeds. `built` is a build job. Raises CheckFailed.
 
         Where `incumbent` is given, the contest against it may begin in the same job, and go on after the check has
-        passed; `time` reads that.
+        passed; `time` reads that. Its first processes are `quick` ones as there.
         """
 
     def time(

@@ -24,12 +24,13 @@ async def contest(
     say: Say,
     keep: Callable[[tuple[ProcessSample, ...]], None],
     thorough: bool = False,
+    quick: int = QUICK,
 ) -> tuple[ProcessSample, ...]:
     """Time both objects until the verdict is settled; return all samples, disturbed ones too.
 
     `keep` is called with all samples after each new one. `job` makes the id of a job on the host from a short name.
-    With `thorough`, processes run up to the last look, however clear the verdict is before, and quick
-    ones decide nothing.
+    With `thorough`, processes run up to the last look, however clear the verdict is before, and none is quick. Else
+    those with numbers below `quick` may be.
 
     One job could run all processes that a verdict can need; it is ended as soon as the verdict is settled. It has the
     same id after a restart, so what it reported is read, not measured again. If it was ended before the verdict was
@@ -38,12 +39,12 @@ async def contest(
     """
     samples: tuple[ProcessSample, ...] = ()
     jobs: list[str] = []
+    allowed = 0 if thorough else quick
     try:
         while decide(samples, min_gain_pct, thorough):
             jobs.append(job(f"time{len(jobs)}"))
             first, processes = len(samples), MOST - len(samples)
-            quick = 0 if thorough else QUICK
-            async with aclosing(bench.time(incumbent, candidate, jobs[-1], first, processes, say, quick)) as taken:
+            async with aclosing(bench.time(incumbent, candidate, jobs[-1], first, processes, say, allowed)) as taken:
                 async for sample in taken:
                     samples += (sample,)
                     keep(samples)

@@ -46,8 +46,8 @@ def score(samples: Iterable[ProcessSample], direction: Direction = "lower") -> f
 def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -> tuple[CaseTime, ...]:
     """Compute each case's times and gain, and add what `work` says of it. A case not in `work` has no roofline.
 
-    The time on the device is the same by any clock of the host, so that of quick processes counts, too. Raises
-    BadSamples, also when no sample is untainted.
+    The time on the device is the same by any clock of the host, so that of quick processes counts, too: it is the only
+    figure that they change. Raises BadSamples, also when no sample is untainted.
     """
     samples = tuple(samples)
     kept, times = _some(samples), []
@@ -57,7 +57,8 @@ def case_times(samples: Iterable[ProcessSample], work: Mapping[str, CaseWork]) -
         timed = [sample.cases[name] for sample in kept]
         candidate, incumbent = _median_us(timed, "b_ns"), _median_us(timed, "a_ns")
         gain = case_gain(timed) if len(timed) > 1 else None
-        on_device = [case.device_ns for sample in untainted if (case := sample.cases[name]).device_ns]
+        each = (sample.cases.get(name) for sample in untainted)
+        on_device = [case.device_ns for case in each if case is not None and case.device_ns]
         device, before = ([ns[at] / 1000 for ns in on_device] for at in (1, 0))
         warm = [case.warm for case in timed if case.warm]
         host = [case.host_ns[1] / 1000 for case in timed if case.host_ns]

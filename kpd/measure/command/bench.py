@@ -136,7 +136,9 @@ class CommandBench:
             tree, files, lambda: build(self.host, tree, tuple(files), words, limit_s, say, self._building)
         )
 
-    async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
+    async def check(
+        self, built: str, job: str, say: Say, incumbent: FindObject | None = None, quick: int = 0
+    ) -> CheckPassed:
         spec, own = self.task.check, self.task.check.command
         command = self._bench if own is None else self._command(own, spec.limit_s)
         (run,) = await self._runs(command, "b", {"b": built}, job, self._checking, say)

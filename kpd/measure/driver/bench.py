@@ -114,10 +114,13 @@ class DriverBench:
     async def build(self, tree: str, files: Mapping[str, bytes], say: Say) -> BuiltObject:
         return await self._made.build(tree, files, lambda: self._compile(tree, files, say))
 
-    async def check(self, built: str, job: str, say: Say, incumbent: FindObject | None = None) -> CheckPassed:
+    async def check(
+        self, built: str, job: str, say: Say, incumbent: FindObject | None = None, quick: int = 0
+    ) -> CheckPassed:
         reference, baseline, own = await self._terms.of_check(say)
         if incumbent is not None and self.harness.forks:
-            passed = await self._check_and_begin((await incumbent()).job, built, job, say, reference, baseline, own)
+            found = (await incumbent()).job
+            passed = await self._check_and_begin(found, built, job, say, reference, baseline, own, quick)
         else:
             where = self._terms.sealed(self._checking, own, built)
             async with self._made.again_if_gone(built, seals=where.seals):
@@ -138,7 +141,7 @@ class DriverBench:
             )
 
     async def _check_and_begin(
-        self, incumbent: str, built: str, job: str, say: Say, reference: str, baseline: str, own: Seals
+        self, incumbent: str, built: str, job: str, say: Say, reference: str, baseline: str, own: Seals, quick: int
     ) -> CheckPassed:
         """Check a candidate in a job that goes on with its contest, which `time` then reads."""
         spec, bench = self.task.check, self.task.bench
@@ -147,7 +150,7 @@ class DriverBench:
         both = joined.joined(
             where, job, self.harness.command(spec, reference, baseline), check.words(objects[1], spec), spec.limit_s,
             timing.times(objects, bench, joined.AHEAD), joined.AHEAD * bench.limit_s,
-            check.seed("check") + joined.following(), *objects, reference, baseline,
+            check.seed("check") + joined.following(quick), *objects, reference, baseline,
         )  # fmt: skip
         async with self._made.again_if_gone(incumbent, built, seals=where.seals):
             report = await joined.first_report(

@@ -23,9 +23,9 @@ LATE = 124
 """The exit status of a job whose first command took too long."""
 
 
-def following() -> bytes:
-    """Return the lines of the processes that follow a check."""
-    return lines(0, AHEAD, quick=QUICK)
+def following(quick: int) -> bytes:
+    """Return the lines of the processes that follow a check; those with numbers below `quick` are quick ones."""
+    return lines(0, AHEAD, quick=quick)
 
 
 def joined(

@@ -1,10 +1,14 @@
 """Quick processes reject a candidate, and accept none: a kernel may have changed the clock that times them."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, strategies as st
 
+from kpd.engine.attempt import Attempt
 from kpd.measure import score
 from kpd.measure.contest import contest
+from kpd.measure.driver.joined import AHEAD, following
 from kpd.measure.driver.timing import lines
 from kpd.measure.judge import FEWEST, LOOKS, QUICK, decide, judge
 from kpd.measure.samples import CaseSample, ProcessSample, deciding, samples_from_json, samples_to_json
@@ -71,10 +75,32 @@ async def test_a_contest_goes_on_with_others_where_they_do_not_reject(quick_ns: 
     assert judge(samples, 2.0).accepted == (processes > QUICK)
 
 
-async def test_a_thorough_contest_has_none() -> None:
+@pytest.mark.parametrize(("thorough", "quick", "processes"), [(True, QUICK, LOOKS[-1]), (False, 0, 9)])
+async def test_a_contest_that_measures_has_none(thorough: bool, quick: int, processes: int) -> None:
     bench = Canned(has_quick=True)
-    samples = await contest(bench, "a", "b", "r1.1-{}".format, 2.0, print, lambda samples: None, thorough=True)  # type: ignore[arg-type]
-    assert [sample.quick for sample in samples] == [False] * LOOKS[-1]
+    given = bench, "a", "b", "r1.1-{}".format, 2.0, print, lambda samples: None, thorough, quick
+    samples = await contest(*given)  # type: ignore[arg-type]
+    assert [sample.quick for sample in samples] == [False] * processes
+
+
+@pytest.mark.parametrize(
+    ("is_baseline", "confirming", "thorough", "quick"),
+    [
+        (False, "", False, QUICK), (True, "", False, 0), (False, "end", False, 0), (False, "decision", False, 0),
+        (False, "floor", False, 0), (False, "", True, 0),
+    ],
+)  # fmt: skip
+def test_only_what_may_be_rejected_has_them(is_baseline: bool, confirming: str, thorough: bool, quick: int) -> None:
+    """A baseline's score and noise, and a number against it, are measured by kpd's own clock."""
+    iteration = SimpleNamespace(confirming=confirming, thorough=thorough)
+    attempt = SimpleNamespace(is_baseline=is_baseline, iteration=iteration)
+    assert vars(Attempt)["quick"].fget(attempt) == quick
+
+
+@pytest.mark.parametrize("quick", [0, QUICK])
+def test_what_follows_a_check_has_as_many(quick: int) -> None:
+    kinds = [line.split()[2] for line in following(quick).splitlines()]
+    assert kinds == [b"q"] * quick + [b"-"] * (AHEAD - quick)
 
 
 def test_processes_with_numbers_below_are_told_to_be_quick() -> None:

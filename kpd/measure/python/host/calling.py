@@ -178,10 +178,13 @@ class CallSets:
             raise KernelProblem("raised", side, ELSEWHERE)
 
     def device_ns(self, side: str) -> float:
-        """Return the time of a call on a GPU, as the worker says. Raises Failed, and what comes of a bad answer."""
+        """Return the time of a call on a GPU, as the worker says. Raises Failed, and ValueError for a bad answer."""
         self.workers[side].opened.close()  # torch gives back what no tensor has before it records a graph
         asked = {"what": "device", "side": side, "base": self.base, "count": len(self.drawn)}
-        return float(self.workers[side].ask(ASKED_MS, **asked)["device_ns"])
+        said = self.workers[side].ask(ASKED_MS, **asked).get("device_ns")
+        if type(said) is not float or not 0 < said < math.inf:
+            raise ValueError("no time of a call on the device")
+        return said
 
     def learn(self, side: str, limit_ms: float, rng: random.Random) -> None:
         """Call a kernel once, on changed inputs, for the layouts of what it returns. Raises KernelProblem.

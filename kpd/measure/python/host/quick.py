@@ -13,10 +13,12 @@ from typing import Any
 from kpd.measure.python.host.batching import GPU, WarmCase, rounds_of
 from kpd.measure.python.host.problems import Failed, blamed
 from kpd.measure.python.host.session import RunnerCommand
-from kpd.measure.python.host.timing import CASE_NS, FEWEST_QUADS, on_device, same, time_case, timed
+from kpd.measure.python.host.timing import CASE_NS, FAR_QUADS, FEWEST_QUADS, on_device, same, time_case, timed
 
 NS = 1_000_000  # a batch takes about so long at least: half as long as one that this process times
 QUADS, AT_ONCE = 48, 12  # of a case at most, and in a request: some inputs change before each
+AT_ONCE_NS = 1_000_000_000  # that the quads of a request take at most, as far as they are more than one
+BATCHES = 6  # of a request for one quad: it may take so many times as long as a batch
 SLOWER = 1.05  # times as long as the incumbent: no more quads are taken where three in four are slower than that
 Times = dict[str, list[int]]
 
@@ -37,11 +39,13 @@ def _case(warm: WarmCase, quads: int) -> dict[str, Any]:
     with warm.work.session.marks.of("ready"):
         rounds = rounds_of(warm)
     count, rounds = (warm.sets, round(rounds * NS / GPU.ns)) if rounds > 1 else (-(-warm.sets * NS // GPU.ns), 1)
-    wanted = min(QUADS, max(FEWEST_QUADS, CASE_NS // (4 * count * rounds * warm.each)))
+    quad_ns = 4 * count * rounds * warm.each
+    wanted = min(QUADS, max(FEWEST_QUADS, CASE_NS // quad_ns))
     taken: Times = {"a": [], "b": []}
     host: Times = {"a": [], "b": []}
+    most = min(AT_ONCE, max(1, AT_ONCE_NS // quad_ns))
     while (left := wanted - len(taken["a"]) // 2) > 0 and not slower(taken):
-        said = _asked(warm, count, rounds, min(left, AT_ONCE))
+        said = _asked(warm, count, rounds, min(left, most))
         for side, batches in said.items():
             taken[side] += [ns for ns, _ in batches]
             host[side] += [ns for _, ns in batches]
@@ -58,12 +62,16 @@ def _asked(warm: WarmCase, count: int, rounds: int, many: int) -> dict[str, list
     calls.change(work.rng)
     with blamed("b"):
         said, spent = work.workers["b"].timed(
-            work.limit_ms, what="quads", order="".join(work.workers), base=calls.base, count=count, rounds=rounds,
-            many=many,
+            BATCHES * work.limit_ms, what="quads", order="".join(work.workers), base=calls.base, count=count,
+            rounds=rounds, many=many,
         )  # fmt: skip
-        found = {side: [(int(ns), int(host)) for ns, host in said[side]] for side in "ab"}
-        every = [ns for batches in found.values() for ns, _ in batches]
-        if {len(batches) for batches in found.values()} != {2 * many} or min(every) <= 0 or sum(every) > spent:
+        found = {side: [(ns, host) for ns, host in said[side]] for side in "ab"}
+        every = [batch for batches in found.values() for batch in batches]
+        if (
+            {len(batches) for batches in found.values()} != {2 * many}
+            or not all(type(ns) is type(host) is int and 0 <= host <= ns != 0 for ns, host in every)
+            or sum(ns for ns, _ in every) > spent
+        ):
             raise Failed("forged", "its process says that its batches took what they cannot have taken")
     return found
 
@@ -72,4 +80,4 @@ def slower(taken: Times) -> bool:
     """Return whether the candidate was slower than SLOWER in three of four quads: more of them would say the same."""
     a, b = taken["a"], taken["b"]
     times = [sum(b[at : at + 2]) / sum(a[at : at + 2]) for at in range(0, len(a), 2)]
-    return 0 < 3 * len(times) <= 4 * sum(time > SLOWER for time in times)
+    return len(times) >= FAR_QUADS and 3 * len(times) <= 4 * sum(time > SLOWER for time in times)

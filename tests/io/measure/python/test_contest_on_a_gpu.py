@@ -114,7 +114,14 @@ def test_quick_processes_time_both_kernels_by_their_own_clock(tmp_path: Path, en
     assert (last["problem"]["kind"], last["problem"]["who"]) == ("wrong", "candidate")
 
 
-@pytest.mark.parametrize("said", ["[[10**12, 1]] * (2 * many)", "[[1, 1]]", "[[0, 0]] * (2 * many)", "'times'"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[[10**12, 1]] * (2 * many)", "[[1, 1]]", "[[0, 0]] * (2 * many)", "'times'", "[[1, 10**400]] * (2 * many)",
+        "[[9, 10]] * (2 * many)", "[[9, -1]] * (2 * many)", "[[9.0, 1]] * (2 * many)", "[[9, 1e999]] * (2 * many)",
+        "[[True, True]] * (2 * many)", "['99'] * (2 * many)", "[[[9], 1]] * (2 * many)", "[[9, 1]] * (1 << 20)",
+    ],
+)  # fmt: skip
 def test_times_that_cannot_be_are_the_candidate_s_fault(tmp_path: Path, environment: dict[str, str], said: str) -> None:
     forges = f"""
 from kpd.measure.python.host import worker
@@ -123,6 +130,16 @@ worker.Kernels.quads = lambda self, gpu, order, base, count, rounds, many: dict.
     ended = job(tmp_path, environment, forges + ALSO_RIGHT, CONTEST, LINES.replace("-", "q"))
     problem = json.loads(ended.stdout.splitlines()[0])["problem"]
     assert (problem["kind"], problem["who"]) == ("forged", "candidate")
+
+
+def test_calls_that_take_long_are_asked_for_in_few_quads(tmp_path: Path, environment: dict[str, str]) -> None:
+    """All quads at once would take longer than a batch may, which no call does here."""
+    text = "import time\n" + ALSO_RIGHT.replace("    return out\n", "    time.sleep(0.15)\n    return out\n")
+    commands = ("times", "b.zip", "b.zip", "1", "2000", "1")
+    ended = job(tmp_path, environment, text, commands, LINES.splitlines()[0].replace("-", "q") + "\n")
+    (report,) = map(json.loads, ended.stdout.splitlines())
+    assert report["problem"] is None
+    assert {len(case["a_ns"]) for case in report["cases"].values()} == {2 * FEWEST_QUADS}
 
 
 AUDIT = ("then", "times", "a.zip", "b.zip", "1", "20000", "3", "100")

@@ -1,5 +1,6 @@
 """When so few batches of a callable are enough, and where its inputs are drawn."""
 
+from math import inf, nan
 from types import SimpleNamespace
 from typing import cast
 
@@ -7,6 +8,7 @@ import pytest
 
 from kpd.measure.python.host import timing
 from kpd.measure.python.host.batching import Batch
+from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.quick import slower
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.timing import FAR, FAR_QUADS, far_slower
@@ -48,3 +50,25 @@ def test_no_more_quads_are_taken_of_what_is_slower_in_three_of_four(candidate: i
     taken = {"a": [1000] * 8, "b": [candidate] * 6 + [900] * 2}
     assert slower(taken) is is_slower
     assert not slower({"a": [], "b": []})
+
+
+@pytest.mark.parametrize(("quads", "is_slower"), [(FAR_QUADS, True), (FAR_QUADS - 1, False)])
+def test_a_single_quad_ends_nothing(quads: int, is_slower: bool) -> None:
+    assert slower({"a": [1000] * 2 * quads, "b": [2000] * 2 * quads}) is is_slower
+
+
+def device_ns(*answers: object) -> dict[str, object]:
+    """What is kept of a worker's answers for both sides."""
+    said = iter(answers)
+    opened = SimpleNamespace(close=lambda: None)
+    worker = SimpleNamespace(opened=opened, ask=lambda limit_ms, **what: {"device_ns": next(said)})
+    calls = SimpleNamespace(workers=dict.fromkeys("ab", worker), base=0, drawn=[])
+    calls.device_ns = lambda side: CallSets.device_ns(cast(CallSets, calls), side)
+    return timing.on_device(cast(CallSets, calls))
+
+
+@pytest.mark.parametrize("said", [nan, inf, -inf, -1.0, 0.0, 10**400, 1, True, "1.0", [1.0], None])
+def test_a_time_on_the_device_that_is_none_is_left_out(said: object) -> None:
+    """A report with it could not be read, which the host would be blamed for."""
+    assert device_ns(2.5, 1.5) == {"device_ns": [2.5, 1.5]}
+    assert device_ns(2.5, said) == device_ns(said, 2.5) == {}
