@@ -10,7 +10,7 @@ from kpd.measure import audits, clocks, score
 from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.judge import FEWEST_WON, FINAL, HeldOutResult
 from kpd.measure.rederive import rederive
-from kpd.measure.samples import ProcessSample, samples_from_json
+from kpd.measure.samples import ProcessSample, all_quick, samples_from_json
 from kpd.model import codec, events as e
 from kpd.model.audits import AuditSummary
 from kpd.model.detail import Detail
@@ -135,7 +135,7 @@ class Derivation:
         derived = replace(
             timed, score=value, processes=len(samples) - tainted, retaken=tainted,
             cases=tuple(replace(case, **given.get(case.case, {})) for case in cases),
-            roofline_pct=_roofline_pct(timed.cases),
+            roofline_pct=_roofline_pct(timed.cases), quick=all_quick(samples),
         )  # fmt: skip
         if found := differences(timed, derived, optional=True):
             raise _Broken(f"its times do not follow from the samples: {told(found)}")

@@ -20,7 +20,7 @@ from math import expm1, log
 from statistics import fmean, median, stdev
 
 from kpd.measure.interval import half_width, t_half_width
-from kpd.measure.samples import CaseSample, ProcessSample, deciding
+from kpd.measure.samples import CaseSample, ProcessSample, all_quick, deciding
 from kpd.model.verdicts import CaseGain, Gain, HeldOut, Rule, Verdict, VerdictWord
 
 CONFIDENCE = 0.99
@@ -54,7 +54,7 @@ def judge(
     if len(ratios) < LOOKS[0]:
         raise BadSamples(f"only {len(ratios)} untainted processes, a verdict needs {LOOKS[0]}: is the machine busy?")
     found = _look(ratios, min_gain_pct)
-    accepted = found.wins and not _quick(kept) and _won_before(ratios, min_gain_pct, fewest)
+    accepted = found.wins and not all_quick(kept) and _won_before(ratios, min_gain_pct, fewest)
     verdict = Verdict(
         found.word, found.gain, len(ratios), accepted, _rule(found, accepted), min_gain_pct,
         fewest=fewest, worst_case=worst_case, spread_pct=100 * stdev(ratios),
@@ -83,7 +83,7 @@ def decide(samples: Iterable[ProcessSample], min_gain_pct: float, thorough: bool
     caller decides when to give up on them. Raises BadSamples.
     """
     kept = clean(samples)
-    ratios, quick = _ratios(kept), _quick(kept)
+    ratios, quick = _ratios(kept), all_quick(kept)
     missing = next((look - len(ratios) for look in LOOKS if look > len(ratios)), 0)
     if thorough or missing == 0 or len(ratios) not in LOOKS:
         return missing
@@ -149,11 +149,6 @@ def mean_log_ratio(cases: Iterable[CaseSample]) -> float:
     """Compute the mean log ratio of the cases by their weights."""
     kept = tuple(cases)
     return fmean(map(log_ratio, kept), [case.weight for case in kept])
-
-
-def _quick(kept: Sequence[ProcessSample]) -> bool:
-    """Return whether what decides may reject only."""
-    return any(sample.quick for sample in kept)
 
 
 def _too_slow(samples: Sequence[ProcessSample], worst_case: float) -> CaseGain | None:

@@ -112,6 +112,11 @@ def deciding(samples: Iterable[ProcessSample]) -> list[ProcessSample]:
     return [sample for sample in kept if not sample.quick] or kept
 
 
+def all_quick(samples: Iterable[ProcessSample]) -> bool:
+    """Return whether a verdict is about quick ones, so that it may reject only."""
+    return any(sample.quick for sample in deciding(samples))
+
+
 def weighted(sample: ProcessSample, weights: Mapping[str, float]) -> ProcessSample:
     """Return the sample with these weights of its cases; the others keep theirs."""
     cases = {name: replace(case, weight=weights.get(name, case.weight)) for name, case in sample.cases.items()}

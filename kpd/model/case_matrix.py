@@ -46,7 +46,8 @@ def case_matrix(run: Run, timed: Mapping[int, Timed]) -> tuple[CaseSpeedups, ...
     """Compute a row for each case; `timed` has the times of the run's iterations by their numbers.
 
     A candidate's speed-up is the product of the paired ones along its line, so no times of different contests are
-    compared. A candidate is left out of a case where one of these has no interval: an older kpd kept none.
+    compared. A candidate is left out of a case where one of these has no interval, as an older kpd kept none, or is of
+    quick processes.
     """
     rows: dict[str, CaseSpeedups] = {}
     for it in run.iterations:
@@ -71,7 +72,12 @@ def case_speedups(run: Run, number: int, timed: Mapping[int, Timed]) -> dict[str
 
 
 def _speedup(timed: Timed | None, name: str) -> Speedup | None:
-    """Return the paired speed-up in a case over the iteration's incumbent; None where it is not known."""
-    case = next((case for case in timed.cases if case.case == name), None) if timed is not None else None
+    """Return the paired speed-up in a case over the iteration's incumbent; None where it is not known.
+
+    By a clock that it may have changed it may have claimed any gain in a case, and a larger loss in another one.
+    """
+    if timed is None or timed.quick:
+        return None
+    case = next((case for case in timed.cases if case.case == name), None)
     gain = case.gain if case is not None else None
     return gain.speedup if gain is not None else None

@@ -77,7 +77,10 @@ class Checked(StepFact):
 
 @dataclass(frozen=True, slots=True)
 class Timed(StepFact):
-    """The times. `score` is the geometric mean of the cases' medians; `samples` is the sha256 of timing.json."""
+    """The times. `score` is the geometric mean of the cases' medians; `samples` is the sha256 of timing.json.
+
+    They are of `quick` processes, by a clock that the kernels may have changed, where these rejected it.
+    """
 
     score: float
     processes: int
@@ -85,6 +88,7 @@ class Timed(StepFact):
     retaken: int = 0
     roofline_pct: float | None = None
     samples: str = ""
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)

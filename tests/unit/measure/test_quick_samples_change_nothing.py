@@ -12,7 +12,7 @@ from kpd.measure.audits import AuditSamples
 from kpd.measure.clocks import refuse_clock
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.judge import LOOKS, BadSamples, decide, judge
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import CaseSample, ProcessSample, all_quick
 
 NS = st.integers(1, 1 << 40)
 NAMES = ("one", "other")
@@ -70,8 +70,10 @@ def test_nothing_is_accepted_that_would_not_be_without_them(
         )
         for thorough in (False, True):
             assert decide(samples, 1.0, thorough) == decide(others, 1.0, thorough)
+        assert not all_quick(samples)
     elif sum(not sample.taint for sample in samples) >= LOOKS[0]:
         assert not judge(samples, 1.0, worst_case).accepted
+        assert all_quick(samples)
 
 
 @given(mixed())

@@ -67,6 +67,15 @@ def test_a_candidate_found_wrong_or_forged_after_it_was_timed_is_left_out() -> N
     assert case_matrix(refused, {**TIMED, 5: forged}) == case_matrix(RUN, TIMED)
 
 
+def test_what_quick_processes_say_of_a_candidate_is_in_no_row() -> None:
+    """A kernel may have changed their clock: with a larger loss elsewhere it was rejected, and the best in a case."""
+    claims = timed(2, case("small", 90.0), case("large", -900.0))
+    assert [row.best for row in case_matrix(RUN, {**TIMED, 2: claims})] == [2, 1]
+    rows = case_matrix(RUN, {**TIMED, 2: replace(claims, quick=True)})
+    assert [(row.best, list(row.speedups)) for row in rows] == [(1, [1]), (1, [1, 4])]
+    assert dispatch(rows, 1) == 1
+
+
 def test_without_the_times_of_its_incumbent_a_candidate_has_no_speedup() -> None:
     assert [set(row.speedups) for row in case_matrix(RUN, {2: TIMED[2]})] == []
 
