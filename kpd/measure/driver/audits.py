@@ -4,10 +4,11 @@ The calls on unchanged inputs may come before them, in the same job.
 """
 
 import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 
+from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
 from kpd.measure.audits import FEWEST_ALONE, AuditSamples
@@ -92,7 +93,8 @@ def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
 async def repeated(job: AuditJob, say: Say | None = None) -> dict[str, int]:
     """Return the number of calls of each case on unchanged inputs. Raises as `repeat` does."""
     what, limit_s = job.what, job.what.tolerance.limit_s
-    return (await first_report(what.host, what.harness, job.spec, RepeatsReport, "repeats", limit_s, say)).calls
+    async with _forgotten(job):
+        return (await first_report(what.host, what.harness, job.spec, RepeatsReport, "repeats", limit_s, say)).calls
 
 
 async def audit(job: AuditJob, say: Say | None = None) -> AuditSamples:
@@ -102,12 +104,24 @@ async def audit(job: AuditJob, say: Say | None = None) -> AuditSamples:
     """
     what, number = job.what, int(job.repeats)
     start = time.monotonic()
-    report = await first_report(
-        what.host, what.harness, job.spec, _Report, "audit", what.bench.limit_s, say, number=number
-    )
-    between = time.monotonic()
-    samples = await _enough(samples_of(what.host, what.harness, job.spec, 0, what.processes, say, skipped=number + 1))
+    async with _forgotten(job):
+        report = await first_report(
+            what.host, what.harness, job.spec, _Report, "audit", what.bench.limit_s, say, number=number
+        )
+        between = time.monotonic()
+        taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, skipped=number + 1)
+        samples = await _enough(taken)
     return AuditSamples(report.cases, samples, between - start, time.monotonic() - between)
+
+
+@asynccontextmanager
+async def _forgotten(job: AuditJob) -> AsyncIterator[None]:
+    """Forget the job in trouble of the host: a retry has to measure again, not to read what it was told."""
+    try:
+        yield
+    except HostError:
+        await jobs.forget(job.what.host, job.spec.id)
+        raise
 
 
 def _each_its_own(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit_s: float) -> JobSpec:

@@ -8,10 +8,12 @@ import pytest
 
 from kpd.hosts.errors import HostError
 from kpd.measure.bench import CheckFailed
+from kpd.measure.driver.audits import Audited, AuditJob, audit, repeated
 from kpd.measure.driver.check import Report
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.joined import first_report
 from kpd.measure.run_context import RunContext
+from kpd.workspace.specs import BenchSpec, CheckSpec
 from tests.support.measure.measured import local_host
 
 PROBLEM = {
@@ -41,6 +43,18 @@ async def test_a_report_after_the_first_one_is_read_by_its_number(tmp_path) -> N
             await first_report(host, Harness("", "", ()), spec, Report, "audit", 20.0, number=2)
         with pytest.raises(HostError, match="did not report"):
             await first_report(host, Harness("", "", ()), spec, Report, "audit", 20.0, number=3)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("read", [repeated, audit])
+async def test_an_audit_that_meets_trouble_of_the_host_is_measured_anew(tmp_path, read) -> None:
+    """Else a retry would read it for ever."""
+    async with local_host(tmp_path / "host") as host:
+        spec = RunContext().spec("job", "echo this is no report; echo nor is this\n", 20.0)
+        what = Audited(host, Harness("", "", ()), "a", "b", BenchSpec(), CheckSpec(), RunContext())
+        with pytest.raises(HostError, match="did not report"):
+            await read(AuditJob(what, spec, read is repeated))
+        assert not (tmp_path / "host" / "jobs" / "job").exists()
 
 
 @pytest.mark.asyncio
