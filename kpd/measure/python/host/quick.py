@@ -13,12 +13,11 @@ from typing import Any
 from kpd.measure.python.host.batching import GPU, WarmCase, rounds_of
 from kpd.measure.python.host.problems import Failed, blamed
 from kpd.measure.python.host.session import RunnerCommand
-from kpd.measure.python.host.timing import CASE_NS, FAR_QUADS, FEWEST_QUADS, on_device, same, time_case, timed
+from kpd.measure.python.host.timing import on_device, same, time_case, timed
 
 NS = 1_000_000  # a batch takes about so long at least: half as long as one that this process times
+LONG_NS = 1_500_000  # a call that takes longer is no quick one: what a batch takes besides is little then
 QUADS, AT_ONCE = 48, 12  # of a case at most, and in a request: some inputs change before each
-AT_ONCE_NS = 1_000_000_000  # that the quads of a request take at most, as far as they are more than one
-BATCHES = 6  # of a request for one quad: it may take so many times as long as a batch
 SLOWER = 1.05  # times as long as the incumbent: no more quads are taken where three in four are slower than that
 Times = dict[str, list[int]]
 
@@ -27,26 +26,23 @@ def quick(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_
     """Time each case in both kernels. Returns the report of a process.
 
     Results are not compared: the check has done that, and so do the processes that accept. As there kernels are timed
-    that overwrite their inputs, of which a second call would find what the first has made, and all without a GPU.
+    that overwrite their inputs, of which a second call would find what the first has made, those whose calls are long
+    enough to be as certain by our clock, and all without a GPU.
     """
     with same(a, b):
         return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", partial(_case, quads=int(quads)))
 
 
 def _case(warm: WarmCase, quads: int) -> dict[str, Any]:
-    if warm.once or not warm.work.session.gpu:
+    if warm.once or not warm.work.session.gpu or warm.each > LONG_NS:
         return time_case(warm, quads)
     with warm.work.session.marks.of("ready"):
         rounds = rounds_of(warm)
     count, rounds = (warm.sets, round(rounds * NS / GPU.ns)) if rounds > 1 else (-(-warm.sets * NS // GPU.ns), 1)
-    quad_ns = 4 * count * rounds * warm.each
-    wanted = min(QUADS, max(FEWEST_QUADS, CASE_NS // quad_ns))
     taken: Times = {"a": [], "b": []}
     host: Times = {"a": [], "b": []}
-    most = min(AT_ONCE, max(1, AT_ONCE_NS // quad_ns))
-    while (left := wanted - len(taken["a"]) // 2) > 0 and not slower(taken):
-        said = _asked(warm, count, rounds, min(left, most))
-        for side, batches in said.items():
+    while len(taken["a"]) < 2 * QUADS and not slower(taken):
+        for side, batches in _asked(warm, count, rounds).items():
             taken[side] += [ns for ns, _ in batches]
             host[side] += [ns for _, ns in batches]
     report = {
@@ -56,19 +52,19 @@ def _case(warm: WarmCase, quads: int) -> dict[str, Any]:
     return report | (on_device(warm.calls) if warm.work.session.explains else {})
 
 
-def _asked(warm: WarmCase, count: int, rounds: int, many: int) -> dict[str, list[tuple[int, int]]]:
-    """Have so many quads taken. Return for each batch its nanoseconds, and those on the host. Raises KernelProblem."""
+def _asked(warm: WarmCase, count: int, rounds: int) -> dict[str, list[tuple[int, int]]]:
+    """Have some quads taken. Return for each batch its nanoseconds, and those on the host. Raises KernelProblem."""
     work, calls = warm.work, warm.calls
     calls.change(work.rng)
     with blamed("b"):
         said, spent = work.workers["b"].timed(
-            BATCHES * work.limit_ms, what="quads", order="".join(work.workers), base=calls.base, count=count,
-            rounds=rounds, many=many,
+            work.limit_ms, what="quads", order="".join(work.workers), base=calls.base, count=count, rounds=rounds,
+            many=AT_ONCE,
         )  # fmt: skip
         found = {side: [(ns, host) for ns, host in said[side]] for side in "ab"}
         every = [batch for batches in found.values() for batch in batches]
         if (
-            {len(batches) for batches in found.values()} != {2 * many}
+            {len(batches) for batches in found.values()} != {2 * AT_ONCE}
             or not all(type(ns) is type(host) is int and 0 <= host <= ns != 0 for ns, host in every)
             or sum(ns for ns, _ in every) > spent
         ):
@@ -80,4 +76,4 @@ def slower(taken: Times) -> bool:
     """Return whether the candidate was slower than SLOWER in three of four quads: more of them would say the same."""
     a, b = taken["a"], taken["b"]
     times = [sum(b[at : at + 2]) / sum(a[at : at + 2]) for at in range(0, len(a), 2)]
-    return len(times) >= FAR_QUADS and 3 * len(times) <= 4 * sum(time > SLOWER for time in times)
+    return 0 < 3 * len(times) <= 4 * sum(time > SLOWER for time in times)

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from kpd.measure.python.host.held import OVERWRITES
-from kpd.measure.python.host.quick import QUADS
-from kpd.measure.python.host.timing import FEWEST_PAIRS, FEWEST_QUADS, FRESH_PAIRS_ON_A_GPU, FRESH_TURNS
+from kpd.measure.python.host.quick import AT_ONCE, QUADS
+from kpd.measure.python.host.timing import FEWEST_PAIRS, FRESH_PAIRS_ON_A_GPU, FRESH_TURNS
 from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
 
 TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
@@ -107,7 +107,7 @@ def test_quick_processes_time_both_kernels_by_their_own_clock(tmp_path: Path, en
     for one in quick:
         for case in one["cases"].values():
             assert case["quick"]
-            assert 2 * FEWEST_QUADS <= len(case["a_ns"]) == len(case["b_ns"]) <= 2 * QUADS
+            assert 2 * AT_ONCE <= len(case["a_ns"]) == len(case["b_ns"]) <= 2 * QUADS
             assert min(case["a_ns"] + case["b_ns"]) > 0
             assert all(ns > 0 for ns in case["host_ns"])
         assert "results" not in one["spent"]
@@ -132,14 +132,17 @@ worker.Kernels.quads = lambda self, gpu, order, base, count, rounds, many: dict.
     assert (problem["kind"], problem["who"]) == ("forged", "candidate")
 
 
-def test_calls_that_take_long_are_asked_for_in_few_quads(tmp_path: Path, environment: dict[str, str]) -> None:
-    """All quads at once would take longer than a batch may, which no call does here."""
-    text = "import time\n" + ALSO_RIGHT.replace("    return out\n", "    time.sleep(0.15)\n    return out\n")
+@pytest.mark.parametrize(("ms", "is_quick"), [(0.2, True), (150, False)])
+def test_calls_that_take_long_are_timed_by_the_runner(
+    tmp_path: Path, environment: dict[str, str], ms: float, is_quick: bool
+) -> None:
+    """All quads of a request would take longer than a batch may, which no call does here."""
+    text = "import time\n" + ALSO_RIGHT.replace("    return out\n", f"    time.sleep({ms / 1000})\n    return out\n")
     commands = ("times", "b.zip", "b.zip", "1", "2000", "1")
     ended = job(tmp_path, environment, text, commands, LINES.splitlines()[0].replace("-", "q") + "\n")
     (report,) = map(json.loads, ended.stdout.splitlines())
     assert report["problem"] is None
-    assert {len(case["a_ns"]) for case in report["cases"].values()} == {2 * FEWEST_QUADS}
+    assert {case.get("quick", False) for case in report["cases"].values()} == {is_quick}
 
 
 AUDIT = ("then", "times", "a.zip", "b.zip", "1", "20000", "3", "100")

@@ -52,11 +52,6 @@ def test_no_more_quads_are_taken_of_what_is_slower_in_three_of_four(candidate: i
     assert not slower({"a": [], "b": []})
 
 
-@pytest.mark.parametrize(("quads", "is_slower"), [(FAR_QUADS, True), (FAR_QUADS - 1, False)])
-def test_a_single_quad_ends_nothing(quads: int, is_slower: bool) -> None:
-    assert slower({"a": [1000] * 2 * quads, "b": [2000] * 2 * quads}) is is_slower
-
-
 def device_ns(*answers: object) -> dict[str, object]:
     """What is kept of a worker's answers for both sides."""
     said = iter(answers)
