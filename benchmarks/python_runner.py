@@ -113,10 +113,18 @@ async def one(bench: Bench, incumbent: BuiltObject, files: dict[str, bytes], nam
     async def found() -> BuiltObject:
         return incumbent
 
-    passed = await bench.check(candidate, f"check-{name}", lambda text: None, found, QUICK)
+    quick = 0 if name == "baseline" else QUICK
+    passed = await bench.check(candidate, f"check-{name}", lambda text: None, found, quick)
     checked = time.monotonic()
     samples = await contest(
-        bench, incumbent.job, candidate, lambda part: f"{part}-{name}", MIN_GAIN_PCT, lambda text: None, progress
+        bench,
+        incumbent.job,
+        candidate,
+        lambda part: f"{part}-{name}",
+        MIN_GAIN_PCT,
+        lambda text: None,
+        progress,
+        quick=quick,
     )
     ended = time.monotonic()
     verdict = judge(samples, MIN_GAIN_PCT)
