@@ -26,8 +26,6 @@ PEERS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: the only way to open memory
 PORTABLE = 1  # CU_MEMHOSTREGISTER_PORTABLE
 BESIDE = 1  # CU_STREAM_NON_BLOCKING
 MOST_OPEN = 512  # pieces of a worker's memory
-LATE_NS = 40_000  # of a probe after an answer: a fiftieth of a batch
-OFTEN, FEWEST = 0.5, 8  # of the probes after answers, and how many tell something
 
 
 class DeviceError(Exception):
@@ -290,8 +288,3 @@ class OpenedMemory:
 def whole(size: int) -> int:
     """Return the size with that of the last piece of memory filled up."""
     return size + -size % WHOLE
-
-
-def late(probes: Sequence[int], usual_ns: int) -> bool:
-    """Return whether most probes after answers were late: by then the device was not done."""
-    return len(probes) >= FEWEST and sum(ns > usual_ns + LATE_NS for ns in probes) > OFTEN * len(probes)

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kpd.measure.python.host import heap, kept
+from kpd.measure.python.host import heap, kept, probes
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cores import NONE, cores, move
-from kpd.measure.python.host.device import CudaDevice, DeviceError, late
+from kpd.measure.python.host.device import CudaDevice, DeviceError
 from kpd.measure.python.host.environment import on_gpu
 from kpd.measure.python.host.harness import KINDS, CaseInputs, HarnessError, PythonHarness
 from kpd.measure.python.host.judging import Judging, judged
@@ -192,12 +192,10 @@ class RunnerCommand:
 
         Return whether the device was busy after the incumbent's, too: then it is with other work.
         """
-        usual = min((worker.probe_ns for worker in self.workers), default=0)
-        if not late(self.probes["b"], usual):
-            return False
-        if late(self.probes["a"], usual):
-            return True
-        raise KernelProblem("raised", "b", "it answers before the GPU has done its work")
+        told = probes.tell(self.probes, min((worker.probe_ns for worker in self.workers), default=0))
+        if told == "early":
+            raise KernelProblem("raised", "b", "it answers before the GPU has done its work")
+        return told == "busy"
 
     def audit(self, worker: Worker) -> None:
         """Refuse a candidate that has changed what the other kernel's calls need, or has left threads, on a GPU.
