@@ -44,7 +44,7 @@ SWAPPED_SHARE = 0.3  # of the time of those with fresh ones
 MOST_DRAWN = FRESH_TURNS * (FRESH_PAIRS + SWAPPED_PAIRS + 1)
 PROBES, COMPARED = 12, 6  # of a GPU after a side's batches, in a process, and results of it, at least about
 FRESH_COMPARED = 0.3  # without a GPU of the candidate's only
-FRESH_S = 2.0  # for a case on a GPU, where fresh inputs take much longer than the calls
+FRESH_S = 3.0  # for all cases on a GPU, where fresh inputs take much longer than the calls
 
 
 def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
@@ -196,7 +196,7 @@ def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
     work, worker, count = warm.work, warm.work.workers["a"], warm.sets
     drawing = work.session.drawing(((work.case, work.kind, count) for _ in range(2 * MOST_DRAWN)), work.rng)
     fresh, swapped = FreshPairs(warm, drawing, True), FreshPairs(warm, drawing, False)
-    until = time.monotonic() + FRESH_S if worker.gpu else math.inf
+    until = time.monotonic() + FRESH_S / len(work.session.harness.cases) if worker.gpu else math.inf
     most = FRESH_PAIRS_ON_A_GPU if worker.gpu else FRESH_PAIRS
     for turn in range(1, FRESH_TURNS + 1):
         if not worker.gpu:
