@@ -211,7 +211,7 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
             traceback.print_exc()
             raise
 
-    return contest(int(processes), one, first)
+    return contest(int(processes), one, first, short=bool(fresh_ms))
 
 
 def made_early(marks: Marks) -> CudaDevice | None:

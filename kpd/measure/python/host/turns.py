@@ -132,11 +132,13 @@ def ended(pid: int, until: float) -> int:
     return code if code >= 0 else 128 - code
 
 
-def contest(processes: int, one: Callable[[ContestTurn], int], first: First | None = None) -> int:
+def contest(processes: int, one: Callable[[ContestTurn], int], first: First | None = None, short: bool = False) -> int:
     """Call `one` in so many processes, of which one measures at a time. Return the first exit status that is not 0.
 
     It tells its turn STARTED when it has read its line of stdin, on a GPU once kernels are loaded there, waits, tells
     MEASURED, and waits before it reports. With a command that comes `first` there is no contest unless that goes well.
+    Are the first process's batches `short`, only one gets ready while it measures: what others do on the device makes
+    these longer.
     """
     waiting: deque[Forked] = deque()
     open_ones: list[Forked] = []
@@ -149,7 +151,8 @@ def contest(processes: int, one: Callable[[ContestTurn], int], first: First | No
                 waiting.append(_forked(one, number, open_ones))
             open_ones.append(waiting.popleft())
             open_ones[-1].let()
-            while len(waiting) < min(READY_AHEAD, processes - number - 1):
+            ahead = 1 if short and number == 0 else READY_AHEAD
+            while len(waiting) < min(ahead, processes - number - 1):
                 waiting.append(_forked(one, number + len(waiting) + 1, [*open_ones, *waiting]))
             open_ones[-1].hear()
             if len(open_ones) > 1:
