@@ -22,7 +22,7 @@ from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.catalogue import stops_threads
 from kpd.measure.compiling import BuildError
 from kpd.measure.contest import RUNS, contest
-from kpd.measure.samples import ProcessSample, all_quick, samples_from_json, samples_to_json
+from kpd.measure.samples import ProcessSample, all_quick, deciding, samples_from_json, samples_to_json
 from kpd.measure.screen import suspicious
 from kpd.model import events as e
 from kpd.model.detail import Detail
@@ -161,7 +161,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
     tainted = sum(bool(sample.taint) for sample in samples)
     kept = digest(samples_to_json(samples))
     value = score.score(samples, attempt.task.bench.direction)
-    processes, quick = len(samples) - tainted, all_quick(samples)
+    processes, quick = len(deciding(samples)), all_quick(samples)
     return e.Timed(*_blank(attempt), value, processes, cases, tainted, roofline, kept, quick)
 
 

@@ -10,7 +10,7 @@ from kpd.measure import audits, clocks, score
 from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.judge import FEWEST_WON, FINAL, HeldOutResult
 from kpd.measure.rederive import rederive
-from kpd.measure.samples import ProcessSample, all_quick, samples_from_json
+from kpd.measure.samples import ProcessSample, all_quick, deciding, samples_from_json
 from kpd.model import codec, events as e
 from kpd.model.audits import AuditSummary
 from kpd.model.detail import Detail
@@ -133,7 +133,7 @@ class Derivation:
         value = self._read(TIMING, lambda: score.score(samples, self.terms.direction))
         given = {case.case: {name: getattr(case, name) for name in GIVEN} for case in timed.cases}
         derived = replace(
-            timed, score=value, processes=len(samples) - tainted, retaken=tainted,
+            timed, score=value, processes=len(deciding(samples)), retaken=tainted,
             cases=tuple(replace(case, **given.get(case.case, {})) for case in cases),
             roofline_pct=_roofline_pct(timed.cases), quick=all_quick(samples),
         )  # fmt: skip
