@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.cassette.answers import Answer, Answers
+from tests.support.cassette.calls import Call
 
 _PAIR = re.compile(r"\.asked-([0-9a-f]{64})\Z")
 _AUDIT = re.compile(r"-(audit|repeats)\Z")
@@ -13,10 +14,11 @@ _AUDIT = re.compile(r"-(audit|repeats)\Z")
 _WELL = {"stderr": "", "status": 0, "report": ""}
 
 
-def made(answers: Answers, job: Path, number: int) -> Answer | None:
-    """The answer to an audit's call, the `number`th of its job; None if this job is none, or no contest came before.
+def made(answers: Answers, job: Path, asked: Call) -> Answer | None:
+    """The answer to a call of an audit's job; None if this job is none, or no contest came before.
 
-    The first one of an audit has fresh inputs, those after it time the incumbent only and the candidate only, in turns.
+    What takes no order are the calls on unchanged inputs, which may come first. The next one has fresh inputs, those
+    after it time the incumbent only and the candidate only, in turns.
     """
     found = _AUDIT.search(job.name)
     pairs = [
@@ -27,9 +29,10 @@ def made(answers: Answers, job: Path, number: int) -> Answer | None:
     timed = answers.find(pairs[0]) if found and pairs else []
     if not found or not timed:
         return None
+    number = asked.number - (found[1] == "repeats")
     report = json.loads(answers.text(timed[number % len(timed)]["stdout"]))
     cases = report["cases"]
-    if found[1] == "repeats":
+    if not asked.ordered:
         return {"stdout": json.dumps({"calls": dict.fromkeys(cases, 1), "problem": None}) + "\n", **_WELL}
     made = _fresh(cases) if number == 1 else _alone(cases, "b_ns" if number % 2 else "a_ns")
     return {"stdout": json.dumps({**report, "cases": made}) + "\n", **_WELL}

@@ -4,6 +4,7 @@ Everything that nvcc makes bears a mark at its end: the key of the call that mad
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,8 +31,10 @@ TIME, BOUNDS = "time", "bounds"
 """The driver's mode whose answers differ each time, and the one that makes a file: see kpd/measure/driver."""
 ALONE = ("alone", "solo")
 """The modes of a process that times one kernel alone: it is answered as the timing that it once was."""
-FRESH = "fresh"
-"""The mode of the audit on fresh inputs."""
+FRESH, REPEAT = "fresh", "repeat"
+"""The modes of the audit on fresh inputs, and of the calls on unchanged ones, which may come before it in its job."""
+TURN = "KPD_TURN"
+"""In the environment of a process that takes a turn on the device: its number in the job."""
 JUDGED = ("check", TIME)
 """The driver's modes that had rtol and atol before their last argument when the first cassettes were recorded."""
 USUAL = {"inputs": "normal,constant,heavy_tail,denormal,large", "compare": "elementwise"}
@@ -53,7 +56,7 @@ class Call(NamedTuple):
     of each program when the first cassettes were recorded.
 
     What is `ordered` is answered in the order in which it was recorded, everything else as it was last. A job numbers
-    its ordered calls from 1, some of which may be under way together; `number` is 0 where it does not.
+    the calls that take turns from 1, some of which may be under way together; `number` is 0 where it does not.
     """
 
     key: str
@@ -107,7 +110,8 @@ def call(program: str, arguments: list[str], scrub: Scrub) -> Call:
             words = "timings of this pair" if mode == TIME else "audits of this pair on fresh inputs"
             return Call(_hash(parts), words, ordered=True, number=int(numbered[1]) if numbered else 0)
         words = f"`{' '.join([Path(program).name, mode])}` of these files"
-        return Call(_hash(parts), words, "report" if made else "", Path(made))
+        turn = int(os.environ.get(TURN, "0")) if mode == REPEAT else 0
+        return Call(_hash(parts), words, "report" if made else "", Path(made), number=turn)
     if program == "nvcc" and "-lib" in arguments:
         return Call(_hash(["driver"]), "kpd's driver", "driver", Path(_after(arguments, "-o")))
     if program == "nvcc" and any(map(named, arguments)):

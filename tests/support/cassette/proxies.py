@@ -72,7 +72,7 @@ def main(folder: str, program: str, *arguments: str) -> None:
     proxy = Proxy(Path(folder), settings)
     try:
         asked = call(program, list(arguments), proxy.scrub)
-        with _turn(asked.number) if asked.ordered else nullcontext():
+        with _turn(asked.number) if asked.ordered or asked.number else nullcontext():
             status = (
                 proxy.record(asked, program, list(arguments)) if settings.programs else proxy.replay(asked, program)
             )
@@ -129,7 +129,7 @@ class Proxy:
             if answer["report"]:
                 asked.target.write_bytes(self.answers.blob(answer["report"]))
         except Unanswered as err:
-            audit = audits.made(self.answers, Path.cwd(), asked.number)
+            audit = audits.made(self.answers, Path.cwd(), asked)
             if audit is None:
                 return _refuse(str(err))
             answer, stdout, stderr = audit, audit["stdout"], ""
@@ -194,7 +194,7 @@ def _launcher(folder: Path, program: str) -> bytes:
 
 @contextmanager
 def _turn(number: int) -> Iterator[None]:
-    """Alone among the ordered calls of this job, and after those with a smaller number. Raises OSError."""
+    """Alone among the calls of this job that take turns, and after those with a smaller number. Raises OSError."""
     until = time.monotonic() + TURN_S
     with (Path.cwd() / ".turns").open("ab") as turns:
         fcntl.flock(turns, fcntl.LOCK_EX)
