@@ -70,9 +70,11 @@ class KeptProcess:
         ours.sendall(msgspec.json.encode(marked) + b"\n")
         try:
             listeners = () if order.ports is None else await asyncio.to_thread(_handed, ours, len(order.ports))
-        except OSError:
-            ours.close()
+        except BaseException:  # also where nobody wants it any more: it has begun already
+            with contextlib.suppress(OSError):
+                ours.shutdown(socket.SHUT_WR)
             await process.communicate()
+            ours.close()
             raise
         return cls(process, ours, folder, order.grace_s, listeners)
 

@@ -1,13 +1,16 @@
 """Terminals of a confined command: real ones, in a real sandbox."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
+from kpd.hosts.helper.processes import MARK
 from kpd.hosts.keeper import Order
 from kpd.hosts.kept import KeptProcess
 from kpd.hosts.own_network import can_isolate
@@ -66,3 +69,23 @@ def test_a_system_that_gives_users_and_no_names_for_them_changes_nothing() -> No
     """Ubuntu's rule for namespaces without privilege is such: a program would go on as nobody."""
     said = subprocess.run((sys.executable, "-c", REFUSED), capture_output=True, text=True, timeout=20, check=False)
     assert said.stdout.split() == ["()", "0", "True"], said.stderr
+
+
+async def test_a_command_that_nobody_wants_any_more_while_it_starts_is_ended(tmp_path: Path) -> None:
+    """Its keeper makes a network of its own first: a run that was stopped meanwhile left the agent."""
+    if not can_isolate():
+        pytest.skip("this system gives no namespaces")
+    order = Order(("sleep", "600"), str(tmp_path), {"PATH": os.environ["PATH"]}, READS, (str(tmp_path),), ports=())
+    kept, folders = [], [tmp_path / str(ms) for ms in range(5, 30, 5)]
+    for number, folder in enumerate(folders, 1):
+        folder.mkdir()
+        starting = asyncio.create_task(KeptProcess.start(order, folder))
+        await asyncio.sleep(0.005 * number)
+        starting.cancel()
+        try:
+            await (await starting).end()  # it had started by then
+        except asyncio.CancelledError as err:
+            kept.append(err)  # whoever has cancelled it may keep that, and with it what it holds
+    found = [(one.info["environ"] or {}).get(MARK) for one in psutil.process_iter(["environ"])]
+    assert kept
+    assert not {str(folder) for folder in folders}.intersection(filter(None, found))
