@@ -70,7 +70,7 @@ class KeptProcess:
         ours.sendall(msgspec.json.encode(marked) + b"\n")
         try:
             listeners = () if order.ports is None else await asyncio.to_thread(_handed, ours, len(order.ports))
-        except BaseException:  # also where nobody wants it any more: it has begun already
+        except BaseException:  # also a cancellation: the keeper runs by now, and ends its command once it is told so
             with contextlib.suppress(OSError):
                 ours.shutdown(socket.SHUT_WR)
             await process.communicate()

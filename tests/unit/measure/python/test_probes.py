@@ -39,7 +39,7 @@ def test_most_of_enough_probes_have_to_be_late_and_more_than_the_incumbent_s(
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
 def test_a_device_that_others_use_refuses_few(share: float) -> None:
-    """Half of the time, one side was late in more than half of its probes and the other not in a quarter of them."""
+    """With a share of a half, in a quarter of such processes one side is late in more than half of its probes alone."""
     drawn = random.Random(7)
     found = [
         tell({side: probes(sum(drawn.random() < share for _ in range(12)), 12) for side in "ab"}, USUAL)
