@@ -5,7 +5,8 @@
 Honest candidates are the shipped tasks at a tuned point; cheats are those of `audit_cheats.py`. Each is timed against
 the task's own kernel, called on unchanged inputs and audited, as a candidate that is about to be accepted. Prints one
 JSON object: for each candidate the contest's gain, the calls on unchanged inputs and the gains of the audits, what was
-refused and why, and the seconds of each part and of all.
+refused and why, and the seconds of each part and of all. On a GPU `spent` says where those of each process of the job
+have gone: calls on unchanged inputs, fresh inputs, either kernel alone.
 """
 
 import argparse
@@ -67,12 +68,17 @@ def honest(task: Task, files: dict[str, bytes]) -> dict[str, bytes]:
 class Auditor:
     """One task on a host: its own kernel, against which candidates are timed and audited."""
 
-    def __init__(self, task: Task, bench: Bench, processes: int) -> None:
-        self._task, self._bench, self._processes = task, bench, processes
+    def __init__(self, host: Host, task: Task, bench: Bench, processes: int) -> None:
+        self._host, self._task, self._bench, self._processes = host, task, bench, processes
         self.files = read_files(task.folder, task.editable)
 
     async def built(self, files: dict[str, bytes]) -> str:
         return (await self._bench.build(await self._bench.stage(files), files, silent)).job
+
+    async def spent(self, job: str) -> list[dict[str, float]]:
+        """Where the time of each process of a job has gone."""
+        said = await self._host.read(f"{self._host.root}/jobs/{job}/stdout", 1 << 24)
+        return [json.loads(line).get("spent", {}) for line in said.splitlines()]
 
     async def audited(self, name: str, files: dict[str, bytes]) -> dict[str, object]:
         incumbent, candidate = await self.built(self.files), await self.built(files)
@@ -102,6 +108,7 @@ class Auditor:
                 "anew": {case: one.anew for case, one in found.fresh.items()},
                 "fresh_s": found.fresh_s, "alone_s": found.alone_s, "alone_processes": len(found.alone),
                 "seconds": time.perf_counter() - begun,
+                "spent": await self.spent(f"{name}-repeats"),
             }  # fmt: skip
             if gain.pct > 0 and (refused := audits.refuse_gain(summary, gain)):  # nobody audits what is slower
                 said["gain"] = told(refused)
@@ -133,7 +140,7 @@ async def main() -> None:
             tasks = [load_task(shipped("tasks") / name) for name in names]
             device = await found_device(host, tasks[0])
             benches = await asyncio.gather(*(prepare(host, task, device, silent) for task in tasks))
-            auditors = [Auditor(task, bench, args.processes) for task, bench in zip(tasks, benches, strict=True)]
+            auditors = [Auditor(host, task, bench, args.processes) for task, bench in zip(tasks, benches, strict=True)]
             candidates = [
                 (kind, task, auditor, f"{name}.{task.name}.{nth}", files)
                 for nth in range(max(args.times, args.cheats))

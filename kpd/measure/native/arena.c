@@ -53,23 +53,28 @@ static size_t into_page(const view *v, const kpd_buffer *buffer, kpd_rng *placem
     return kpd_random(placement) % (PAGE / engine_alignment) * engine_alignment;
 }
 
-static void place(view *v, kpd_rng *placement) {
+/* What is the driver's own: the inputs as they should be, and for each of truth, scale and what is kept so many elements. */
+static void aim(view *v, size_t room) {
     double *want = v->truth;
-    size_t at = 0, most = most_outputs;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        v->pristine[b] = v->pristine_base + v->offset[b];
+        if (!is_written(&v->buffers[b])) continue;
+        v->want[b] = want;
+        want += v->buffers[b].count;
+        v->scale[b] = v->want[b] + room;
+        v->kept[b] = v->scale[b] + room;
+    }
+}
+
+static void place(view *v, kpd_rng *placement) {
+    size_t at = 0;
     v->inputs.count = v->in_place = 0;
     v->placed++;
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         const kpd_buffer *buffer = &v->buffers[b];
         v->offset[b] = at + PAGE + into_page(v, buffer, placement);
         v->data[b] = v->base + v->offset[b];
-        v->pristine[b] = v->pristine_base + v->offset[b];
         at += span(buffer);
-        if (is_written(buffer)) {
-            v->want[b] = want;
-            want += buffer->count;
-            v->scale[b] = v->want[b] + most;
-            v->kept[b] = v->scale[b] + most;
-        }
         if (!is_read(buffer)) continue;
         v->in_place |= is_written(buffer);
         int i = v->inputs.count++;
@@ -77,6 +82,7 @@ static void place(view *v, kpd_rng *placement) {
         v->inputs.at[i].elements = buffer->count;
         v->inputs.at[i].size = (uint32_t)element(buffer->type);
     }
+    aim(v, most_outputs);
 }
 
 /* Whether memory can be fenced here: some machines have larger pages. */
@@ -118,12 +124,33 @@ void arena_make(view *views, measurement **shared) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     kpd_rng placement = {(uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 32};
     for (size_t c = 0; c <= kpd_task.case_count; c++) { /* the last one is for sizes that are drawn */
+        views[c].number = c;
         views[c].base = base;
         views[c].pristine_base = pristine;
         views[c].truth = want;
         views[c].fenced = arena_fenced;
         if (c < kpd_task.case_count) place(&views[c], &placement);
     }
+}
+
+/* Bytes of inputs and of truth for one more set of a case's. */
+size_t arena_own_bytes(const view *v) { return v->bytes + (3 * outputs(v) * sizeof *v->truth + PAGE - 1) / PAGE * PAGE; }
+
+/* The same buffers, with inputs and truth of their own in that memory. */
+view arena_own(const view *of, char *memory) {
+    view v = *of;
+    v.pristine_base = memory;
+    v.truth = (double *)(void *)(memory + v.bytes);
+    aim(&v, outputs(&v));
+    return v;
+}
+
+/* The same buffers in another part of the memory that is shared, of which there are as many as fit: 0 is where they are. */
+view arena_copy(const view *of, size_t part) {
+    view v = *of;
+    v.base += part * v.bytes;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) v.data[b] = v.base + v.offset[b];
+    return v;
 }
 
 /* Whether a drawn size has elements in every buffer, and room in the arena. */

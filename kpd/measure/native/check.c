@@ -23,7 +23,7 @@ static struct {
 static int compare(view *v, const char *distribution, const bound *bounds, int has_truth) {
     arena_poison(v);
     if (!loaded()) return 0;
-    worker_call(CANDIDATE, (int)(v - job.views), 0, 1);
+    worker_call(CANDIDATE, (int)v->number, 0, 1);
     if (!has_truth) truth_find(v); /* while the kernel runs */
     if (!answered(CANDIDATE, v, distribution, "check")) return 0;
     if (!unharmed(CANDIDATE, v, distribution, "check")) return 0;

@@ -8,6 +8,32 @@
 /* Not a number, as any type of float: reading past a buffer shows as well as writing. */
 static unsigned char guard(const unsigned char *at) { return (uintptr_t)at & 1 ? 0xFF : 0xF5; }
 
+#define PIECE 512
+
+/* Guard bytes, for memory that begins at an even address. */
+static const unsigned char *guards(void) {
+    static unsigned char all[PIECE + 1];
+    if (!all[0])
+        for (size_t i = 0; i <= PIECE; i++) all[i] = guard((const unsigned char *)i);
+    return all;
+}
+
+static size_t piece(const unsigned char *byte, const unsigned char *end) {
+    return (size_t)(end - byte) < PIECE ? (size_t)(end - byte) : PIECE;
+}
+
+static void guard_write(unsigned char *byte, const unsigned char *end) {
+    for (size_t size; (size = piece(byte, end)) > 0; byte += size) memcpy(byte, guards() + ((uintptr_t)byte & 1), size);
+}
+
+/* The first byte that is none; `end` where all are. */
+static const unsigned char *guard_seen(const unsigned char *byte, const unsigned char *end) {
+    size_t size;
+    while ((size = piece(byte, end)) > 0 && !memcmp(byte, guards() + ((uintptr_t)byte & 1), size)) byte += size;
+    while (byte < end && *byte == guard(byte)) byte++;
+    return byte;
+}
+
 typedef struct {
     char *to;
     const char *from;
@@ -24,11 +50,15 @@ static void compare_part(void *context, size_t from, size_t to) {
     if (memcmp(p->to + from, p->from + from, to - from)) __atomic_store_n(&p->differ, 1, __ATOMIC_RELAXED);
 }
 
-/* Fresh inputs. They are made where the worker cannot see them, and copied. */
-void arena_fill(view *v, kpd_distribution distribution) {
-    kpd_rng rng = {secret_draw()};
+/* Fresh inputs from a number that was drawn, where the worker cannot see them. */
+void arena_fill_unseen(view *v, kpd_distribution distribution, uint64_t drawn) {
+    kpd_rng rng = {drawn};
     v->turns = 0;
     kpd_task.fill(v->problem, &rng, distribution, v->pristine);
+}
+
+void arena_fill(view *v, kpd_distribution distribution) {
+    arena_fill_unseen(v, distribution, secret_draw());
     arena_show(v);
 }
 
@@ -81,7 +111,8 @@ void arena_poison(view *v) {
         if (t.buffer->role == KPD_INOUT) kpd_parallel(bytes_of(t.buffer), STEP, copy_part, &p);
         for (int side = 0; side < 2; side++) {
             unsigned char *byte, *end;
-            for (arena_band(v, b, side, &byte, &end); byte < end; byte++) *byte = guard(byte);
+            arena_band(v, b, side, &byte, &end);
+            guard_write(byte, end);
         }
     }
 }
@@ -93,12 +124,12 @@ const char *arena_damage(const view *v, char *text, size_t size) {
         long width = (long)element(buffer->type);
         for (int side = 0; side < 2; side++) {
             unsigned char *byte, *end;
-            for (arena_band(v, b, side, &byte, &end); byte < end; byte++) {
-                if (*byte == guard(byte)) continue;
-                long bytes = (char *)byte - (char *)v->data[b], at = side ? bytes / width : -((width - 1 - bytes) / width);
-                snprintf(text, size, "wrote %s %s, at %s[%ld]", side ? "past the end of" : "before", buffer->name, buffer->name, at);
-                return text;
-            }
+            arena_band(v, b, side, &byte, &end);
+            const unsigned char *changed = guard_seen(byte, end);
+            if (changed == end) continue;
+            long bytes = (const char *)changed - (char *)v->data[b], at = side ? bytes / width : -((width - 1 - bytes) / width);
+            snprintf(text, size, "wrote %s %s, at %s[%ld]", side ? "past the end of" : "before", buffer->name, buffer->name, at);
+            return text;
         }
         pair p = {.to = v->data[b], .from = v->pristine[b]};
         if (!is_written(buffer)) kpd_parallel(bytes_of(buffer), STEP, compare_part, &p);

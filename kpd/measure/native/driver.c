@@ -192,6 +192,7 @@ int main(int argc, char **argv) {
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
     int secret = checking || timing || auditing || repeating, judging = secret || measuring;
+    spend("");
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
     job.any_size &= timing && !strcmp(mode, "time") && !job.truth;

@@ -10,7 +10,7 @@
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
  *   calls.c    what it cannot ask of the system       limits.c        what it may use
  *   secret.c   numbers that nobody can foresee     truth.c            oracle and comparison
- *   orders.c   inputs in another order
+ *   orders.c   inputs in another order              ahead.c           sets of inputs that are made ahead
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -32,6 +32,7 @@ extern "C" {
  * and `want` are the driver's own. */
 typedef struct {
     const kpd_case *problem;
+    size_t number; /* of the case; a size that is drawn has that of none */
     kpd_buffer buffers[KPD_MAX_BUFFERS];
     char *base; /* all buffers with their guard bands; a page begins here */
     size_t bytes;
@@ -131,12 +132,16 @@ int is_written(const kpd_buffer *buffer);
 size_t bytes_of(const kpd_buffer *buffer);
 void arena_make(view *views, measurement **shared);
 int arena_fits(const kpd_case *drawn);
+size_t arena_own_bytes(const view *v);
+view arena_own(const view *of, char *memory);
+view arena_copy(const view *of, size_t part);
 void arena_resize(view *v, const kpd_case *size, int fenced);
 void arena_fence(const view *v, size_t b, int side, char **from, char **to);
 void arena_band(const view *v, size_t b, int side, unsigned char **from, unsigned char **to);
 
 /* contents.c */
 void arena_fill(view *v, kpd_distribution distribution);
+void arena_fill_unseen(view *v, kpd_distribution distribution, uint64_t drawn);
 void arena_show(view *v); /* the inputs as they should be, to the worker */
 void arena_poison(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
@@ -203,6 +208,7 @@ void worker_wake(int which);
 void worker_start(view *views, measurement *shared, const char *const objects[2]); /* that it may load */
 void worker_load(const char *const paths[2], slot first);
 void worker_call(slot which, int number, int set, int reps);
+void worker_call_some(slot which, int number, int count);
 void worker_resize(int number, const kpd_case *size, int fenced);
 void worker_time(int number, int quads, uint64_t seed);
 void worker_audit(slot which, int number, int first_set);

@@ -257,8 +257,11 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
         if (going) print_found(&job.views[c], &f);
     }
     turn_to(CANDIDATE);
+    spend("calls");
     if (going) unpatched();
+    spend("code");
     printf("},");
+    print_spent();
     print_problem();
     printf("}\n");
 }

@@ -72,14 +72,13 @@ static void note(view *v, const view *own, size_t b, int first) {
 }
 
 int referee_find(view *v) {
-    size_t number = (size_t)(v - job.views);
-    view *own = &views[number];
+    view *own = &views[v->number];
     if (!is_truth) return 0;
     worker_use(REFEREE);
     must(load(), NULL);
     for (int call = 0; call < CALLS; call++) {
         give(own, v);
-        worker_call(CANDIDATE, (int)number, 0, 1);
+        worker_call(CANDIDATE, (int)v->number, 0, 1);
         must(worker_wait(limit, 0), v);
         for (size_t b = 0; b < kpd_task.buffer_count; b++) {
             if (!call) v->spread[b] = 0.0;
@@ -93,8 +92,8 @@ int referee_find(view *v) {
 /* Whether the baseline gives the same bits in so many calls on the inputs of `v`, or in as many as there is time for. Where it
  * cannot run beside the candidate, as a GPU may not have the memory, nothing says that it does. */
 int referee_repeats(const view *v, size_t calls, uint64_t until) {
-    size_t number = (size_t)(v - job.views), b, i;
-    view *own = &views[number];
+    size_t b, i;
+    view *own = &views[v->number];
     static int unable;
     int same = 1;
     if (unable) return 0;
@@ -103,7 +102,7 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
     outcome o = load();
     for (size_t call = 0; o.how == DONE && same && call < calls && (call < CALLS || now_ns() < until); call++) {
         give(own, v);
-        worker_call(CANDIDATE, (int)number, 0, 1);
+        worker_call(CANDIDATE, (int)v->number, 0, 1);
         o = worker_wait(limit, 0);
         if (call) same = !arena_differs(own, &b, &i);
         else arena_keep(own);
@@ -118,19 +117,18 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
  * it must not. Then it starts anew: a size that is beyond it is no size to ask of a candidate. Where it has hung, it is asked at
  * no other size of this check: the time that it takes is the candidate's. */
 void *const *referee_call(const view *v) {
-    size_t number = (size_t)(v - job.views);
-    view *own = &views[number];
+    view *own = &views[v->number];
     static int hung;
     char text[200];
     if (hung) return NULL;
     worker_use(REFEREE);
     must(load(), NULL);
     arena_resize(own, v->problem, v->fenced);
-    worker_resize((int)number, v->problem, v->fenced);
+    worker_resize((int)v->number, v->problem, v->fenced);
     outcome o = worker_wait(limit, 0);
     give(own, v);
     if (o.how == DONE) {
-        worker_call(CANDIDATE, (int)number, 0, 1);
+        worker_call(CANDIDATE, (int)v->number, 0, 1);
         o = worker_wait(limit, 0);
     }
     hung = o.how == TIMED_OUT;

@@ -4,6 +4,10 @@
  *
  * The first call on each is compared with the truth, the others bit by bit with that. One that differs has to be right, too; and
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
+ *
+ * To ask the worker and to hear from it takes as long as a short call on a device, with all that is copied. So there a request is
+ * for several calls, each of which finds its inputs and leaves its results in a place of its own. Cases with small buffers come
+ * first there, as the driver's thread (ahead.c) meanwhile makes what the others need.
  */
 #include "report.h"
 
@@ -12,48 +16,29 @@
 
 #define OWN_CALLS 20 /* of the task's own kernel, at the least, before it counts as one that repeats itself */
 #define FEWEST 4     /* calls in each case, whatever they take */
+#define SEVERAL 16   /* calls that a request is for, at the most, … */
+#define NEARLY 10    /* all but one in so many */
+#define SEVERAL_NS 2000000u /* … and what they may take */
 
-/* What is the driver's own of each of the two. */
-static struct {
-    char *pristine;
-    double *truth;
-    double spread[KPD_MAX_BUFFERS];
-} turns[2];
+/* The calls of a case. */
+typedef struct {
+    view *sets; /* two */
+    steadiness asked;
+    size_t calls;
+    int free; /* results may have other bits each time */
+    uint64_t start, limit_ns;
+    char when[80];
+} repeating;
 
-static void *must(void *memory) {
-    if (memory) return memory;
-    perror("cannot allocate a second set of inputs");
-    exit(2);
-}
+static const view *next_set(const repeating *r, size_t more) { return &r->sets[(r->calls + more) % 2]; }
 
-/* Exchange the view's inputs, and what they should give, for the other ones. */
-static void turn(view *v) {
-    size_t room = 0; /* for the elements of all outputs: truth, scale and what is kept have as much each */
-    for (size_t b = 0; b < kpd_task.buffer_count; b++)
-        if (is_written(&v->buffers[b])) room = (size_t)(v->scale[b] - v->want[b]);
-    if (!turns[1].pristine) {
-        turns[0].pristine = v->pristine_base;
-        turns[0].truth = v->truth;
-        turns[1].pristine = must(malloc(arena_bytes));
-        turns[1].truth = must(malloc(3 * room * sizeof *v->truth));
-    }
-    int to = v->truth == turns[0].truth;
-    memcpy(turns[!to].spread, v->spread, sizeof v->spread);
-    memcpy(v->spread, turns[to].spread, sizeof v->spread);
-    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        v->pristine[b] = turns[to].pristine + v->offset[b];
-        if (!is_written(&v->buffers[b])) continue;
-        v->want[b] = turns[to].truth + (v->want[b] - v->truth);
-        v->scale[b] = v->want[b] + room;
-        v->kept[b] = v->scale[b] + room;
-    }
-    v->pristine_base = turns[to].pristine;
-    v->truth = turns[to].truth;
-}
-
-static int must_repeat(const view *v, steadiness asked, size_t calls, uint64_t limit_ns) {
-    if (asked != AS_THE_BASELINE) return asked == ALWAYS;
-    return referee_repeats(v, calls < OWN_CALLS ? OWN_CALLS : calls, now_ns() + limit_ns);
+/* After so many calls that gave the same bits. */
+static int must_repeat(const view *v, const repeating *r, size_t calls) {
+    if (r->asked != AS_THE_BASELINE) return r->asked == ALWAYS;
+    ahead_rest(1); /* a worker may be forked */
+    int repeats = referee_repeats(v, calls < OWN_CALLS ? OWN_CALLS : calls, now_ns() + r->limit_ns);
+    ahead_rest(0);
+    return repeats;
 }
 
 static void blame_change(const view *v, size_t b, size_t i, const char *when) {
@@ -64,64 +49,124 @@ static void blame_change(const view *v, size_t b, size_t i, const char *when) {
         v->buffers[b].name, i, value_of(type, v->data[b], i), value_of(type, v->kept[b], i));
 }
 
-/* One case, for so long after its first call. Returns the calls; 0 after a problem. */
-static size_t repeat_one(size_t number, steadiness asked, uint64_t limit_ns) {
-    static char when[80];
-    view *v = &job.views[number];
-    size_t b, i, calls = 0;
-    int free = asked == NEVER;
-    uint64_t start = 0;
-    for (int set = 0; set < 2; set++) {
-        turn(v);
-        arena_fill(v, job.timed);
-        truth_find(v);
-    }
-    await_turn();
-    if (!loaded()) return 0;
-    for (; calls < FEWEST || now_ns() - start < limit_ns; calls++) {
-        snprintf(when, sizeof when, "call %zu on two sets of inputs in turn", calls + 1);
-        turn(v);
-        arena_show(v);
-        arena_poison(v);
-        worker_call(CANDIDATE, (int)number, 0, 1);
-        if (!answered(CANDIDATE, v, timed_name(), when)) return 0;
-        if (calls > 1 && !arena_differs(v, &b, &i)) {
-            if (!unharmed(CANDIDATE, v, timed_name(), when)) return 0;
-            continue;
+/* Look at what the next call has left. 0 after a problem. */
+static int seen(repeating *r, view *v) {
+    size_t b = 0, i = 0, number = r->calls++;
+    snprintf(r->when, sizeof r->when, "call %zu on two sets of inputs in turn", number + 1);
+    if (number > 1 && !arena_differs(v, &b, &i)) return unharmed(CANDIDATE, v, timed_name(), r->when);
+    if (!right(CANDIDATE, v, r->when)) return 0;
+    if (number < 2) {
+        arena_keep(v);
+        r->start = now_ns();
+    } else if (!r->free) {
+        uint64_t asking = now_ns();
+        if (must_repeat(v, r, number)) {
+            blame_change(v, b, i, r->when);
+            return 0;
         }
-        if (!right(CANDIDATE, v, when)) return 0;
-        if (calls < 2) {
-            arena_keep(v);
-            start = now_ns();
-        } else if (!free) {
-            uint64_t asking = now_ns();
-            if (must_repeat(v, asked, calls, limit_ns)) {
-                blame_change(v, b, i, when);
-                return 0;
-            }
-            start += now_ns() - asking; /* that was no call of the candidate's */
-            free = 1;
-        }
+        r->start += now_ns() - asking; /* that was no call of the candidate's */
+        r->free = 1;
     }
-    return calls;
+    return 1;
 }
 
-/* `ms` are shared by the cases. The quickest case has twice as much besides: some thousand
- * calls, as many as a kernel may be wrong in one of. */
+static int call_once(repeating *r) {
+    view *v = &r->sets[r->calls % 2];
+    snprintf(r->when, sizeof r->when, "call %zu on two sets of inputs in turn", r->calls + 1);
+    arena_show(v);
+    arena_poison(v);
+    worker_call(CANDIDATE, (int)v->number, 0, 1);
+    return answered(CANDIDATE, v, timed_name(), r->when) && seen(r, v);
+}
+
+/* Places for the buffers, in this order: those in which the kernel is called, the two sets as they are before a call, and what
+ * each call leaves. */
+static int call_some(repeating *r, size_t count) {
+    for (size_t i = 0; i < 2 + count; i++) {
+        view at = arena_copy(next_set(r, i), 1 + i);
+        if (i < 2) arena_show(&at);
+        arena_poison(&at);
+    }
+    snprintf(r->when, sizeof r->when, "calls %zu to %zu on two sets of inputs in turn", r->calls + 1, r->calls + count);
+    const view *v = next_set(r, 0);
+    worker_call_some(CANDIDATE, (int)v->number, (int)count);
+    if (!answered(CANDIDATE, v, timed_name(), r->when)) return 0;
+    for (size_t i = 0; i < count; i++) {
+        view at = arena_copy(next_set(r, 0), 3 + i);
+        if (!seen(r, &at)) return 0;
+    }
+    return 1;
+}
+
+/* How many calls the next request is for. */
+static size_t some(const repeating *r, uint64_t passed) {
+    size_t room = arena_bytes / r->sets->bytes;
+    if (!engine_uses_device || r->calls < FEWEST || room < 3 + 2) return 1;
+    uint64_t count = SEVERAL_NS / (passed / (r->calls - 2) + 1);
+    count = count < room - 3 ? count : room - 3;
+    return count < 2 ? 1 : count < SEVERAL ? count : SEVERAL;
+}
+
+/* One case, for so long after its first call. Returns the calls; 0 after a problem. */
+static size_t repeat_one(view *sets, steadiness asked, uint64_t limit_ns) {
+    static repeating r;
+    r = (repeating){.sets = sets, .asked = asked, .free = asked == NEVER, .limit_ns = limit_ns};
+    await_turn();
+    if (!loaded()) return 0;
+    for (uint64_t passed = 0; r.calls < FEWEST || passed < limit_ns; passed = now_ns() - r.start) {
+        size_t count = some(&r, passed);
+        if (count > 1 ? !call_some(&r, count) : !call_once(&r)) return 0;
+    }
+    return r.calls;
+}
+
+static int by_bytes(const void *one, const void *other) {
+    size_t a = *(const size_t *)one, b = *(const size_t *)other;
+    size_t bytes = job.views[a].bytes, others = job.views[b].bytes;
+    return bytes == others ? (a > b) - (a < b) : bytes < others ? -1 : 1;
+}
+
+/* The one with the most calls; on a device, where small ones take as long as each other, the largest that has nearly as many. */
+static size_t quickest_of(const size_t *order, size_t count, const size_t *calls) {
+    size_t most = 0, last = count;
+    for (size_t i = 0; i < count; i++) most = calls[order[i]] > most ? calls[order[i]] : most;
+    if (engine_uses_device) most -= most / NEARLY;
+    while (calls[order[--last]] < most) continue;
+    return order[last];
+}
+
+/* `ms` are shared by the cases. The quickest case has twice as much besides, or the quickest of the smaller half as much on a
+ * device: some thousand calls, as many as a kernel may be wrong in one of. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
-    uint64_t limit_ns = (uint64_t)ms * 1000000u / kpd_task.case_count;
-    size_t calls[KPD_MAX_CASES] = {0}, quickest = 0, done = 0;
-    while (done < kpd_task.case_count && (calls[done] = repeat_one(done, asked, limit_ns)) > 0) {
-        if (calls[done] > calls[quickest]) quickest = done;
-        done++;
+    size_t count = kpd_task.case_count, calls[KPD_MAX_CASES] = {0}, order[KPD_MAX_CASES], going = 1;
+    for (size_t c = 0; c < count; c++) order[c] = c;
+    if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
+    size_t among = engine_uses_device ? (count + 1) / 2 : count;
+    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 2 * limit_ns;
+    ahead_begin(order);
+    for (size_t i = 0; i < count && going; i++) {
+        view *sets = ahead_take(i);
+        spend("inputs");
+        going = calls[order[i]] = repeat_one(sets, asked, limit_ns / count);
+        ahead_leave();
+        spend("calls");
+        if (!going || i + 1 != among) continue;
+        size_t quickest = quickest_of(order, among, calls);
+        if (calls[quickest] <= FEWEST) continue;
+        sets = ahead_further(quickest);
+        spend("inputs");
+        going = repeat_one(sets, asked, more_ns);
+        calls[quickest] += going;
+        spend("quickest");
     }
-    int quick = done == kpd_task.case_count && calls[quickest] > FEWEST;
-    if (quick) calls[quickest] += repeat_one(quickest, asked, (uint64_t)ms * 2000000u);
+    ahead_end();
     printf("{\"calls\":{");
-    for (size_t c = 0; c < done; c++) printf("%s\"%s\":%zu", c ? "," : "", kpd_task.cases[c].name, calls[c]);
+    for (size_t c = 0, printed = 0; c < count; c++)
+        if (calls[c]) printf("%s\"%s\":%zu", printed++ ? "," : "", kpd_task.cases[c].name, calls[c]);
     printf("},");
+    print_spent();
     print_problem();
     printf("}\n");
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define MOST_PARTS 8 /* of the time of a process */
+
 job_t job;
 problem_t problem;
 
@@ -27,6 +29,24 @@ void blame(const char *kind, slot who, const view *v, const char *distribution, 
     problem.case_name = v ? v->problem->name : "";
     problem.distribution = distribution;
     problem.when = when;
+}
+
+static struct {
+    const char *on;
+    uint64_t ns;
+} parts[MOST_PARTS];
+
+/* Count the time since the last such word as spent on something; the first one only begins. */
+void spend(const char *on) {
+    static uint64_t since;
+    uint64_t now = now_ns();
+    for (size_t i = 0; since && i < MOST_PARTS; i++) {
+        if (parts[i].on && strcmp(parts[i].on, on)) continue;
+        parts[i].on = on;
+        parts[i].ns += now - since;
+        break;
+    }
+    since = now;
 }
 
 /* The host's trouble, not a kernel's. */
@@ -55,12 +75,14 @@ int answered(slot who, const view *v, const char *distribution, const char *when
     return well(worker_wait(job.limit_ms, 0), who, v, distribution, when);
 }
 
-/* Wait until the engine is there. Until then the driver has better to do. */
+/* Wait until the engine is there, and note what code the worker has. Until then the driver has better to do. */
 void started(void) {
     static int done;
     if (done++) return;
     outcome o = worker_ready();
     if (o.how != DONE) give_up("the worker cannot start: ", o.message); /* no kernel has been loaded yet */
+    mappings_note(job.paths);
+    spend("context");
 }
 
 /* Have the objects loaded, unless that has been done. */
@@ -68,10 +90,10 @@ int loaded(void) {
     static int done;
     if (done) return 1;
     started();
-    mappings_note(job.paths);
     worker_load(job.paths, job.first);
     done = answered(CANDIDATE, NULL, "", "load");
     if (done) mappings_note_parts();
+    spend("load");
     return done;
 }
 
@@ -92,7 +114,7 @@ int near(deviation found, slot who, const view *v, const char *when) {
 
 /* 1 when what `who` has left in the host's memory is right for the inputs of now. */
 int right(slot who, const view *v, const char *when) {
-    const bound *bounds = bounds_of((size_t)(v - job.views), job.timed);
+    const bound *bounds = bounds_of(v->number, job.timed);
     return unharmed(who, v, timed_name(), when) && near(truth_compare(v, v->data, &job.how, bounds), who, v, when);
 }
 
@@ -117,6 +139,15 @@ void print_batches(const char *name, const uint64_t *ns, int count) {
     printf("\"%s\":[", name);
     for (int i = 0; i < count; i++) printf("%s%" PRIu64, i ? "," : "", ns[i]);
     printf("]");
+}
+
+/* In seconds, where a device makes what is measured one part of many. */
+void print_spent(void) {
+    if (!engine_uses_device) return;
+    printf("\"spent\":{");
+    for (size_t i = 0; i < MOST_PARTS && parts[i].on; i++)
+        printf("%s\"%s\":%.3f", i ? "," : "", parts[i].on, (double)parts[i].ns / 1e9);
+    printf("},");
 }
 
 void print_problem(void) {

@@ -40,6 +40,7 @@ kpd_distribution promised_kind(kpd_rng *rng);
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
 int well(outcome o, slot who, const view *v, const char *distribution, const char *when);
 int answered(slot who, const view *v, const char *distribution, const char *when);
+void spend(const char *on);
 void started(void);
 int loaded(void);
 int unharmed(slot who, const view *v, const char *distribution, const char *when);
@@ -47,6 +48,7 @@ const char *timed_name(void);
 int near(deviation found, slot who, const view *v, const char *when);
 int right(slot who, const view *v, const char *when);
 void print_batches(const char *name, const uint64_t *ns, int count);
+void print_spent(void);
 void print_problem(void);
 
 /* bounds.c */
@@ -61,6 +63,14 @@ long size_allowed(long size, const kpd_limit *limit);
 int size_drawn(kpd_rng *rng, kpd_case *drawn, int larger);
 const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);
+
+/* ahead.c */
+void ahead_begin(const size_t *order);
+view *ahead_take(size_t place);
+view *ahead_further(size_t number);
+void ahead_leave(void);
+void ahead_rest(int rest);
+void ahead_end(void);
 
 /* mappings.c */
 void mappings_note_own(void);

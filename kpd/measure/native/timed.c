@@ -144,6 +144,7 @@ void await_turn(void) {
         usleep(TURN_US);
         taken = take_turn(file);
     }
+    spend("turn");
     if (taken && (!mine || pwrite(file, &mine, sizeof mine, 0) == sizeof mine)) return;
     perror("kpd driver: cannot wait for the turn of this process");
     exit(2);
@@ -188,9 +189,11 @@ static int time_one(int number, int quads, int looks, kpd_rng *rng) {
     uint64_t seed = secret_draw();
     for (uint64_t turn = 0; kpd_task.change && turn < SOME_TURNS; turn++)
         arena_patch(v, seed, turn, 0); /* a harness that is wrong shows here, not as a worker that dies */
+    spend("inputs");
     await_turn();
     if (!loaded()) return 0; /* only now: whoever's turn it is may be writing its report */
     if (!timed(number, quads, seed, rng, &seen)) return 0;
+    spend("timing");
     if (!looks) {
         print_case(v, &seen);
         return 1;
@@ -262,9 +265,12 @@ void time_pair(const char *incumbent, const char *candidate, slot first, int qua
         int look = one_of(&rng, cases--) < looks; /* so that each choice of so many cases is as likely */
         looks -= look;
         going = time_one((int)c, quads, look, &rng);
+        spend("looks");
     }
     if (going && unpatched() && job.any_size) right_elsewhere(&rng);
+    spend("code");
     printf("},\"compared\":%s,", code_compared() ? "true" : "false");
+    print_spent();
     print_problem();
     printf("}\n");
 }

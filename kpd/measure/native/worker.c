@@ -194,6 +194,11 @@ void worker_call(slot which, int number, int set, int reps) {
     post(&(request){.what = CALL, .which = which, .number = number, .set = set, .amount = reps});
 }
 
+/* Several calls: on the parts 1 and 2 of the shared memory (arena_copy) in turn, whose results go to those from 3 on. */
+void worker_call_some(slot which, int number, int count) {
+    post(&(request){.what = CALL_SOME, .which = which, .number = number, .amount = count});
+}
+
 void worker_resize(int number, const kpd_case *size, int fenced) {
     post(&(request){.what = RESIZE, .number = number, .amount = fenced, .size = *size});
 }

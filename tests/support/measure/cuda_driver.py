@@ -202,8 +202,10 @@ class Driver:
         compile_with(nvcc, self.folder, name, *candidate, "-shared", "-Xlinker", "-z,defs", "kpd/cuda/task.cu")
         return self
 
-    def bench(self, *arguments: object, seed: str = SEED, **env: str) -> subprocess.CompletedProcess[str]:
-        command, env = ["./bench", *map(str, arguments)], {**os.environ, **env}
+    def bench(
+        self, *arguments: object, seed: str = SEED, program: str = "bench", **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        command, env = [f"./{program}", *map(str, arguments)], {**os.environ, **env}
         return subprocess.run(
             command,
             cwd=self.folder,
@@ -215,8 +217,8 @@ class Driver:
             check=False,
         )
 
-    def report(self, *arguments: object, seed: str = SEED) -> dict[str, Any]:
-        done = self.bench(*arguments, seed=seed)
+    def report(self, *arguments: object, seed: str = SEED, program: str = "bench") -> dict[str, Any]:
+        done = self.bench(*arguments, seed=seed, program=program)
         assert done.returncode in (0, 1), done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         assert (found["problem"] is None) == (done.returncode == 0)

@@ -1,0 +1,84 @@
+"""The CUDA driver's calls on unchanged inputs: several a request, while a thread makes the inputs of the next cases."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kpd.measure.cuda.bench import ENGINE
+from kpd.measure.driver.harness import SOURCES
+from tests.support.measure.cuda_driver import HARNESS, KERNEL, NVCC, Driver, build, compile_with
+
+SMALL, MIDDLE, LARGE = "1003", "4000", "6001"
+SEVERAL = 16
+"""Calls of a request."""
+
+
+@pytest.fixture(scope="module", name="driver")
+def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
+    """`bench`, and `narrow`, which has memory for the largest case and a byte."""
+    driver = build(tmp_path_factory.mktemp("repeats"))
+    parts = [f"kpd/{name}" for name in ("cuda/task.cu", *ENGINE, *SOURCES)]
+    compile_with(NVCC, driver.folder, "narrow", "-D_GNU_SOURCE", "-DMOST_AHEAD=1", *parts, "-lpthread", "-ldl")
+    return driver
+
+
+def repeated(
+    driver: Driver, fault: str = "", *settings: str, asked: str = "no", object: str = "", program: str = "bench"
+) -> dict[str, Any]:
+    (driver.folder / "turn").unlink(missing_ok=True)
+    called = object or driver.kernel(fault)
+    return driver.report("rtol=1e-6", *settings, "repeat", called, asked, 40, 20_000, program=program)
+
+
+def test_each_case_is_called_and_the_quickest_of_the_smaller_half_most_often(driver: Driver) -> None:
+    found = repeated(driver, asked="yes")
+    calls = found["calls"]
+    assert list(calls) == [MIDDLE, SMALL, LARGE], "as the harness has them"
+    assert min(calls.values()) >= 4
+    assert max(calls[SMALL], calls[MIDDLE]) > 2 * calls[LARGE]
+    assert set(found["spent"]) == {"inputs", "context", "turn", "load", "calls", "quickest"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "told"),
+    [
+        ("late_value", "wrong", ""),
+        ("late_integer", "wrong", ""),
+        ("late_past", "damage", "wrote past the end of y, at y[1003]"),
+        ("late_before", "damage", "wrote before u, at u[-1]"),
+        ("late_input", "damage", "changed its input k[5]"),
+    ],
+)
+def test_the_one_call_of_a_request_that_is_wrong_is_told(driver: Driver, fault: str, kind: str, told: str) -> None:
+    problem = repeated(driver, fault)["problem"]
+    assert (problem["kind"], problem["case"], problem["message"]) == (kind, SMALL, told)
+    assert problem["when"] == "call 21 on two sets of inputs in turn"
+
+
+def test_of_a_crash_in_a_request_its_calls_are_told(driver: Driver) -> None:
+    problem = repeated(driver, "late_crash")["problem"]
+    assert (problem["kind"], problem["case"]) == ("crash", SMALL)
+    first, *last = map(int, re.findall(r"\d+", problem["when"].partition(" on ")[0]))
+    assert first <= 21 <= (last[0] if last else first) < first + SEVERAL, "one at a time where calls are slow"
+
+
+def test_inputs_are_drawn_in_the_order_of_the_harness(driver: Driver, tmp_path: Path) -> None:
+    """Its first case is asked for second: it has the inputs that it has as the only one."""
+    only = build(tmp_path, harness=HARNESS.replace("cases, 3, 8", "cases, 1, 8"))
+    driver.compiled("middle.so", KERNEL.replace("wrong == VALUE", f"n == {MIDDLE}"))
+    shutil.copy(driver.folder / "middle.so", only.folder)
+    one, of_three = (repeated(which, object="middle.so")["problem"] for which in (only, driver))
+    assert (one["case"], one["when"]) == (MIDDLE, "call 1 on two sets of inputs in turn")
+    assert one == of_three
+
+
+@pytest.mark.parametrize("settings", [(), ("truth=right.so",)])
+@pytest.mark.parametrize("program", ["bench", "narrow"])
+def test_inputs_and_truth_stay_until_they_were_used(driver: Driver, program: str, settings: tuple[str, ...]) -> None:
+    """Whether a thread makes them, or who asks for them."""
+    found = repeated(driver, "", *settings, program=program)
+    assert found["problem"] is None
+    assert min(found["calls"].values()) >= 4
