@@ -32,9 +32,10 @@ sys.path.insert(0, str(ROOT))
 from kpd.measure.python.host.ahead import alone  # noqa: E402
 from kpd.measure.python.host.batching import batching, lay_out, rounds_of, warmed  # noqa: E402
 from kpd.measure.python.host.calling import CallSets  # noqa: E402
+from kpd.measure.python.host.cases import WorkerCase  # noqa: E402
 from kpd.measure.python.host.marks import Marks  # noqa: E402
 from kpd.measure.python.host.process import Worker  # noqa: E402
-from kpd.measure.python.host.session import RunnerCommand, WorkerCase  # noqa: E402
+from kpd.measure.python.host.session import RunnerCommand  # noqa: E402
 from kpd.measure.python.host.spare import fork  # noqa: E402
 from kpd.measure.python.host.watched import scheduled_ns  # noqa: E402
 

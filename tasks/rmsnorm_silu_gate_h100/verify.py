@@ -3,7 +3,8 @@
 Right means: within MAX_ABS of a float64 reference, in inputs of several kinds from fresh seeds, with the inputs left as
 they were; and right again in some of the calls that were timed, chosen when they are over. A case's time is the best of
 `--repeats` calls, each between two events on an idle GPU, launching it included; its inputs were just written, so that
-they lie in the L2, and the kernel has never seen them. kpd does not use this file: its own runner judges by harness.py.
+they lie in the L2, and the kernel has never seen them. `nothing_us` is the same for two events with nothing between
+them, which is a part of it. kpd does not use this file: its own runner judges by harness.py.
 
 The kernel has a process of its own (`serve`). The one that judges never imports it: it says which inputs to make, takes
 the outputs as bytes and compares them itself. The clock runs where the kernel runs: one that is out to forge it can.
@@ -139,6 +140,8 @@ def serve(pipe, folder):
         if what == "time":
             us, kept[:] = best_us(rmsnorm_silu, seeds, warmup, repeats, clock, synchronize)
             return {"us": us}
+        if what == "nothing":
+            return {"us": best_us(lambda x, *_: x, seeds, warmup, repeats, clock, synchronize)[0]}
         if what == "device":
             return {"device_us": device_us(rmsnorm_silu, seeds, synchronize)}
         if what == "call":
@@ -229,6 +232,7 @@ def verify(kernel, warmup, repeats):
         for at in secrets.SystemRandom().sample(range(repeats), min(CHECKED, repeats)):
             given = inputs(shape, seed + at)
             compare(kernel.output(number, at, given[0]), given, f"{name_of(shape)}, timed call {at}")
+    nothing = kernel.ask("nothing", seeds=seeds, warmup=warmup, repeats=repeats)["us"]
     alone = kernel.ask("device", seeds=seeds)["device_us"]
     for shape, us, device in zip(SHAPES, timed, alone, strict=True):
         us, device = float(us), device and float(device)
@@ -236,7 +240,7 @@ def verify(kernel, warmup, repeats):
             raise Wrong(f"{name_of(shape)}: a call took {us:.2f} us, but its kernels {device:.2f} us")
         dims = dict(zip(("rows", "cols"), shape, strict=True))
         cases.append({"name": name_of(shape), "us": us, "device_us": device, "dims": dims})
-    return {"ok": True, "best_us": sum(case["us"] for case in cases), "cases": cases}
+    return {"ok": True, "best_us": sum(case["us"] for case in cases), "nothing_us": sum(nothing), "cases": cases}
 
 
 def main():

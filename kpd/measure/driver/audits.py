@@ -19,7 +19,7 @@ from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.joined import first_report, joined
 from kpd.measure.driver.pairs import PlaceObject, pair_spec
 from kpd.measure.driver.repeat import RepeatsReport
-from kpd.measure.driver.timing import fresh_line, lines, samples_of, times
+from kpd.measure.driver.timing import apart_lines, fresh_line, lines, samples_of, times
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
@@ -29,6 +29,8 @@ FRESH_MS = (800, 1000)
 """Milliseconds of calls on fresh inputs, all cases together: on a CPU, on a GPU."""
 ALONE = (6, 4)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU, where four take longer than ALONE_S."""
+APART = 2
+"""Processes that time callables on a GPU, where either has one of its own: each stands for two of those."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
@@ -59,9 +61,14 @@ class Audited:
         return self.where.lease is not None and self.where.lease.gpu
 
     @property
+    def apart(self) -> bool:
+        """Whether one process times either kernel in one of its own, by turns: what a host's speed does is in both."""
+        return self.gpu and self.harness.forks
+
+    @property
     def processes(self) -> int:
-        """Those that time one kernel only, at the most."""
-        return ALONE[self.gpu] if self.alone else 0
+        """Those that time each kernel without the other one, at the most."""
+        return (APART if self.apart else ALONE[self.gpu]) if self.alone else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +90,9 @@ class AuditJob:
 
 def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
     """Return the job that measures for the audits, to be read by `repeated`, if it `repeats`, and then by `audit`."""
-    path, stdin = jobs.out(what.host, what.candidate, OBJECT), fresh_line() + lines(0, what.processes, alone=True)
+    path = jobs.out(what.host, what.candidate, OBJECT)
+    apart = apart_lines(what.processes) if what.apart else lines(0, what.processes, alone=True)
+    stdin = fresh_line() + apart
     first = repeat.words(path, what.tolerance) if repeats else ()
     limit_s = (1 + what.processes) * what.bench.limit_s
     made = _forked if what.harness.forks else _each_its_own
@@ -110,7 +119,7 @@ async def audit(job: AuditJob, say: Say | None = None) -> AuditSamples:
         )
         between = time.monotonic()
         taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, skipped=number + 1)
-        samples = await _enough(taken)
+        samples = await _enough(_either(taken) if what.apart else taken)
     return AuditSamples(report.cases, samples, between - start, time.monotonic() - between)
 
 
@@ -145,6 +154,14 @@ def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit
 
 def _short(bench: BenchSpec) -> BenchSpec:
     return replace(bench, quads=min(bench.quads, ALONE_QUADS))
+
+
+async def _either(taken: AsyncGenerator[ProcessSample]) -> AsyncGenerator[ProcessSample]:
+    """Yield for each process the two that it stands for: one that times the incumbent only, and one the candidate."""
+    async with aclosing(taken):
+        async for sample in taken:
+            for side in range(2):
+                yield replace(sample, process=2 * sample.process + side)
 
 
 async def _enough(taken: AsyncGenerator[ProcessSample]) -> tuple[ProcessSample, ...]:

@@ -30,6 +30,8 @@ LOST_SHARE = 0.1
 """A process that lost the CPU for more than this share of a case's time is tainted: medians tolerate less."""
 STEAL_SHARE = 0.1
 """A process is also tainted when the hypervisor took more than this share of its time."""
+APART = "apart"
+"""The word in the line of a process in which either callable has one of its own."""
 MOST_PAD = 4096
 """Bytes, a page: the environment of a process is up to so much longer, so that its stack begins elsewhere."""
 TICK_NS = 10_000_000
@@ -111,6 +113,12 @@ async def time_pair(
 def times(objects: Iterable[str], bench: BenchSpec, processes: int) -> tuple[str, ...]:
     """Return the command of a driver that forks the processes of a contest between the objects at these paths."""
     return ("times", *objects, *map(str, (bench.quads, CASE_LIMIT_MS, processes)))
+
+
+def apart_lines(processes: int) -> bytes:
+    """Return the lines of processes in which either kernel has one of its own, on a GPU, too."""
+    draws = Draws(APART)
+    return b"".join(_line(draws, "ab"[number % 2], APART) for number in range(processes))
 
 
 def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> bytes:

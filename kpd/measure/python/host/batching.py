@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
+from kpd.measure.python.host.cases import WorkerCase
 from kpd.measure.python.host.judging import refuse_wrong
 from kpd.measure.python.host.marks import RequestCost
 from kpd.measure.python.host.problems import blamed
 from kpd.measure.python.host.process import Worker
-from kpd.measure.python.host.session import WorkerCase
 from kpd.measure.python.host.watched import scheduled_ns
 
 

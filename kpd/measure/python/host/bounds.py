@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kpd.measure.python.host.cases import AT_ONCE, WorkerCase
 from kpd.measure.python.host.compare import errors, widest
 from kpd.measure.python.host.harness import CaseInputs
 from kpd.measure.python.host.judging import Judging
@@ -17,7 +18,7 @@ from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import Errors
-from kpd.measure.python.host.session import AT_ONCE, RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.truths import Oracle, Referee
 
 FEWEST_ROUNDS, MOST_ROUNDS = 2, 4  # of calls that tell the error of the task's own kernel: the fewest, …

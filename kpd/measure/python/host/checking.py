@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from kpd.measure.python.host import kept, nonfinite, sizes
+from kpd.measure.python.host.cases import AT_ONCE, WorkerCase
 from kpd.measure.python.host.judging import CallVerdict
 from kpd.measure.python.host.problems import KernelProblem
-from kpd.measure.python.host.session import AT_ONCE, GOES_ON, RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import GOES_ON, RunnerCommand
 from kpd.measure.python.host.turns import MEASURED
 
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}

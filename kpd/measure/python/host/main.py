@@ -5,6 +5,7 @@
     bench … repeat KERNEL HOW MS LIMIT_MS        bench … time A B ORDER QUADS LIMIT_MS
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
     bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
+    bench … apart A B ORDER QUADS LIMIT_MS: either kernel has a process of its own, on a GPU, too
     bench … times A B QUADS LIMIT_MS PROCESSES [FRESH_MS]
     bench run KERNEL CALLS
     bench roofline                               bench bytecode
@@ -12,7 +13,7 @@
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither;
-q: on neither, and on a GPU by its own clock, as `quick`; fresh: on neither, and it is `fresh`, for FRESH_MS).
+q: on neither, and on a GPU by its own clock, as `quick`; fresh or apart: on neither, and it is that).
 What comes before `then` may take `limit_s`, and has to go well; the first process of `times` gets ready meanwhile. Each
 of the commands with `also` between them may take `limit_s`, too, and reads a line of its own.
 
@@ -39,6 +40,7 @@ from kpd.measure.python.host import (
     bounds,
     bytecode,
     checking,
+    fresh,
     kept,
     profiled,
     quick,
@@ -61,7 +63,7 @@ from kpd.measure.python.host.turns import STARTED, ContestTurn, First, adopt, co
 
 IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN, ALSO = "then", "also"
-QUICK = "q"
+QUICK, FRESH, APART = "q", "fresh", "apart"
 WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others, but for those that time two kernels
 
 
@@ -191,7 +193,8 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
             move(os.getpid(), cores().others)
         try:
             with own_folder():
-                spares = [fork() for _ in range(timed_workers() + ("truth" in settings))]
+                many = 2 if fresh_ms else timed_workers()  # kernels are timed apart only where fresh inputs are
+                spares = [fork() for _ in range(many + ("truth" in settings))]
                 known, device = Marks() if turn.number else marks, None  # the first one's: what it has waited for
                 if turn.follows:
                     device = made_early(known) if on_gpu() else None
@@ -202,8 +205,8 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
                 if not on_gpu():  # else once it has its contexts: the driver makes one after the other
                     turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(what, [a, b])
-                verb = {"a": "alone", QUICK: "quick", "fresh": "fresh"}.get(what, "time")
-                most = fresh_ms[0] if verb == "fresh" else quads
+                verb = {"a": "alone", QUICK: "quick"}.get(what, what if what in (FRESH, APART) else "time")
+                most = fresh_ms[0] if verb == FRESH else quads
                 status = command(settings, known, spares, verb, [*sides, order, most, limit_ms], turn, device)
             sys.stdout.flush()
             return status
@@ -246,13 +249,14 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "quick": quick.quick,
     "alone": timing.time_incumbent,
     "solo": timing.time_both,
-    "fresh": timing.fresh,
+    "apart": timing.time_apart,
+    "fresh": fresh.fresh,
     "run": profiled.run,
 }
-TIMED = ("time", "quick", "alone", "solo", "fresh")
+TIMED = ("time", "quick", "alone", "solo", "apart", "fresh")
 EMPTY: dict[str, dict[str, Any]] = {
     "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "quick": {"cases": {}},
-    "alone": {"cases": {}}, "solo": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
+    "alone": {"cases": {}}, "solo": {"cases": {}}, "apart": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 from kpd.measure.python.host.ahead import computed
+from kpd.measure.python.host.cases import COMPILE_MS, WorkerCase
 from kpd.measure.python.host.harness import CaseInputs
 from kpd.measure.python.host.held import HELD
 from kpd.measure.python.host.judging import compared, wrong
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.secret import SecretRandom
-from kpd.measure.python.host.session import COMPILE_MS, RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.truths import Truth
 from kpd.measure.python.host.turns import MEASURED
 

@@ -12,13 +12,11 @@ import tempfile
 import zipfile
 from collections import ChainMap
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from kpd.measure.python.host import heap, kept, probes
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cores import NONE, cores, move
 from kpd.measure.python.host.device import CudaDevice, DeviceError
 from kpd.measure.python.host.environment import on_gpu
@@ -27,7 +25,6 @@ from kpd.measure.python.host.judging import Judging, judged
 from kpd.measure.python.host.marks import Marks
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted, blamed, leaves, problem_of
 from kpd.measure.python.host.process import Worker
-from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import rule_of
 from kpd.measure.python.host.secret import SecretRandom, line
 from kpd.measure.python.host.spare import Spare
@@ -36,9 +33,7 @@ from kpd.measure.python.host.turns import MEASURED, STARTED, ContestTurn
 from kpd.measure.python.host.watched import threads
 
 SHARED = 4 << 30  # bytes for inputs, as many as a job may write to one file; what is not used takes no memory
-AT_ONCE = 2  # calls on inputs of their own, whose results must all be right at the end
 GOES_ON = ("wrong", "raised", "input")  # problems of a kernel after which its worker can be asked again
-COMPILE_MS = 60_000.0  # for a kernel's first call on inputs of these shapes
 AUDIT_MS = 10_000.0
 MOST_NAMED = 3
 EXPLAINED = 2  # processes of a contest that measure, besides, how long a call takes on the device alone
@@ -159,22 +154,20 @@ class RunnerCommand:
                 raise NotStarted(f"{what}: {err}; is this WSL, or has the driver no CUDA IPC?") from err
         return self.device
 
-    def both(self, paths: dict[str, str], first: str) -> dict[str, Worker]:
+    def both(self, paths: dict[str, str], first: str, apart: bool = False) -> dict[str, Worker]:
         """Start what has loaded the kernels of both sides, `first` before the other one. Raises as `worker` does.
 
         What is done with both is done in the order that is returned: who comes first finds another interpreter.
-        Each has a process of its own, so that none can reach the other. On a GPU they share one: two contexts would
-        take turns on the device.
+        Each has a process of its own, so that none can reach the other. On a GPU they share one, unless they are to be
+        `apart`: two contexts take turns on the device.
         """
         order = [first, *({"a", "b"} - {first})]
-        if self.gpu:
+        if self.gpu and not apart:
             found = dict.fromkeys(order, self.worker({side: paths[side] for side in order}))
-            self.started()
-            return found
-        found = {side: self.worker({side: paths[side]}) for side in order}
-        cost = min(worker.idle for worker in found.values())  # one for both: what they differ by is chance
-        for worker in found.values():
-            worker.idle = cost
+        else:
+            found = {side: self.worker({side: paths[side]}) for side in order}
+        alike(found)
+        self.started()
         return found
 
     def started(self) -> None:
@@ -252,47 +245,8 @@ class RunnerCommand:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class WorkerCase:
-    """What is to be called: a case with one kind of inputs, in the workers that have loaded the kernels, by side.
-
-    A call may take `limit_ms`; `rng` draws what no kernel may know. `drawn` are the inputs of the first calls. A worker
-    `holds` results that are compared.
-    """
-
-    session: RunnerCommand
-    workers: dict[str, Worker]
-    case: str
-    kind: str
-    rng: random.Random
-    limit_ms: float
-    drawn: CaseInputs
-    holds: bool = False
-
-    def calls(self) -> CallSets:
-        """Return calls of this case, without inputs yet."""
-        return CallSets(self.session.harness, self.workers, self.case, self.kind, self.drawn.counts)
-
-    def results(self) -> list[CallResult]:
-        """Call the kernel of side b on inputs of their own, and return what came of each call. Raises KernelProblem."""
-        calls = self.calls()
-        for number, inputs in enumerate(self.drawn.sets):
-            calls.fill(number, inputs)
-        calls.prepare(COMPILE_MS)
-        calls.learn("b", self.limit_ms, self.rng)
-        results = calls.results("b", AT_ONCE, self.limit_ms)
-        for number in range(AT_ONCE):
-            calls.unchanged("b", number)
-        return results
-
-    def told(self, problem: KernelProblem, when: str = "check") -> KernelProblem:
-        """Return the problem with its case, its kind of inputs and its moment."""
-        return problem.at(self.case, self.kind, when)
-
-    @contextlib.contextmanager
-    def blamed(self, when: str) -> Iterator[None]:
-        """Say case, inputs and moment of what a kernel does wrong in the block. Raises KernelProblem."""
-        try:
-            yield
-        except KernelProblem as err:
-            raise self.told(err, when) from err
+def alike(workers: dict[str, Worker]) -> None:
+    """Have requests to both cost the same: what they differ by is chance."""
+    cost = min(worker.idle for worker in workers.values())
+    for worker in workers.values():
+        worker.idle = cost

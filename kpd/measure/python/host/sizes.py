@@ -7,13 +7,14 @@ import random
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kpd.measure.python.host.cases import AT_ONCE, WorkerCase
 from kpd.measure.python.host.compare import errors, widest
 from kpd.measure.python.host.harness import Limit
 from kpd.measure.python.host.judging import judged
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.results import CallResult
 from kpd.measure.python.host.rules import Errors
-from kpd.measure.python.host.session import AT_ONCE, GOES_ON, RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import GOES_ON, RunnerCommand
 
 DRAWS = 3  # sizes that each seed draws, the first a larger one
 NEAR = 3  # a dim is so much more or less than a case's, times the multiple that is allowed, …

@@ -7,8 +7,6 @@ change before each batch; outputs of calls that nobody knows beforehand are comp
 from __future__ import annotations
 
 import contextlib
-import math
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +14,6 @@ from statistics import median
 from typing import Any
 
 from kpd.measure.python.host.batching import (
-    WAIT_MS,
     Batch,
     WarmCase,
     batch,
@@ -27,24 +24,18 @@ from kpd.measure.python.host.batching import (
     warmed,
 )
 from kpd.measure.python.host.calling import CallSets
-from kpd.measure.python.host.harness import CaseInputs
+from kpd.measure.python.host.cases import WorkerCase
 from kpd.measure.python.host.judging import refuse_wrong
+from kpd.measure.python.host.mixed import DRAWN
 from kpd.measure.python.host.problems import SIDES, Failed, KernelProblem
-from kpd.measure.python.host.session import RunnerCommand, WorkerCase
+from kpd.measure.python.host.session import RunnerCommand, alike
 
 LOST_SHARE = 0.2  # a batch during which other work had the CPU for longer is taken again
 MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell of other work only
 CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that take long
 FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
-FRESH_TURNS = 4  # of pairs with inputs that hardly change, and of those with fresh ones: …
-FRESH_PAIRS, FRESH_PAIRS_ON_A_GPU, SWAPPED_PAIRS = 20, 10, 8  # … so many pairs of a turn at most, …
-FEWEST_PAIRS = 2  # … and those that come whatever they take
-SWAPPED_SHARE = 0.3  # of the time of those with fresh ones
-MOST_DRAWN = FRESH_TURNS * (FRESH_PAIRS + SWAPPED_PAIRS + 1)
 PROBES, COMPARED = 12, 6  # of a GPU after a side's batches, in a process, and results of it, at least about
-FRESH_COMPARED = 0.3  # without a GPU of the candidate's only
-FRESH_S = 3.0  # for all cases on a GPU, where fresh inputs take much longer than the calls
 
 
 def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
@@ -64,6 +55,14 @@ def time_incumbent(session: RunnerCommand, a: str, b: str, order: str, quads: st
             "timed",
             partial(time_case, quads=int(quads), trusted=True),
         )
+
+
+def time_apart(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
+    """Do the same with a process for either kernel, on a GPU, too: none finds the other one beside it."""
+    session.explains = False
+    measure = partial(time_case, quads=int(quads))
+    with same(a, b):
+        return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", measure, apart=True)
 
 
 def same(a: str, b: str) -> contextlib.AbstractContextManager[None]:
@@ -90,28 +89,34 @@ def timed(
     when: str,
     measure: Callable[[WarmCase], dict[str, Any]],
     fresh: bool = False,
+    apart: bool = False,
 ) -> dict[str, Any]:
     """Measure each case in both kernels, `order` loaded first, while no other process of the job does.
 
     The next process is loaded meanwhile, and results are judged when it may measure. Are all inputs `fresh` in each
-    batch, it has fewer. Raises KernelProblem.
+    batch, it has fewer, and some are drawn that no kernel sees. Kernels are `apart` as in RunnerCommand.both. Raises
+    KernelProblem.
     """
-    rng, kind, cases = session.rng(), session.kinds[0], {}
-    drawing = session.drawing(((case, kind, batching(session.gpu).bases) for case in session.harness.cases), rng)
-    workers = session.both(paths, order)
+    rng, kind, cases, bases = session.rng(), session.kinds[0], {}, batching(session.gpu).bases
+    many = bases + (DRAWN if fresh else 0)
+    drawing = session.drawing(((case, kind, many) for case in session.harness.cases), rng)
+    workers = session.both(paths, order, apart)
     warm = []
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
-        work = WorkerCase(session, workers, case, kind, rng, limit_ms, drawn, holds=not (fresh or session.gpu))
+        known, unseen = drawn._replace(sets=drawn.sets[:bases]), drawn.sets[bases:]
+        work = WorkerCase(session, workers, case, kind, rng, limit_ms, known, not (fresh or session.gpu), unseen)
         with work.blamed(when), session.marks.of("warm"):
             warm.append(warmed(work, fresh))
     early = laid_early(warm, when)
     with session.turn():
-        workers["a"].quiet()
-        for known in warm:
-            with known.work.blamed(when):
+        for worker in set(workers.values()):
+            worker.quiet()
+        alike(workers)
+        for one in warm:
+            with one.work.blamed(when):
                 if not early:
-                    lay_out(known, 0)
-                cases[known.work.case] = measure(known)
+                    lay_out(one, 0)
+                cases[one.work.case] = measure(one)
         if session.refuse_early() and not fresh:
             for report in cases.values():
                 report["gpu_busy"] = True
@@ -181,78 +186,6 @@ def far_slower(taken: dict[str, list[Batch]]) -> bool:
     """
     a, b = ([one.ns for one in taken[side]] for side in "ab")
     return len(a) >= 2 * FAR_QUADS and min(b) > FAR * max(a)
-
-
-def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
-    """Time both kernels in batches in which each call has inputs that are wholly new. Returns the audit's report."""
-    session.ahead = session.gpu  # children that draw would have the CPU, and its caches, of the calls that are timed
-    share = 1e6 * float(span_ms) / len(session.harness.cases) / FRESH_TURNS
-    when = "the audit on fresh inputs"
-    return timed(session, {"a": a, "b": b}, order, float(limit_ms), when, partial(_fresh, share=share), fresh=True)
-
-
-def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
-    """Take pairs of batches on fresh inputs. Without a GPU, ones whose inputs hardly change come between them."""
-    work, worker, count = warm.work, warm.work.workers["a"], warm.sets
-    drawing = work.session.drawing(((work.case, work.kind, count) for _ in range(2 * MOST_DRAWN)), work.rng)
-    fresh, swapped = FreshPairs(warm, drawing, True), FreshPairs(warm, drawing, False)
-    until = time.monotonic() + FRESH_S / len(work.session.harness.cases) if worker.gpu else math.inf
-    most = FRESH_PAIRS_ON_A_GPU if worker.gpu else FRESH_PAIRS
-    for turn in range(1, FRESH_TURNS + 1):
-        if not worker.gpu:
-            swapped.take(SWAPPED_PAIRS, 0 if swapped.times["a"] else FEWEST_PAIRS, SWAPPED_SHARE * share * turn, until)
-        fresh.take(most, FEWEST_PAIRS, share * turn, until)
-    drawing.close()
-    beside = max(worker.request(count).ns for worker in warm.calls.workers.values())
-    return {
-        "reps": count, "compared": fresh.compared, "anew": True, "a_ns": fresh.times["a"], "b_ns": fresh.times["b"],
-        "swapped_a_ns": swapped.times["a"], "swapped_b_ns": swapped.times["b"], "request_ns": beside,
-        "apart": not worker.gpu,
-    }  # fmt: skip
-
-
-class FreshPairs:
-    """Pairs of batches of both sides, with inputs that are wholly new in each batch, or with ones that hardly change.
-
-    As much is drawn and written for either, so that the caches are as after the other: they differ in the contents.
-    """
-
-    def __init__(self, warm: WarmCase, drawing: Iterator[CaseInputs], fresh: bool) -> None:
-        self.warm, self.drawing, self.fresh = warm, drawing, fresh
-        self.times: dict[str, list[int]] = {"a": [], "b": []}
-        self.compared = 0
-        self.spent = 0.0
-
-    def take(self, most: int, fewest: int, share: float, until: float) -> None:
-        """Take so many pairs, fewer where all of them have taken their `share` by then. Raises KernelProblem."""
-        if not self.fresh and (fewest or self.spent < share):
-            for side in self.warm.work.workers:  # each has seen these inputs before
-                self._batch(side, 0.0)
-        first = len(self.times["a"])
-        while (taken := len(self.times["a"]) - first) < fewest or (
-            taken < most and self.spent < share and time.monotonic() < until
-        ):
-            for side in self.warm.work.rng.sample("ab", 2):
-                one = self._batch(side, self._looks(side))
-                self.compared += side == "b" and one.known
-                self.spent += one.ns
-                self.times[side].append(one.ns)
-
-    def _looks(self, side: str) -> float:
-        """Return how likely a result of the next batch is compared."""
-        if not self.fresh or (side == "a" and not self.warm.work.session.gpu):
-            return 0.0
-        return 1.0 if side == "b" and not self.times["b"] else FRESH_COMPARED
-
-    def _batch(self, side: str, looks: float) -> Batch:
-        work, calls = self.warm.work, self.warm.calls
-        for number, inputs in enumerate(next(self.drawing).sets):
-            if self.fresh:
-                calls.fill(number, inputs)
-        calls.prepare(WAIT_MS)
-        taken = batch(work, calls, side, 1, looks)
-        work.session.probed(side, taken.probed_ns)
-        return taken
 
 
 def _on_host(taken: dict[str, list[Batch]], calls: int) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from typing import Any
 import psutil
 import pytest
 
+from kpd.measure.python.host.fresh import FEWEST_PAIRS, FRESH_PAIRS_ON_A_GPU, FRESH_TURNS
 from kpd.measure.python.host.held import OVERWRITES
 from kpd.measure.python.host.quick import AT_ONCE, QUADS
-from kpd.measure.python.host.timing import FEWEST_PAIRS, FRESH_PAIRS_ON_A_GPU, FRESH_TURNS
 from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
 
 TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
@@ -146,19 +146,41 @@ def test_calls_that_take_long_are_timed_by_the_runner(
 
 
 AUDIT = ("then", "times", "a.zip", "b.zip", "1", "20000", "3", "100")
-AUDITS = "901 a fresh\n902 a a\n903 b b\n"
+AUDITS = "901 a fresh\n902 a apart\n903 b apart\n"
 
 
 def test_repeats_and_the_audits_after_them_import_once(tmp_path: Path, environment: dict[str, str]) -> None:
     repeats = ("repeat", "b.zip", "auto", "200", "20000")
     ended = job(tmp_path, environment, ALSO_RIGHT, (*repeats, *AUDIT), "77\n" + AUDITS)
     assert not ended.stderr, ended.stderr
-    calls, fresh, *alone = map(json.loads, ended.stdout.splitlines())
+    calls, fresh, *apart = map(json.loads, ended.stdout.splitlines())
     assert set(calls["calls"]) == {"small", "large"} and min(calls["calls"].values()) > 4
     assert "import" in calls["spent"]
     assert all(case["anew"] and case["compared"] for case in fresh["cases"].values())
-    assert [set(one["cases"]) for one in alone] == [{"small", "large"}] * 2
-    assert not any("import" in one["spent"] or one["problem"] for one in (fresh, *alone))
+    assert "mix" in fresh["spent"]
+    assert [set(one["cases"]) for one in apart] == [{"small", "large"}] * 2
+    assert not any("import" in one["spent"] or one["problem"] for one in (fresh, *apart))
+
+
+def test_a_kernel_finds_the_other_one_beside_it_unless_they_are_apart(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    slows = """
+others = [module.kernel for name, module in sys.modules.items() if name.startswith("kernel_")]
+for other in (one for one in others if one is not kernel):
+    other.__code__ = (lambda a, b: (time.sleep(0.01), own(a, b))[1]).__code__
+    other.__globals__.update(time=time, own=kernel)
+"""
+    text = "import sys, time\n" + RIGHT + slows
+    lines = "901 a -\n902 a apart\n903 b apart\n"
+    ended = job(tmp_path, environment, text, ("times", "a.zip", "b.zip", "4", "20000", "3", "100"), lines)
+    assert not ended.stderr, ended.stderr
+    together, *apart = map(json.loads, ended.stdout.splitlines())
+    assert not any(one["problem"] for one in (together, *apart)) and len(apart) == 2
+    for case in together["cases"].values():
+        assert min(case["a_ns"]) > 5 * min(case["b_ns"])
+    for case in (case for one in apart for case in one["cases"].values()):
+        assert min(case["a_ns"]) < 3 * min(case["b_ns"])
 
 
 def test_nothing_is_audited_of_what_is_wrong_in_the_repeats(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kpd.measure.python.host.timing import FRESH_PAIRS, FRESH_TURNS, SWAPPED_PAIRS
+from kpd.measure.python.host.fresh import FRESH_PAIRS, FRESH_TURNS, SWAPPED_PAIRS
 
 HARNESS = """\
 import numpy as np

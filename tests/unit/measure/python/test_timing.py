@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from kpd.measure.python.host import timing
+from kpd.measure.python.host import fresh, timing
 from kpd.measure.python.host.batching import Batch
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.quick import slower
@@ -39,9 +39,9 @@ def test_a_candidate_that_is_far_slower_in_each_batch_is_timed_in_few(a, b, far)
 def test_children_draw_fresh_inputs_on_a_gpu_only(monkeypatch: pytest.MonkeyPatch, gpu: bool) -> None:
     """On a CPU they would have it while calls are timed: these inputs are drawn between them."""
     ahead = list[bool]()
-    monkeypatch.setattr(timing, "timed", lambda session, *_, **__: ahead.append(session.ahead))
+    monkeypatch.setattr(fresh, "timed", lambda session, *_, **__: ahead.append(session.ahead))
     session = SimpleNamespace(ahead=True, gpu=gpu, harness=SimpleNamespace(cases={"one": {}}))
-    timing.fresh(cast("RunnerCommand", session), "a", "b", "a", "800", "1000")
+    fresh.fresh(cast("RunnerCommand", session), "a", "b", "a", "800", "1000")
     assert ahead == [gpu]
 
 
