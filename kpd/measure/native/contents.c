@@ -93,9 +93,10 @@ static uint64_t poison_of(kpd_type type) {
 }
 
 static void poison_part(void *context, size_t from, size_t to) {
-    const target *t = context;
-    uint64_t poison = poison_of(t->buffer->type);
-    for (size_t i = from; i < to; i++) bits_set(t->buffer->type, t->data, i, poison);
+    target t = *(const target *)context;
+    kpd_type type = t.buffer->type;
+    uint64_t poison = poison_of(type);
+    for (size_t i = from; i < to; i++) bits_set(type, t.data, i, poison);
 }
 
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i) {

@@ -216,5 +216,7 @@ int main(int argc, char **argv) {
     if (repeating) repeat(argv[2], argv[3][0] == 'y' ? ALWAYS : argv[3][0] == 'n' ? NEVER : AS_THE_BASELINE, atoi(argv[4]));
     if (measuring) bounds_measure(argv[2], argv[3]);
     worker_stop();
+    if (fflush(stdout)) return fail("the report cannot be written");
+    end_turn();
     return problem.kind ? 1 : 0;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define PIECE 65536u
+#define STEP (16 * PIECE) /* bytes that are worth a thread */
 #define MOST_MAPPINGS 4096
 #define MOST_PARTS 64 /* of the two objects: mappings */
 
@@ -76,30 +77,50 @@ static void keep(object *o, const char *path) {
     close(file);
 }
 
-/* Whether the worker has these bytes at that address. */
-static int same(int memory, unsigned long at, const char *bytes, size_t size) {
-    static char piece[PIECE];
+/* What the worker should have at an address: bytes of this process, or of a file. */
+typedef struct {
+    int memory, file;
+    unsigned long at, offset;
+    const char *bytes; /* NULL: the file's */
+    int differ;
+} extent;
+
+static int same_piece(const extent *e, size_t from, const char *bytes, size_t size) {
+    char piece[PIECE];
     for (size_t done = 0; done < size;) {
-        size_t wanted = size - done < PIECE ? size - done : PIECE;
-        ssize_t got = pread(memory, piece, wanted, (off_t)(at + done));
+        ssize_t got = pread(e->memory, piece, size - done, (off_t)(e->at + from + done));
         if (got <= 0 || memcmp(piece, bytes + done, (size_t)got)) return 0;
         done += (size_t)got;
     }
     return 1;
 }
 
-static int same_as_file(int memory, const mapping *m) {
-    static char piece[PIECE];
-    int file = open(m->path, O_RDONLY | O_CLOEXEC), equal = file >= 0;
-    for (size_t done = 0; equal && done < m->to - m->from;) {
-        size_t left = m->to - m->from - done;
-        ssize_t got = pread(file, piece, left < PIECE ? left : PIECE, (off_t)(m->offset + done));
-        if (got <= 0) break; /* the rest of the last page is past the file's end */
-        equal = same(memory, m->from + done, piece, (size_t)got);
-        done += (size_t)got;
+static void compare_part(void *context, size_t from, size_t to) {
+    extent *e = context;
+    char piece[PIECE];
+    while (from < to) {
+        ssize_t size = (ssize_t)(to - from < PIECE ? to - from : PIECE);
+        if (!e->bytes) size = pread(e->file, piece, (size_t)size, (off_t)(e->offset + from));
+        if (size <= 0) return; /* the rest of the last page is past the file's end */
+        int alike = same_piece(e, from, e->bytes ? e->bytes + from : piece, (size_t)size);
+        if (!alike) __atomic_store_n(&e->differ, 1, __ATOMIC_RELAXED);
+        from += (size_t)size;
     }
-    if (file >= 0) close(file);
-    return equal;
+}
+
+/* Whether the worker has these bytes at that address. */
+static int same(int memory, unsigned long at, const char *bytes, size_t size) {
+    extent e = {.memory = memory, .at = at, .bytes = bytes};
+    kpd_parallel(size, STEP, compare_part, &e);
+    return !e.differ;
+}
+
+static int same_as_file(int memory, const mapping *m) {
+    extent e = {.memory = memory, .at = m->from, .file = open(m->path, O_RDONLY | O_CLOEXEC), .offset = m->offset};
+    if (e.file < 0) return 0;
+    kpd_parallel(m->to - m->from, STEP, compare_part, &e);
+    close(e.file);
+    return !e.differ;
 }
 
 static const object *object_at(const char *path) {

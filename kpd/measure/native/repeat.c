@@ -1,4 +1,4 @@
-/* Does the candidate do the same each time? The same calls on two sets of inputs in turn, as often as the time allows: what is wrong
+/* Does the candidate do the same each time? The same calls on two sets of inputs in turn, as often as time allows: what is wrong
  * once in a hundred calls, or right only when threads happen to run in a good order, shows here. On one set alone what the call
  * before has left would be right: a sum that is read before it is written.
  *

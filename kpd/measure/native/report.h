@@ -83,6 +83,7 @@ int code_compared(void); /* by that */
 typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */
 void check(const char *object, int seeds);
 void await_turn(void);
+void end_turn(void);
 int rehearsed(int number, int quads);
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads);
 void fresh_start(const char *incumbent);

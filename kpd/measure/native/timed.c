@@ -127,27 +127,36 @@ static int take_turn(int file) {
     return 1;
 }
 
+static int turn_file = -1;
+
 /* Processes that follow one another begin early, so that starting up costs no time, and wait for their turn here. It ends with
- * the process; the worker was forked before and does not hold on to it. Whoever is ready first is not always whose turn it is:
- * the file holds the number of the last process that had one, and each has its own in KPD_TURN (none: any time will do). Once it
- * is there, the first process has its engine, and others can start theirs: a device's driver makes one after the other. */
+ * the process, if not before; the worker was forked before and does not hold on to it. Whoever is ready first is not always whose
+ * turn it is: the file holds the number of the last process that had one, and each has its own in KPD_TURN (none: any time will
+ * do). Once it is there, the first process has its engine, and others can start theirs: a device's driver makes one after the
+ * other. */
 void await_turn(void) {
-    static int file = -1;
     const char *said = getenv("KPD_TURN");
     uint32_t mine = said ? (uint32_t)strtoul(said, NULL, 10) : 0, last = 0;
-    if (file >= 0) return;
+    if (turn_file >= 0) return;
     started();
-    file = open("turn", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int taken = file >= 0 && take_turn(file);
-    while (taken && mine && pread(file, &last, sizeof last, 0) >= 0 && last + 1 != mine) {
-        flock(file, LOCK_UN);
+    turn_file = open("turn", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int taken = turn_file >= 0 && take_turn(turn_file);
+    while (taken && mine && pread(turn_file, &last, sizeof last, 0) >= 0 && last + 1 != mine) {
+        flock(turn_file, LOCK_UN);
         usleep(TURN_US);
-        taken = take_turn(file);
+        taken = take_turn(turn_file);
     }
     spend("turn");
-    if (taken && (!mine || pwrite(file, &mine, sizeof mine, 0) == sizeof mine)) return;
+    if (taken && (!mine || pwrite(turn_file, &mine, sizeof mine, 0) == sizeof mine)) return;
     perror("kpd driver: cannot wait for the turn of this process");
     exit(2);
+}
+
+/* Once the worker has ended and the report is written. What this process gives back itself keeps nobody from the device, and takes
+ * as long as big buffers have pages. */
+void end_turn(void) {
+    if (turn_file >= 0) close(turn_file);
+    turn_file = -1;
 }
 
 /* Let the worker time a case. At a moment that only the driver knows it stops after a batch of the candidate's, and one set by

@@ -9,6 +9,7 @@
 #define STEP (1u << 18)  /* elements that are worth a thread */
 #define NATIVE 8.0       /* times the error of the task's own kernel are tolerated */
 #define ELEMENT_CAP 16.0 /* times its share of a norm are tolerated in one element */
+#define ROUNDED (1.0 - 0x1p-50) /* of a bound: more than a product and a quotient can be rounded by */
 #define SMALL 0.25       /* an element below this share of the root of the mean square may be what others left over */
 
 void truth_find(view *v) {
@@ -58,6 +59,7 @@ typedef struct {
     double least, share; /* what is tolerated: `least`, and this share of the element or of its scale */
     double spread;       /* tolerated besides */
     double level;        /* root of the mean square of the output */
+    double greatest;     /* of the type */
     pthread_mutex_t lock;
     deviation found;
     double errors, truths; /* sums of squares */
@@ -75,6 +77,13 @@ static double apart(kpd_type type, double got, double want, double tolerance, in
     return tolerance > 0.0 ? fmin(error / tolerance, HOPELESS) : HOPELESS;
 }
 
+/* Where there is one: not of what has to have the same bits, or nearly. */
+static double tolerance_at(const comparison *c, size_t i) {
+    double of = c->how->kind == SCALED ? c->scale[i] : fabs(c->want[i]), times = 1.0;
+    if (c->how->kind == NORM) of += c->level, times = ELEMENT_CAP;
+    return times * (c->least + c->share * of);
+}
+
 /* How many times the tolerance an element is off. */
 static double multiple_of(const comparison *c, size_t i) {
     kpd_type type = c->buffer->type;
@@ -90,22 +99,32 @@ static double multiple_of(const comparison *c, size_t i) {
         if (c->how->kind == EXACT) return is == should ? 0.0 : HOPELESS;
         return steps_between(type, is, should) / c->how->steps;
     }
-    double of = c->how->kind == SCALED ? c->scale[i] : fabs(want), times = 1.0;
-    if (c->how->kind == NORM) of += c->level, times = ELEMENT_CAP;
-    return apart(type, got, want, times * (c->least + c->share * of), c->how->native);
+    return apart(type, got, want, tolerance_at(c, i), c->how->native);
+}
+
+/* Whether an element is surely off by no more than so many times the tolerance. Most are, and need no closer look. */
+static int surely_within(const comparison *c, size_t i, double multiple) {
+    kpd_type type = c->buffer->type;
+    double got = type == KPD_F32 ? (double)((const float *)c->data)[i] : value_of(type, c->data, i), want = c->want[i];
+    double tolerance = tolerance_at(c, i);
+    return fabs(want) + tolerance <= c->greatest && fabs(got - want) <= multiple * tolerance;
 }
 
 static void compare_part(void *context, size_t from, size_t to) {
     comparison *c = context;
     deviation mine = {.multiple = -1.0};
     size_t above = 0;
+    int quick = !is_integer(c->buffer->type) && !c->how->spreads && c->how->kind != EXACT && c->how->kind != STEPS;
+    double most = -1.0; /* that changes nothing of what is told; below 0: it always does */
     for (size_t i = from; i < to; i++) {
+        if (most >= 0.0 && surely_within(c, i, most)) continue;
         double multiple = multiple_of(c, i);
         if (multiple > 1.0) mine.wrong++;
         if (multiple > 1.0 / ELEMENT_CAP) above++;
         if (multiple <= mine.multiple) continue;
         mine.multiple = multiple;
         mine.index = i;
+        if (quick) most = ROUNDED * fmin(multiple, 1.0 / ELEMENT_CAP);
     }
     pthread_mutex_lock(&c->lock);
     int worse = mine.multiple > c->found.multiple || (mine.multiple == c->found.multiple && mine.index < c->found.index);
@@ -173,6 +192,7 @@ static deviation compare_one(const view *v, void *const *data, size_t b, size_t 
     comparison c = {.buffer = buffer, .data = data[b], .want = v->want[b], .scale = v->scale[b], .how = how,
         .spread = v->spread[b]};
     c.found.multiple = -1.0;
+    c.greatest = greatest_of(buffer->type);
     pthread_mutex_init(&c.lock, NULL);
     if (how->native || how->kind == NORM) squares(&c, count);
     tolerate(&c, how->native ? &bounds[b] : NULL);
