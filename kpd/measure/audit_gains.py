@@ -59,8 +59,10 @@ def alone_gain(
 
     Other work only makes them longer, so in each case the shorter quarter of them counts. Its bounds are processes,
     too: of those that run at one of two speeds few can all have the same one. Before the last audit the error is at
-    least that of the contest's own processes.
+    least that of the contest's own processes. Where they are `apart`, each of them tells a gain.
     """
+    if alone and all(one.apart for one in alone):
+        return _gain_by_turns(alone, contest, last)
     weights, beside = case_weights(contest), deciding(contest)
     confidence = LAST_CONFIDENCE if last else CONFIDENCE
     a, b = (
@@ -74,6 +76,21 @@ def alone_gain(
     middle = a.middle - b.middle
     high = middle + max(hypot(a.high - a.middle, b.middle - b.low), least)
     low = middle - max(hypot(a.middle - a.low, b.high - b.middle), least)
+    return AuditedGain(percent(middle), percent(low), percent(high))
+
+
+def _gain_by_turns(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample], last: bool) -> AuditedGain:
+    """Compute the median gain of processes that time either kernel by turns, and its bounds.
+
+    After the last audit that are the least and the most: a kernel that makes its own times differ raises neither.
+    Before, processes differ by no less than the contest's.
+    """
+    gains, beside = ([level(one, "a_ns") - level(one, "b_ns") for one in some] for some in (alone, deciding(contest)))
+    middle, low, high = median(gains), min(gains), max(gains)
+    if not last:
+        error = max(stdev(some) for some in (gains, beside) if len(some) > 1) / sqrt(len(gains))
+        width = half_width(error, len(gains) - 1)
+        low, high = min(low, middle - width), max(high, middle + width)
     return AuditedGain(percent(middle), percent(low), percent(high))
 
 

@@ -50,9 +50,10 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class AuditSamples:
-    """What the audits of one candidate measured: `audit.json`. In `alone`, processes of even numbers timed A only.
+    """What the audits of one candidate measured: `audit.json`.
 
-    They were taken `times`; each time all fresh inputs were of one process.
+    In `alone`, processes of even numbers timed A only, if they are not `apart`. The audits were taken `times`; each
+    time all fresh inputs were of one process.
     """
 
     fresh: dict[str, FreshCase]

@@ -89,7 +89,8 @@ class ProcessSample:
     any, show where the difference comes from. `compared`: its code in memory was compared with what was loaded; None
     where nobody has told. `spent` says where its time went, in seconds by part (docs/python-kernels.md); it is empty
     where nobody has told. One that is `quick` has its times from the clock of the process of the kernels, which they
-    may have changed: it may reject a candidate, and accepts none.
+    may have changed: it may reject a candidate, and accepts none. In one of an audit that is `apart` either kernel had
+    a process of its own, and both were called by turns.
     """
 
     process: int
@@ -99,6 +100,7 @@ class ProcessSample:
     compared: bool | None = None
     spent: Mapping[str, float] = field(default_factory=dict)
     quick: bool = False
+    apart: bool = False
 
     @property
     def judged(self) -> dict[str, CaseSample]:

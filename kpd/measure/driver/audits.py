@@ -30,7 +30,7 @@ FRESH_MS = (800, 1000)
 ALONE = (6, 4)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU, where four take longer than ALONE_S."""
 APART = 2
-"""Processes that time callables on a GPU, where either has one of its own: each stands for two of those."""
+"""Processes that time callables on a GPU by turns, where either has one of its own."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
@@ -119,7 +119,7 @@ async def audit(job: AuditJob, say: Say | None = None) -> AuditSamples:
         )
         between = time.monotonic()
         taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, skipped=number + 1)
-        samples = await _enough(_either(taken) if what.apart else taken)
+        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken))
     return AuditSamples(report.cases, samples, between - start, time.monotonic() - between)
 
 
@@ -154,14 +154,6 @@ def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit
 
 def _short(bench: BenchSpec) -> BenchSpec:
     return replace(bench, quads=min(bench.quads, ALONE_QUADS))
-
-
-async def _either(taken: AsyncGenerator[ProcessSample]) -> AsyncGenerator[ProcessSample]:
-    """Yield for each process the two that it stands for: one that times the incumbent only, and one the candidate."""
-    async with aclosing(taken):
-        async for sample in taken:
-            for side in range(2):
-                yield replace(sample, process=2 * sample.process + side)
 
 
 async def _enough(taken: AsyncGenerator[ProcessSample]) -> tuple[ProcessSample, ...]:

@@ -21,7 +21,7 @@ FEWEST_PAIRS = 2  # … and those that come whatever they take
 SWAPPED_SHARE = 0.3  # of the time of those with fresh ones
 MOST_BATCHES = 2 * FRESH_TURNS * (FRESH_PAIRS + SWAPPED_PAIRS + 1)
 FRESH_COMPARED = 0.3  # without a GPU of the candidate's only
-FRESH_S = 3.0  # for all cases on a GPU, where fresh inputs take longer than the calls
+FRESH_S = 1.5  # for all cases on a GPU, where fresh inputs take longer than the calls
 MOST_BYTES = 1 << 30  # of inputs of which mixtures are made
 
 

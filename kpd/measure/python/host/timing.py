@@ -53,14 +53,17 @@ def time_incumbent(session: RunnerCommand, a: str, b: str, order: str, quads: st
             order,
             float(limit_ms),
             "timed",
-            partial(time_case, quads=int(quads), trusted=True),
+            partial(time_case, quads=int(quads), trusted="ab"),
         )
 
 
 def time_apart(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
-    """Do the same with a process for either kernel, on a GPU, too: none finds the other one beside it."""
+    """Do the same with a process for either kernel, on a GPU, too: none finds the other one beside it.
+
+    The incumbent's results are not looked at: it was accepted before.
+    """
     session.explains = False
-    measure = partial(time_case, quads=int(quads))
+    measure = partial(time_case, quads=int(quads), trusted="a")
     with same(a, b):
         return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", measure, apart=True)
 
@@ -129,18 +132,20 @@ def timed(
     return {"cases": cases, "problem": None, "spent": session.spent()}
 
 
-def time_case(warm: WarmCase, quads: int, trusted: bool = False) -> dict[str, Any]:
+def time_case(warm: WarmCase, quads: int, trusted: str = "") -> dict[str, Any]:
+    """Take the quads of a case. The results of sides that are `trusted` are not looked at. Raises KernelProblem."""
     work, calls, count, how = warm.work, warm.calls, warm.sets, batching(warm.work.session.gpu)
     with work.session.marks.of("ready"):
         rounds = rounds_of(warm)
-    first = [_first(work, calls, side, rounds, trusted) for side in work.workers]
+    first = [_first(work, calls, side, rounds, side in trusted) for side in work.workers]
     stolen = _stolen()
     taken: dict[str, list[Batch]] = {"a": [], "b": []}
-    again, rested = 0, not trusted
+    looks = set(work.workers) - set(trusted)
+    again, rested = 0, bool(looks)
     wanted = min(quads, max(FEWEST_QUADS, CASE_NS // (4 * min(first))), how.quads)
     batches = 2 * wanted * len(work.session.harness.cases)
-    probed, fewest = (PROBES / batches, COMPARED / batches) if work.session.gpu and not trusted else (0.0, 0.0)
-    compared = {side: 0.0 if trusted else max(share, min(fewest, 1.0)) for side, share in how.compared.items()}
+    probed, fewest = (PROBES / batches, COMPARED / batches) if work.session.gpu and looks else (0.0, 0.0)
+    compared = {side: max(share, min(fewest, 1.0)) if side in looks else 0.0 for side, share in how.compared.items()}
     one, other = work.workers
     quad = [(one, other, other, one), (other, one, one, other)]
     while len(taken["a"]) < 2 * wanted and not far_slower(taken):
