@@ -10,7 +10,7 @@ from kpd.agents.agent import Agent
 from kpd.engine.control import Control
 from kpd.engine.journal import Journal, run_of
 from kpd.hosts.host import Host
-from kpd.hosts.job import device_claim, job_seconds
+from kpd.hosts.job import device_claim, job_times
 from kpd.measure.bench import Bench
 from kpd.measure.judge import QUICK
 from kpd.model.agents import BASELINE
@@ -87,7 +87,7 @@ class Attempt:
     @property
     def elsewhere_s(self) -> float:
         """The seconds so far that were not kpd's own work: the host's jobs, agents and people."""
-        return sum(job_seconds.get()) + self.others_s
+        return sum(end - begun for begun, end in job_times.get()) + self.others_s
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:

@@ -24,7 +24,7 @@ from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
 from kpd.engine.waiting import set_waiting
 from kpd.hosts.errors import HostError
-from kpd.hosts.job import device_claim, job_seconds, prepared_on
+from kpd.hosts.job import device_claim, job_times, prepared_on
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import prepare
 from kpd.model import events as e
@@ -85,7 +85,7 @@ class Lane:
 
     async def execute(self) -> None:
         """Iterate until the run is over. Raises Interrupted, RunRestart, TaskError, BuildError and PlugInError."""
-        job_seconds.set([])
+        job_times.set([])
         device_claim.set(self._claim)
         while not self.run.over:
             try:

@@ -12,7 +12,7 @@ from kpd.engine.blame import HOSTS_OWN, with_builds
 from kpd.engine.record import write_report
 from kpd.engine.turns import DeviceClaim, Turns
 from kpd.hosts.errors import HostError
-from kpd.hosts.job import device_claim, job_seconds
+from kpd.hosts.job import device_claim, job_times
 from kpd.measure.compiling import BuildError
 from kpd.model import events as e
 from kpd.model.defects import BadAccess, WrongResult
@@ -106,7 +106,7 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
     has been seen. The candidate shares a process with the driver, so trouble that it can provoke is the tool's trouble,
     which is looked into as such. Raises HostError for other trouble, and OSError.
     """
-    job_seconds.set([])
+    job_times.set([])
     device_claim.set(DeviceClaim(turns, attempt.run_id, _unsaid))
     found = attempt.detail_of(attempt.number)
     attempt.number_of_attempt = len(found.faults) + 1

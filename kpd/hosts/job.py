@@ -178,8 +178,8 @@ def processes(others: list[Any]) -> str:
     return ", ".join(f"{str(p.get('name'))[:60]} ({p.get('pid')})" for p in others if isinstance(p, dict))
 
 
-job_seconds: ContextVar[list[float]] = ContextVar("worked")
-"""Where the seconds are noted that hosts work on jobs for this context: what is not kpd's own overhead."""
+job_times: ContextVar[list[tuple[float, float]]] = ContextVar("worked")
+"""Where it is noted when hosts work on jobs for this context, which is not kpd's own overhead: apart and in order."""
 
 
 class Claim(Protocol):
@@ -202,12 +202,15 @@ device_claim: ContextVar[Claim] = ContextVar("claims")
 
 
 def note_work(begun: float, cached: bool) -> None:
-    """Note that a host has worked for this context since `begun`, by the monotonic clock.
+    """Note that a host has worked for this context since `begun`, by the monotonic clock; jobs at the same time as one.
 
     Nothing is noted if the answer was `cached`.
     """
-    if not cached and (noted := job_seconds.get(None)) is not None:
-        noted.append(time.monotonic() - begun)
+    if cached or (noted := job_times.get(None)) is None:
+        return
+    while noted and noted[-1][1] > begun:
+        begun = min(begun, noted.pop()[0])
+    noted.append((begun, time.monotonic()))
 
 
 def fits(limit_s: float, left_s: float, whole_s: float) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from kpd.engine.proposing import context_of
 from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
-from kpd.hosts.job import device_claim, job_seconds
+from kpd.hosts.job import device_claim, job_times
 from kpd.model import events as e
 from kpd.model.kinds import Told
 from kpd.model.tools import active
@@ -56,7 +56,7 @@ async def ended(
     """What comes of a session that does these turns; `left` are the files in the tool's folder after a kill."""
     agent(place.workspace, *turns, settings=settings)
     device_claim.set(claim_of(Turns(place.journal), place.journal, "r1"))
-    job_seconds.set([])
+    job_times.set([])
     attempt = session(place)
     attempt.folder.prepare(place.task, attempt.context.incumbent, place.workspace)
     attempt.folder.brief.write_text("the task")

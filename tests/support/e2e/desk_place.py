@@ -16,7 +16,7 @@ from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.hosts.job import device_claim, job_seconds
+from kpd.hosts.job import device_claim, job_times
 from kpd.hosts.link import Transport
 from kpd.measure.bench import Bench, BuiltObject, CheckFailed, CheckPassed, FindObject, Say
 from kpd.measure.compiling import BuildError
@@ -143,7 +143,7 @@ class Place:
     def serve(self, trials: int = 4, device_s: float = 60.0) -> AbstractAsyncContextManager[Path]:
         """Serve the session, for a test's own task."""
         device_claim.set(claim_of(Turns(self.journal), self.journal, "r1"))
-        job_seconds.set([])
+        job_times.set([])
         return serve_session(self.attempt, self.workspace.root, self.tree, TrialBudget(trials, device_s), self.clean)
 
     def facts(self, kind: type[e.Fact]) -> list[e.Fact]:

@@ -17,7 +17,7 @@ from kpd.hosts.channel import Channel, Reader, Writer
 from kpd.hosts.errors import HostKey
 from kpd.hosts.helper.wire import LENGTHS
 from kpd.hosts.host import Host
-from kpd.hosts.job import job_seconds
+from kpd.hosts.job import job_times
 from kpd.hosts.link import Transport
 from kpd.measure.bench import Bench
 from kpd.model import events as e
@@ -105,7 +105,7 @@ class Iterations:
         self._journal.emit(e.RunQueued(run, task.name, "sweep", host.name, Budget()))
         self._journal.emit(e.RunStarted(run, "a CPU", host.name, "cpu"))
         self._count = 0
-        job_seconds.set([])
+        job_times.set([])
 
     def attempt(self, files: Mapping[str, bytes]) -> Attempt:
         number, self._count = self._count, self._count + 1
