@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict
-from functools import partial
 from pathlib import PurePosixPath
 from statistics import median
 
@@ -27,6 +26,7 @@ from nulls import found_device, silent
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
 from kpd.measure import audits, clocks
+from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import Bench, CheckFailed
 from kpd.measure.catalogue import prepare
 from kpd.measure.judge import BadSamples, judge
@@ -92,10 +92,7 @@ class Auditor:
             if forged := clocks.refuse_clock(samples):
                 said["forged"] = told(forged)
             begun = time.perf_counter()
-            said["repeats"] = await self._bench.repeat(candidate, f"{name}-repeats", silent, incumbent)
-            said["repeats_s"] = time.perf_counter() - begun
-            found = await self._bench.audit(incumbent, candidate, partial("{}-{}".format, name), silent)
-            assert found is not None
+            found = await self._called_and_audited(incumbent, candidate, name, said)
             summary = audits.summary(found, samples)
             said |= {
                 "fresh_pct": [summary.fresh.pct, summary.fresh.low, summary.fresh.high],
@@ -119,6 +116,38 @@ class Auditor:
         said["refused"] = bool({"forged", "gain", "failed"} & said.keys())
         print(json.dumps(said), file=sys.stderr, flush=True)
         return said
+
+    async def _called_and_audited(
+        self, incumbent: str, candidate: str, name: str, said: dict[str, object]
+    ) -> AuditSamples:
+        """Take the calls on unchanged inputs and the first audit, beside one another where a run does."""
+
+        fresh = asyncio.Event()
+
+        async def repeats() -> None:
+            await fresh.wait()
+            begun = time.perf_counter()
+            said["repeats"] = await self._bench.repeat(candidate, f"{name}-repeats", silent, incumbent)
+            said["repeats_s"] = time.perf_counter() - begun
+
+        async def audit() -> AuditSamples:
+            try:
+                found = await self._bench.audit(incumbent, candidate, f"{name}-audit", silent, fresh=fresh.set)
+            finally:
+                fresh.set()
+            assert found is not None
+            return found
+
+        if not self._bench.repeats_beside:
+            fresh.set()
+            await repeats()
+            return await audit()
+        called, found = await asyncio.gather(repeats(), audit(), return_exceptions=True)
+        for one in (called, found):
+            if isinstance(one, BaseException):
+                raise one
+        assert isinstance(found, AuditSamples)
+        return found
 
 
 async def main() -> None:

@@ -108,7 +108,7 @@ async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict
     marks.append(time.monotonic())
     await bench.repeat(candidate.job, f"repeats-{note}", silent, incumbent.job)
     marks.append(time.monotonic())
-    await bench.audit(incumbent.job, candidate.job, lambda what: f"{what}-{note}", silent)
+    await bench.audit(incumbent.job, candidate.job, f"audit-{note}", silent)
     marks.append(time.monotonic())
     names = ("check_s", "contest_s", "repeats_s", "audits_s")
     found = {name: round(after - before, 2) for name, before, after in zip(names, marks, marks[1:], strict=False)}

@@ -146,8 +146,8 @@ async def measure(args: argparse.Namespace) -> None:
                 verdict = judge(samples, MIN_GAIN_PCT)
                 print(number, waste, verdict.word, f"{verdict.gain.pct:+.2f} %", file=sys.stderr, flush=True)
                 if verdict.accepted:
-                    job = partial("{}-{}-{}-{}".format, "audit", number)
-                    found = [await bench.audit(*pair, partial(job, n), silent) for n in range(args.audits)]
+                    taken = range(args.audits)
+                    found = [await bench.audit(*pair, f"audit-{number}-{n}", silent) for n in taken]
                     gain = (verdict.gain.pct, verdict.gain.low, verdict.gain.high, verdict.gain.confidence)
                     tried = Tried(waste, gain, samples, tuple(one for one in found if one is not None))
                     (args.folder / f"{number}.json").write_bytes(encode(tried))

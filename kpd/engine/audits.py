@@ -7,6 +7,7 @@ baseline has no gain to audit, but what the task itself asks for holds for it, t
 the baseline, what needs no other kernel holds for it as for any winner.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -29,7 +30,8 @@ REPEATS = "repeats.json"
 class Winner:
     """A candidate that would be accepted, or the baseline: its samples, its object, and the incumbent's.
 
-    `audited` is set by the audits of its gain, `repeats` by the calls on inputs that do not change.
+    `audited` is set by the audits of its gain, `repeats` by the calls on inputs that do not change, `first` by an audit
+    that was taken beside these.
     """
 
     attempt: Attempt
@@ -38,6 +40,7 @@ class Winner:
     incumbent: BuiltObject
     audited: AuditSummary | None = None
     repeats: int = 0
+    first: AuditSamples | None = None
 
 
 def wanted(attempt: Attempt, verdict: Callable[[], Verdict]) -> bool:
@@ -64,10 +67,41 @@ async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
 
 
 async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
-    """Call the candidate again and again on inputs that do not change. The first audit may begin in the same job."""
+    """Call the candidate again and again on inputs that do not change. The first audit may be taken beside that."""
     attempt = winner.attempt
     if attempt.is_tasks_own:
         return verdict
+    if attempt.is_baseline or not attempt.bench.repeats_beside:
+        await _repeated(winner)
+    else:
+        winner.first = await _beside_repeats(winner)
+    return verdict
+
+
+async def _beside_repeats(winner: Winner) -> AuditSamples | None:
+    """Take the first audit, and the repeats once no calls on fresh inputs are timed: nothing may slow down one side.
+
+    What is wrong in repeats is told first, and ends the audit's job.
+    """
+    attempt = winner.attempt
+    timed = asyncio.Event()
+    audit = asyncio.create_task(_audited(winner, "", fresh=timed.set))
+    audit.add_done_callback(lambda ended: timed.set())
+    try:
+        await timed.wait()
+        await _repeated(winner)
+    except BaseException as err:
+        audit.cancel()
+        await asyncio.gather(audit, return_exceptions=True)
+        if not isinstance(err, asyncio.CancelledError):
+            await attempt.bench.forget(attempt.job("audit"))
+        raise
+    return await audit
+
+
+async def _repeated(winner: Winner) -> None:
+    """Call it so. On a GPU the first audit begins in the same job."""
+    attempt = winner.attempt
     incumbent = None if attempt.is_baseline else winner.incumbent.job
     try:
         with numbers_of("audit"):
@@ -79,17 +113,16 @@ async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
     if calls is not None:
         winner.repeats = sum(calls.values())
         attempt.keep(REPEATS, calls)
-    return verdict
 
 
-async def _audited(winner: Winner, again: str, alone: bool = True) -> AuditSamples | None:
+async def _audited(
+    winner: Winner, again: str, alone: bool = True, fresh: bench.Fresh | None = None
+) -> AuditSamples | None:
     """Measure for the audits; `again` tells the jobs of one that is taken once more, which draws other numbers."""
     attempt, built = winner.attempt, (winner.incumbent.job, winner.candidate.job)
     try:
         with numbers_of(f"audit{again}"):
-            return await attempt.bench.audit(
-                *built, lambda name: attempt.job(f"{name}{again}"), attempt.say("job"), alone
-            )
+            return await attempt.bench.audit(*built, attempt.job(f"audit{again}"), attempt.say("job"), alone, fresh)
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
 
@@ -99,7 +132,7 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     attempt = winner.attempt
     if attempt.is_baseline:
         return verdict
-    found = await _audited(winner, "")
+    found = winner.first or await _audited(winner, "")
     if found is None:
         return verdict
     winner.audited = audits.summary(found, winner.samples)

@@ -16,6 +16,8 @@ from kpd.model.sanitizer import Tool, ToolReport
 from kpd.text.faults import wrong as told
 
 Say = Callable[[str], None]
+Fresh = Callable[[], None]
+"""What is called once an audit has timed all calls on fresh inputs."""
 Counted = Callable[[Callable[[int], str]], str]
 """A function that makes a shell script from `calls(number)`: a command with so many calls of the kernel per case."""
 
@@ -162,6 +164,10 @@ class Bench(Protocol):
         It takes at most `limit_s` seconds, and holds the lease of the device.
         """
 
+    @property
+    def repeats_beside(self) -> bool:
+        """Whether `repeat` may run while an `audit` times each kernel alone: in a job of its own, on other CPUs."""
+
     async def repeat(self, built: str, job: str, say: Say, incumbent: str | None = None) -> dict[str, int] | None:
         """Call a candidate that is about to be accepted on inputs that do not change, in a process of its own.
 
@@ -173,12 +179,12 @@ class Bench(Protocol):
         """
 
     async def audit(
-        self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say, alone: bool = True
+        self, incumbent: str, candidate: str, job: str, say: Say, alone: bool = True, fresh: Fresh | None = None
     ) -> AuditSamples | None:
         """Time a candidate that is about to be accepted as the audits want it; None where that cannot be done.
 
-        `job` makes the id of a job on the host from a short name. With `alone`, there are processes that time one
-        kernel only. Raises CheckFailed.
+        With `alone`, there are processes that time one kernel only, after the calls on fresh inputs: `fresh` is called
+        in between. Raises CheckFailed.
         """
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:

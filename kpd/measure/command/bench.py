@@ -1,6 +1,6 @@
 """Prepares a task that has its own benchmark."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from statistics import median
@@ -15,6 +15,7 @@ from kpd.measure.bench import (
     CompilerListing,
     Counted,
     FindObject,
+    Fresh,
     LaunchFilter,
     Say,
 )
@@ -186,11 +187,16 @@ class CommandBench:
         """Report that nothing was seen: nobody asks for this."""
         return ToolReport(tool, 0, 0, 0.0)
 
+    @property
+    def repeats_beside(self) -> bool:
+        """No: there are none."""
+        return False
+
     async def repeat(self, built: str, job: str, say: Say, incumbent: str | None = None) -> None:
         """Return None: the calls are the benchmark's own."""
 
     async def audit(
-        self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say, alone: bool = True
+        self, incumbent: str, candidate: str, job: str, say: Say, alone: bool = True, fresh: Fresh | None = None
     ) -> None:
         """Return None: the calls, and their inputs, are the benchmark's own."""
 

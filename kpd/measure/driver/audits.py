@@ -12,7 +12,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
 from kpd.measure.audits import FEWEST_ALONE, AuditSamples
-from kpd.measure.bench import Say
+from kpd.measure.bench import Fresh, Say
 from kpd.measure.driver import repeat
 from kpd.measure.driver.check import Report, seed, seeded
 from kpd.measure.driver.harness import OBJECT, Harness
@@ -28,13 +28,13 @@ from kpd.workspace.specs import BenchSpec, CheckSpec
 FRESH_MS = (800, 1000)
 """Milliseconds of calls on fresh inputs, all cases together: on a CPU, on a GPU."""
 ALONE = (6, 4)
-"""Processes that time one kernel only, half of them either: on a CPU, on a GPU, where four take longer than ALONE_S."""
+"""Processes that time one kernel only, half of them either: on a CPU, on a GPU. See ALONE_S."""
 APART = 2
 """Processes that time callables on a GPU by turns, where either has one of its own."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
-"""Seconds after which no more such processes are taken, once there are FEWEST_ALONE of them."""
+"""Seconds that all of them may take: where FEWEST_ALONE tell that they would take longer, no more are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,10 @@ async def repeated(job: AuditJob, say: Say | None = None) -> dict[str, int]:
         return (await first_report(what.host, what.harness, job.spec, RepeatsReport, "repeats", limit_s, say)).calls
 
 
-async def audit(job: AuditJob, say: Say | None = None) -> AuditSamples:
-    """Measure for both audits.
+async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = None) -> AuditSamples:
+    """Measure for both audits; again where the job was ended from outside, by a crash or a shutdown, with too little.
+
+    `fresh` is called between them.
 
     Raises CheckFailed when an output is wrong, or the measuring process is not what it was; and HostError.
     """
@@ -118,8 +120,13 @@ async def audit(job: AuditJob, say: Say | None = None) -> AuditSamples:
             what.host, what.harness, job.spec, _Report, "audit", what.bench.limit_s, say, number=number
         )
         between = time.monotonic()
+        if fresh is not None:
+            fresh()
         taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, skipped=number + 1)
-        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken))
+        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken, what.processes))
+    if len(samples) < min(FEWEST_ALONE, what.processes):
+        await jobs.forget(what.host, job.spec.id)
+        return await audit(job, say, fresh)
     return AuditSamples(report.cases, samples, between - start, time.monotonic() - between)
 
 
@@ -156,13 +163,12 @@ def _short(bench: BenchSpec) -> BenchSpec:
     return replace(bench, quads=min(bench.quads, ALONE_QUADS))
 
 
-async def _enough(taken: AsyncGenerator[ProcessSample]) -> tuple[ProcessSample, ...]:
+async def _enough(taken: AsyncGenerator[ProcessSample], most: int) -> tuple[ProcessSample, ...]:
     begun = time.monotonic()
     samples: list[ProcessSample] = []
     async with aclosing(taken):
         async for sample in taken:
             samples.append(sample)
-            enough = len(samples) >= FEWEST_ALONE and len(samples) % 2 == 0
-            if enough and time.monotonic() - begun > ALONE_S:
+            if len(samples) == FEWEST_ALONE and (time.monotonic() - begun) * most / FEWEST_ALONE > ALONE_S:
                 break
     return tuple(samples)

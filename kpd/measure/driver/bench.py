@@ -9,7 +9,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
 from kpd.measure import jobs
 from kpd.measure.audits import AuditSamples
-from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, FindObject, LaunchFilter, Say
+from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, FindObject, Fresh, LaunchFilter, Say
 from kpd.measure.build_cache import BuildCache, CompileTree
 from kpd.measure.driver import audits, check, joined, timing
 from kpd.measure.driver.check import CheckEnd
@@ -195,6 +195,10 @@ class DriverBench:
             found = await self._inspector.flags(self.host, built, say)
         return tuple(flag for flag in found if flag not in usual or isinstance(flag, NotInspected))
 
+    @property
+    def repeats_beside(self) -> bool:
+        return not self._joins and not self.checks_alone
+
     async def repeat(self, built: str, job: str, say: Say, incumbent: str | None = None) -> dict[str, int]:
         reference, baseline, own = await self._terms.of_repeats(say)
         if incumbent is None or not self._joins:
@@ -224,16 +228,16 @@ class DriverBench:
         )  # fmt: skip
 
     async def audit(
-        self, incumbent: str, candidate: str, job: Callable[[str], str], say: Say, alone: bool = True
+        self, incumbent: str, candidate: str, job: str, say: Say, alone: bool = True, fresh: Fresh | None = None
     ) -> AuditSamples:
         begun = self._repeated.pop((incumbent, candidate), None)
         if begun is None:
             reference, own = await self._terms.reference(say)
             where = self._terms.sealed(self._measuring, own, incumbent, candidate)
-            begun = audits.begun(self._audited(incumbent, candidate, where, reference, alone=alone), job("audit"))
+            begun = audits.begun(self._audited(incumbent, candidate, where, reference, alone=alone), job)
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate, seals=begun.what.where.seals):
-            found = await audits.audit(begun, say)
+            found = await audits.audit(begun, say, fresh)
         return replace(found, alone=tuple(weighted(sample, self.task.weights) for sample in found.alone))
 
     @property

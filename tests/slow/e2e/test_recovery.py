@@ -7,7 +7,7 @@ import pytest
 from kpd.client import DaemonError
 from kpd.model.facts.steps import STEP_OF
 from kpd.workspace.paths import Workspace
-from tests.support.daemon.real_daemon import RealDaemon, daemon, leftovers, workspace
+from tests.support.daemon.real_daemon import RealDaemon, daemon, jobs_of, leftovers, workspace
 from tests.support.e2e.dying import DIE_AT, nothing_twice
 from tests.support.e2e.told import told_times
 
@@ -103,14 +103,3 @@ def test_a_shutdown_kills_the_step_and_the_next_daemon_waits(daemon: RealDaemon,
     daemon.command("resume")
     daemon.until_event("run_ended")
     nothing_twice(daemon)
-
-
-def jobs_of(workspace: Workspace) -> list[str]:
-    """Processes of jobs: they work below the local host's folder; the helper itself does not count."""
-    jobs = workspace.host_root / "jobs"
-    found = []
-    for process in leftovers(workspace):
-        line = " ".join(process.cmdline())
-        if str(jobs) in line or process.cwd().startswith(str(jobs)):
-            found.append(line)
-    return found

@@ -132,6 +132,17 @@ def leftovers(workspace: Workspace) -> list[psutil.Process]:
     return found
 
 
+def jobs_of(workspace: Workspace) -> list[str]:
+    """Processes of jobs: they work below the local host's folder; the helper itself does not count."""
+    jobs = workspace.host_root / "jobs"
+    found = []
+    for process in leftovers(workspace):
+        line = " ".join(process.cmdline())
+        if str(jobs) in line or process.cwd().startswith(str(jobs)):
+            found.append(line)
+    return found
+
+
 @pytest.fixture
 def workspace(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """A new one for each test, all in one place: what the local host built and measured there serves the next test too.

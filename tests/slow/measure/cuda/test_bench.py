@@ -121,13 +121,13 @@ async def test_repeats_and_the_first_audit_are_one_job(bench: DriverBench) -> No
     a, b = await built(bench, SLOW), await built(bench, RIGHT)
     calls = await bench.repeat(b, "winner-repeats", quiet, a)
     assert calls.keys() == {"large", "odd"} and min(calls.values()) >= 4
-    found = await bench.audit(a, b, "winner-{}".format, quiet)
+    found = await bench.audit(a, b, "winner-audit", quiet)
     assert found.fresh["large"].compared
     assert [one.process for one in found.alone] == [0, 1, 2, 3]
     reports = stdout(bench, "winner-repeats")
     assert [next(iter(one)) for one in reports] == ["calls", *["cases"] * 5]
     assert "winner-audit" not in jobs(bench)
-    again = await bench.audit(a, b, "winner-{}-2".format, quiet, alone=False)
+    again = await bench.audit(a, b, "winner-audit-2", quiet, alone=False)
     assert (len(stdout(bench, "winner-audit-2")), again.alone) == (1, ())
 
 
@@ -137,9 +137,9 @@ async def test_what_was_reported_is_read_again(bench: DriverBench) -> None:
     first = await bench.repeat(b, "restarted", quiet, a)
     bench._repeated.clear()
     assert await bench.repeat(b, "restarted", quiet, a) == first
-    found = await bench.audit(a, b, "restarted-{}".format, quiet)
+    found = await bench.audit(a, b, "restarted-audit", quiet)
     assert await bench.repeat(b, "restarted", quiet, a) == first
-    once_more = await bench.audit(a, b, "restarted-{}".format, quiet)
+    once_more = await bench.audit(a, b, "restarted-audit", quiet)
     assert (once_more.fresh, once_more.alone) == (found.fresh, found.alone)
 
 

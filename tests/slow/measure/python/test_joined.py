@@ -77,10 +77,10 @@ async def test_the_contest_goes_on_in_the_job_of_the_check(tmp_path) -> None:
         assert "check" not in {path.name for path in (tmp_path / "host" / "jobs").iterdir()}
         assert await anext(bench.time(mine, other, "time0", 0, 1, print))  # a retry measures anew
         calls = await bench.repeat(other, "audit-repeats", print, mine)
-        found = await bench.audit(mine, other, lambda what: f"audit-{what}", print)
+        found = await bench.audit(mine, other, "audit-audit", print)
         assert calls["small"] > 4 and found.fresh["small"].compared and len(found.alone) >= 4
         assert {path.name for path in (tmp_path / "host" / "jobs").glob("audit-*")} == {"audit-repeats"}
-        assert (await bench.audit(mine, other, lambda what: f"audit-{what}-2", print, alone=False)).fresh["small"]
+        assert (await bench.audit(mine, other, "audit-audit-2", print, alone=False)).fresh["small"]
         assert {path.name for path in (tmp_path / "host" / "jobs").glob("audit-*")} == {
             "audit-repeats",
             "audit-audit-2",

@@ -124,7 +124,7 @@ async def test_a_contest_the_audits_and_repeats_compare_with_it_too(host: Host, 
     names = (f"contest{next(numbers)}" for _ in count())
     samples = [one async for one in bench.time(own, again, next(names), 0, 3, print)]
     assert len(samples) == 3
-    audit = await bench.audit(own, again, lambda name: name + next(names), print)
+    audit = await bench.audit(own, again, next(names), print)
     assert audit.fresh
     assert await bench.repeat(again, next(names), print)
     with pytest.raises(CheckFailed, match=r"out.* should be"):
