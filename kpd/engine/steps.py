@@ -1,6 +1,8 @@
 """Defines the steps of an iteration, in order. Each reads the results of earlier steps and returns its own fact."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -170,25 +172,43 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
 
     What has beaten an incumbent that is none any more is not audited, and cannot be accepted by this verdict.
     """
-    verdict, audited, repeats = _verdict(attempt, found), None, 0
+    verdict, audited, repeats, flags = _verdict(attempt, found), None, 0, tuple[Flag, ...]()
     if verdict.accepted and (by := _superseded_by(attempt)) is not None:
         attempt.keep("verdict.json", verdict)
         return e.Judged(*_blank(attempt), verdict, superseded_by=by)
     if _is_audited(attempt, found):
         candidate, incumbent = await builds.both(attempt, found)
         winner = audits.Winner(attempt, _samples(attempt, found), candidate, incumbent)
-        verdict = await audits.all_hold(winner, verdict)
-        audited, repeats = winner.audited, winner.repeats
+        async with _searching(attempt, candidate) as flags_of:
+            verdict = await audits.all_hold(winner, verdict)
+            audited, repeats = winner.audited, winner.repeats
+            if attempt.is_baseline or (verdict.accepted and not attempt.is_tasks_own):
+                flags = await flags_of()
     attempt.keep("verdict.json", verdict)
-    return e.Judged(*_blank(attempt), verdict, audited, await _flags(attempt, found, verdict), repeats)
+    return e.Judged(*_blank(attempt), verdict, audited, flags, repeats)
 
 
-async def _flags(attempt: Attempt, found: Detail, verdict: Verdict) -> tuple[Flag, ...]:
-    """Return what looks wrong with the object of a candidate that would be accepted."""
-    if attempt.is_tasks_own or attempt.iteration.confirming or not (attempt.is_baseline or verdict.accepted):
-        return ()
-    candidate = await builds.candidate(attempt, found)
-    return await attempt.bench.inspect(candidate.job, attempt.say("job"))
+@asynccontextmanager
+async def _searching(
+    attempt: Attempt, candidate: bench.BuiltObject
+) -> AsyncIterator[Callable[[], Awaitable[tuple[Flag, ...]]]]:
+    """Look for what is wrong with a candidate's object in the block, where there are CPUs that nobody measures on.
+
+    Yield what waits for that, and does it else.
+    """
+
+    async def search() -> tuple[Flag, ...]:
+        return await attempt.bench.inspect(candidate.job, attempt.say("job"))
+
+    if attempt.is_tasks_own or attempt.bench.checks_alone:
+        yield search
+        return
+    begun = asyncio.create_task(search())
+    try:
+        yield lambda: begun
+    finally:
+        begun.cancel()
+        await asyncio.gather(begun, return_exceptions=True)
 
 
 def _verdict(attempt: Attempt, found: Detail) -> Verdict:

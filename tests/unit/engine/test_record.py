@@ -1,5 +1,6 @@
 """What becomes of a first right candidate, the baseline where the task's own files are not right."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -64,12 +65,13 @@ async def recorded(
     return await record(attempt, attempt.detail_of(number))
 
 
+@pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("repeats", [True, False])
 async def test_what_needs_no_other_kernel_holds_for_it_as_for_any_winner(
-    tmp_path: Path, journal: EventJournal, repeats: bool
+    tmp_path: Path, journal: EventJournal, repeats: bool, alone: bool
 ) -> None:
-    """Its object is inspected and it is called again and again; no gain is looked for."""
-    wrong = WrongResult(Complaint("it differs"))
+    """Its object is inspected, while it is called again and again if there are CPUs for both; no gain is looked for."""
+    wrong, looked = WrongResult(Complaint("it differs")), list[str]()
 
     async def staged(*given: Any) -> str:
         return "tree"
@@ -79,17 +81,27 @@ async def test_what_needs_no_other_kernel_holds_for_it_as_for_any_winner(
 
     async def repeated(*given: Any) -> dict[str, int]:
         assert given[-1] is None, "there is no incumbent to audit it against"
+        await asyncio.sleep(0)
+        assert looked == ([] if alone else ["begun"])
         if not repeats:
             raise CheckFailed(wrong)
         return {"one": 20, "two": 3}
 
     async def inspected(*given: Any) -> tuple[Calls, ...]:
+        looked.append("begun")
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            looked.append("ended")
+            raise
         return (FLAG,)
 
     async def held_out(*given: Any) -> None:
         """Nothing is held out."""
 
-    bench = SimpleNamespace(stage=staged, build=built, repeat=repeated, inspect=inspected, final=held_out)
+    bench = SimpleNamespace(
+        stage=staged, build=built, repeat=repeated, inspect=inspected, final=held_out, checks_alone=alone
+    )
     journal.emit(e.IterationStarted("r1", 0, "claude", 0))
     attempt = attempt_of(tmp_path, journal, 0, bench)
     samples = samples_to_json([ProcessSample(n, {"one": CaseSample(1, (9, 9), (9, 9))}) for n in range(3)])
@@ -99,6 +111,7 @@ async def test_what_needs_no_other_kernel_holds_for_it_as_for_any_winner(
         with pytest.raises(CandidateFailed) as failed:
             await judge(attempt, attempt.detail_of(0))
         assert failed.value.what == Incorrect(wrong)
+        assert looked == ([] if alone else ["begun", "ended"])
         return
     fact = await judge(attempt, attempt.detail_of(0))
     assert (fact.flags, fact.repeats, fact.audited, fact.verdict.accepted) == ((FLAG,), 23, None, False)
