@@ -1,7 +1,7 @@
-/* Two sets of inputs for each case, and what they should give. Where kernels run on a device the driver has little to do while its
- * worker makes a context or is called: meanwhile a thread makes what the next cases need. It begins once the workers have been
- * forked, and rests where another one is; nobody else uses the harness while it makes something. What is drawn for a case does not
- * depend on when it is made.
+/* Sets of inputs for each case that is asked for: two and what they should give, for calls that repeat, or one to be timed. Where
+ * kernels run on a device the driver has little to do while its worker makes a context or is called, or while it waits for its
+ * turn: meanwhile a thread makes what the next cases need. It begins once the workers have been forked, and rests where another
+ * one is; nobody else uses the harness while it makes something. What is drawn for a case does not depend on when it is made.
  */
 #include "report.h"
 
@@ -10,21 +10,25 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#define SETS 2
+#define MOST_SETS 2
 #ifndef MOST_AHEAD
 #define MOST_AHEAD ((size_t)3 << 29) /* bytes beside those of the largest case; about half of them are ever written */
+#endif
+#ifndef MOST_AHEAD_OF_TIMING
+#define MOST_AHEAD_OF_TIMING ((size_t)1 << 29) /* the same, where several processes wait for their turn */
 #endif
 #define NICER 10                     /* than the calls that are made meanwhile */
 
 typedef struct {
     const view *of;
-    view sets[SETS];
-    uint64_t drawn[SETS];
+    view sets[MOST_SETS];
+    uint64_t drawn[MOST_SETS];
     size_t at, bytes; /* of the memory */
-} twins;
+} group;
 
-static twins all[KPD_MAX_CASES + 1]; /* in the order in which they are asked for, and then a case that has further ones */
-static size_t made, used;            /* of these; what is used gives its memory back */
+static group all[KPD_MAX_CASES + 1]; /* in the order in which they are asked for, and then a case that has further ones */
+static size_t asked, made, used;     /* of these; what is used gives its memory back */
+static int sets;                     /* of each */
 static char *memory;
 static size_t memory_bytes;
 static int threaded, making, resting, ended;
@@ -39,22 +43,28 @@ static char *allot(size_t bytes) {
     exit(2);
 }
 
-static void lay(twins *t, char *at) {
-    for (size_t set = 0; set < SETS; set++) t->sets[set] = arena_own(t->of, at + set * arena_own_bytes(t->of));
+/* Whether each set has a truth of its own. */
+static int with_truth(void) { return sets > 1; }
+
+static size_t bytes_of_sets(const view *of) { return (size_t)sets * arena_own_bytes(of, with_truth()); }
+
+static void lay(group *g, char *at) {
+    size_t each = arena_own_bytes(g->of, with_truth());
+    for (int set = 0; set < sets; set++) g->sets[set] = arena_own(g->of, at + (size_t)set * each, with_truth());
 }
 
-static void make(twins *t, int set) {
-    arena_fill_unseen(&t->sets[set], job.timed, t->drawn[set]);
-    truth_find(&t->sets[set]);
+static void make(group *g, int set) {
+    arena_fill_unseen(&g->sets[set], job.timed, g->drawn[set]);
+    if (with_truth()) truth_find(&g->sets[set]);
 }
 
 /* Give the next case memory behind that of the case before, or from the beginning on. 0 while others are there. */
 static int placed(size_t next) {
-    twins *t = &all[next];
-    t->at = next ? all[next - 1].at + all[next - 1].bytes : 0;
-    if (t->at + t->bytes > memory_bytes) t->at = 0;
+    group *g = &all[next];
+    g->at = next ? all[next - 1].at + all[next - 1].bytes : 0;
+    if (g->at + g->bytes > memory_bytes) g->at = 0;
     for (size_t i = used; i < next; i++)
-        if (t->at < all[i].at + all[i].bytes && all[i].at < t->at + t->bytes) return 0;
+        if (g->at < all[i].at + all[i].bytes && all[i].at < g->at + g->bytes) return 0;
     return 1;
 }
 
@@ -66,16 +76,16 @@ static void tell(int *what, int value) {
 static void *make_all(void *unused) {
     setpriority(PRIO_PROCESS, 0, NICER); /* of this thread */
     pthread_mutex_lock(&lock);
-    for (size_t next = 0; next < kpd_task.case_count && !ended; next++) {
+    for (size_t next = 0; next < asked && !ended; next++) {
         while (!ended && !placed(next)) pthread_cond_wait(&changed, &lock);
         lay(&all[next], memory + all[next].at);
-        for (int set = 0; set < SETS && !ended; set++) {
+        for (int set = 0; set < sets && !ended; set++) {
             while (resting) pthread_cond_wait(&changed, &lock);
             making = 1;
             pthread_mutex_unlock(&lock);
             make(&all[next], set);
             pthread_mutex_lock(&lock);
-            made = set + 1 == SETS ? next + 1 : made;
+            made = set + 1 == sets ? next + 1 : made;
             tell(&making, 0);
         }
     }
@@ -83,30 +93,32 @@ static void *make_all(void *unused) {
     return unused;
 }
 
-/* Begin with what is asked for in that order of the cases. */
-void ahead_begin(const size_t *order) {
-    size_t largest = 0, whole = 0;
-    uint64_t drawn[KPD_MAX_CASES][SETS];
-    for (size_t c = 0; c < kpd_task.case_count; c++)
-        for (int set = 0; set < SETS; set++) drawn[c][set] = secret_draw();
-    for (size_t i = 0; i < kpd_task.case_count; i++) {
+/* Begin with `count` cases that are asked for in that order, each with its numbers that were drawn, of which it takes one for
+ * each of so many sets. */
+void ahead_begin(const size_t *order, size_t count, uint64_t drawn[][2], int sets_of_each) {
+    size_t largest = 0, whole = 0, most = MOST_AHEAD;
+    asked = count;
+    sets = sets_of_each;
+    if (!with_truth()) most = MOST_AHEAD_OF_TIMING;
+    for (size_t i = 0; i < count; i++) {
         all[i].of = &job.views[order[i]];
-        all[i].bytes = SETS * arena_own_bytes(all[i].of);
+        all[i].bytes = bytes_of_sets(all[i].of);
         memcpy(all[i].drawn, drawn[order[i]], sizeof all[i].drawn);
         largest = all[i].bytes > largest ? all[i].bytes : largest;
         whole += all[i].bytes;
     }
-    threaded = engine_uses_device && !job.truth; /* else who knows the truth is a worker that may be spoken to */
-    memory_bytes = !threaded || largest > MOST_AHEAD ? largest : whole < largest + MOST_AHEAD ? whole : largest + MOST_AHEAD;
-    memory = allot(memory_bytes);
+    threaded = engine_uses_device && !(with_truth() && job.truth); /* else who knows the truth is a worker that may be spoken to */
+    memory_bytes = !threaded || largest > most ? largest : whole < largest + most ? whole : largest + most;
+    if (threaded || with_truth()) memory = allot(memory_bytes);
     threaded = threaded && !pthread_create(&maker, NULL, make_all, NULL);
 }
 
-/* The two sets of the case that is in this place of the order. */
+/* The sets of the case that is in this place of the order. Without a thread a single one is where the case has its own. */
 view *ahead_take(size_t place) {
     if (!threaded) {
-        lay(&all[place], memory);
-        for (int set = 0; set < SETS; set++) make(&all[place], set);
+        if (with_truth()) lay(&all[place], memory);
+        else all[place].sets[0] = *all[place].of;
+        for (int set = 0; set < sets; set++) make(&all[place], set);
         return all[place].sets;
     }
     pthread_mutex_lock(&lock);
@@ -115,11 +127,11 @@ view *ahead_take(size_t place) {
     return all[place].sets;
 }
 
-/* Those that were taken last are used no more. */
+/* Those that were taken last are used no more, and others may be made. */
 void ahead_leave(void) {
     pthread_mutex_lock(&lock);
     used++;
-    pthread_cond_broadcast(&changed);
+    tell(&resting, 0);
     pthread_mutex_unlock(&lock);
 }
 
@@ -131,17 +143,16 @@ void ahead_rest(int rest) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Two further sets of a case, once, while no others that were taken are in use. */
+/* Further sets of a case, once, while no others that were taken are in use. */
 view *ahead_further(size_t number) {
-    twins *t = &all[kpd_task.case_count];
-    t->of = &job.views[number];
-    t->bytes = SETS * arena_own_bytes(t->of);
-    for (int set = 0; set < SETS; set++) t->drawn[set] = secret_draw();
-    lay(t, threaded ? allot(t->bytes) : memory);
+    group *g = &all[asked];
+    g->of = &job.views[number];
+    for (int set = 0; set < sets; set++) g->drawn[set] = secret_draw();
+    lay(g, threaded ? allot(bytes_of_sets(g->of)) : memory);
     ahead_rest(1);
-    for (int set = 0; set < SETS; set++) make(t, set);
+    for (int set = 0; set < sets; set++) make(g, set);
     ahead_rest(0);
-    return t->sets;
+    return g->sets;
 }
 
 void ahead_end(void) {

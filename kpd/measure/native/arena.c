@@ -133,15 +133,17 @@ void arena_make(view *views, measurement **shared) {
     }
 }
 
-/* Bytes of inputs and of truth for one more set of a case's. */
-size_t arena_own_bytes(const view *v) { return v->bytes + (3 * outputs(v) * sizeof *v->truth + PAGE - 1) / PAGE * PAGE; }
+/* Bytes of inputs for one more set of a case's, and of truth where it has that, too. */
+size_t arena_own_bytes(const view *v, int with_truth) {
+    return v->bytes + (with_truth ? (3 * outputs(v) * sizeof *v->truth + PAGE - 1) / PAGE * PAGE : 0);
+}
 
-/* The same buffers, with inputs and truth of their own in that memory. */
-view arena_own(const view *of, char *memory) {
+/* The same buffers, with inputs of their own in that memory, and a truth of their own. */
+view arena_own(const view *of, char *memory, int with_truth) {
     view v = *of;
     v.pristine_base = memory;
-    v.truth = (double *)(void *)(memory + v.bytes);
-    aim(&v, outputs(&v));
+    if (with_truth) v.truth = (double *)(void *)(memory + v.bytes);
+    aim(&v, with_truth ? outputs(&v) : most_outputs);
     return v;
 }
 

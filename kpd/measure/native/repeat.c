@@ -141,11 +141,15 @@ void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
     size_t count = kpd_task.case_count, calls[KPD_MAX_CASES] = {0}, order[KPD_MAX_CASES], going = 1;
-    for (size_t c = 0; c < count; c++) order[c] = c;
+    uint64_t drawn[KPD_MAX_CASES][2];
+    for (size_t c = 0; c < count; c++) {
+        order[c] = c;
+        for (int set = 0; set < 2; set++) drawn[c][set] = secret_draw();
+    }
     if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
     size_t among = engine_uses_device ? (count + 1) / 2 : count;
     uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 2 * limit_ns;
-    ahead_begin(order);
+    ahead_begin(order, count, drawn, 2);
     for (size_t i = 0; i < count && going; i++) {
         view *sets = ahead_take(i);
         spend("inputs");

@@ -65,7 +65,7 @@ const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);
 
 /* ahead.c */
-void ahead_begin(const size_t *order);
+void ahead_begin(const size_t *order, size_t count, uint64_t drawn[][2], int sets_of_each);
 view *ahead_take(size_t place);
 view *ahead_further(size_t number);
 void ahead_leave(void);

@@ -190,16 +190,18 @@ int rehearsed(int number, int quads) {
     return timed(number, quads, secret_draw(), &rng, &seen);
 }
 
-static int time_one(int number, int quads, int looks, kpd_rng *rng) {
+/* Of each case: what its inputs follow from, and the swaps in them. */
+enum { INPUTS, SWAPS };
+
+static int time_one(int number, size_t place, int quads, uint64_t seed, int looks, kpd_rng *rng) {
     view *v = &job.views[number];
     glimpse seen = {.set = 0};
-    arena_fill(v, job.timed);
+    *v = *ahead_take(place);
+    arena_show(v);
     arena_poison(v);
-    uint64_t seed = secret_draw();
-    for (uint64_t turn = 0; kpd_task.change && turn < SOME_TURNS; turn++)
-        arena_patch(v, seed, turn, 0); /* a harness that is wrong shows here, not as a worker that dies */
     spend("inputs");
     await_turn();
+    ahead_rest(1); /* no work beside the timing, and no second use of the harness after it */
     if (!loaded()) return 0; /* only now: whoever's turn it is may be writing its report */
     if (!timed(number, quads, seed, rng, &seen)) return 0;
     spend("timing");
@@ -262,20 +264,32 @@ static int right_elsewhere(kpd_rng *rng) {
 
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads) {
     kpd_rng rng = {secret_draw()};
-    int going = 1, cases = 0, looks;
+    int going = 1, looks;
+    size_t order[KPD_MAX_CASES], cases = 0;
+    static uint64_t drawn[KPD_MAX_CASES][2];
     job.paths[INCUMBENT] = incumbent;
     job.paths[CANDIDATE] = candidate;
     job.first = first;
-    for (size_t c = 0; c < kpd_task.case_count; c++) cases += kpd_task.cases[c].use != KPD_CHECK_ONLY;
-    looks = job.trusted ? 0 : job.sampled ? 1 + cases / SAMPLED : cases;
-    printf("{\"cases\":{");
-    for (size_t c = 0; c < kpd_task.case_count && going; c++) {
+    for (size_t c = 0; c < kpd_task.case_count; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
-        int look = one_of(&rng, cases--) < looks; /* so that each choice of so many cases is as likely */
-        looks -= look;
-        going = time_one((int)c, quads, look, &rng);
-        spend("looks");
+        order[cases++] = c;
+        drawn[c][INPUTS] = secret_draw();
+        drawn[c][SWAPS] = secret_draw();
+        for (uint64_t turn = 0; kpd_task.change && turn < SOME_TURNS; turn++)
+            arena_patch(&job.views[c], drawn[c][SWAPS], turn, 0); /* a harness that is wrong shows here, not as a worker that dies */
     }
+    looks = job.trusted ? 0 : job.sampled ? 1 + (int)cases / SAMPLED : (int)cases;
+    ahead_begin(order, cases, drawn, 1);
+    printf("{\"cases\":{");
+    for (size_t place = 0; place < cases && going; place++) {
+        size_t c = order[place];
+        int look = one_of(&rng, (int)(cases - place)) < looks; /* so that each choice of so many cases is as likely */
+        looks -= look;
+        going = time_one((int)c, place, quads, drawn[c][SWAPS], look, &rng);
+        spend("looks");
+        ahead_leave();
+    }
+    ahead_end();
     if (going && unpatched() && job.any_size) right_elsewhere(&rng);
     spend("code");
     printf("},\"compared\":%s,", code_compared() ? "true" : "false");

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.measure.cuda_driver import SEED, Driver, build
+from kpd.measure.cuda.bench import ENGINE
+from kpd.measure.driver.harness import SOURCES
+from tests.support.measure.cuda_driver import KERNEL, NVCC, SEED, Driver, build, compile_with
 from tests.support.patience import PATIENCE_S
 
 ARGUMENTS = ("a", "4", "20000")
@@ -109,3 +111,22 @@ def test_processes_report_in_the_order_of_their_numbers_whoever_is_ready_first(d
         with begin("1") as first:
             assert first.wait(PATIENCE_S) == 0
         assert second.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("case", ["4000", "6001"])
+def test_inputs_are_the_same_whether_they_are_made_before_the_turn_or_in_it(driver: Driver, case: str) -> None:
+    """Swaps change nothing where all elements are alike, so what an element should be tells the inputs."""
+    parts = [f"kpd/{name}" for name in ("cuda/task.cu", *ENGINE, *SOURCES)]
+    narrow = ["-D_GNU_SOURCE", "-DMOST_AHEAD_OF_TIMING=1", *parts, "-lpthread", "-ldl"]
+    if not (driver.folder / "narrow").exists():
+        compile_with(NVCC, driver.folder, "narrow", *narrow)
+    driver.compiled(f"{case}.so", KERNEL.replace("wrong == VALUE", f"n == {case}"))
+
+    def wanted(program: str) -> tuple[str, str]:
+        (driver.folder / "turn").unlink(missing_ok=True)
+        settings = ("inputs=constant", "rtol=1e-6")
+        found = driver.report(*settings, "time", driver.kernel(), f"{case}.so", *ARGUMENTS, program=program)
+        return found["problem"]["case"], found["problem"]["want"]
+
+    assert wanted("bench") == wanted("narrow")
+    assert wanted("bench")[0] == case
