@@ -5,11 +5,12 @@
 #include <math.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 enum { A, B, C, BUFFERS };
 enum { M, N, K };
-constexpr size_t kRows = 8; // of the product, for which an element of b is made a double once
+constexpr size_t kRows = 2, kCols = 4; // of a block of the product, whose sums are kept in registers
 
 static const kpd_case kConfigs[] = {
     {"1024x1024x1024", {1024, 1024, 1024}, KPD_TIME_ONLY},
@@ -37,24 +38,48 @@ static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *cons
 
 struct product {
     const uint16_t *a, *b;
+    double *wide; // b: all of its first kCols columns, then of the next
     double *want, *scale;
     size_t n, k;
 };
 
+static void widen(void *context, size_t from, size_t to) {
+    const product *p = (const product *)context;
+    std::vector<double> row(p->n + kCols);
+    for (size_t l = from; l < to; l++) {
+        for (size_t j = 0; j < p->n; j++) row[j] = kpd_f16(p->b[l * p->n + j]);
+        for (size_t j = 0; j < p->n; j += kCols) std::copy_n(&row[j], kCols, p->wide + j * p->k + l * kCols);
+    }
+}
+
+static void one_block(const double *a, const double *b, size_t k, double (&want)[kRows][kCols], double (&scale)[kRows][kCols]) {
+    double sums[kRows][kCols] = {}, sizes[kRows][kCols] = {};
+    for (size_t l = 0; l < k; l++) {
+        for (size_t r = 0; r < kRows; r++) {
+            for (size_t s = 0; s < kCols; s++) {
+                double both = a[r * k + l] * b[l * kCols + s];
+                sums[r][s] += both;
+                sizes[r][s] += fabs(both);
+            }
+        }
+    }
+    memcpy(want, sums, sizeof sums);
+    memcpy(scale, sizes, sizeof sizes);
+}
+
 static void some_rows(void *context, size_t from, size_t to) {
     const product *p = (const product *)context;
-    std::vector<double> b(p->n);
-    std::fill(p->want + from * p->n, p->want + to * p->n, 0.0);
-    std::fill(p->scale + from * p->n, p->scale + to * p->n, 0.0);
-    for (size_t i = from; i < to; i += kRows) {
-        for (size_t l = 0; l < p->k; l++) {
-            for (size_t j = 0; j < p->n; j++) b[j] = kpd_f16(p->b[l * p->n + j]);
-            for (size_t r = i; r < std::min(to, i + kRows); r++) {
-                double a = kpd_f16(p->a[r * p->k + l]), *row = p->want + r * p->n, *size = p->scale + r * p->n;
-                for (size_t j = 0; j < p->n; j++) {
-                    row[j] += a * b[j];
-                    size[j] += fabs(a * b[j]);
-                }
+    size_t n = p->n, k = p->k;
+    std::vector<double> a((to - from + kRows) * k);
+    double want[kRows][kCols], scale[kRows][kCols];
+    for (size_t i = 0; i < (to - from) * k; i++) a[i] = kpd_f16(p->a[from * k + i]);
+    for (size_t j = 0; j < n; j += kCols) {
+        size_t cols = std::min(kCols, n - j);
+        for (size_t i = from; i < to; i += kRows) {
+            one_block(&a[(i - from) * k], p->wide + j * k, k, want, scale);
+            for (size_t r = 0; r < std::min(kRows, to - i); r++) {
+                std::copy_n(want[r], cols, p->want + (i + r) * n + j);
+                std::copy_n(scale[r], cols, p->scale + (i + r) * n + j);
             }
         }
     }
@@ -63,8 +88,10 @@ static void some_rows(void *context, size_t from, size_t to) {
 /* The products cancel, so an error is measured by the sum of their magnitudes. */
 static void scaled_oracle(const kpd_case *c, void *const *data, double *const *want, double *const *scale) {
     size_t n = (size_t)c->dims[N], k = (size_t)c->dims[K];
-    product p = {(const uint16_t *)data[A], (const uint16_t *)data[B], want[C], scale[C], n, k};
-    kpd_parallel((size_t)c->dims[M], kRows + 100000 / (n * k), some_rows, &p);
+    std::unique_ptr<double[]> wide(new double[(n + kCols) * k]); // of which `widen` writes all that is read
+    product p = {(const uint16_t *)data[A], (const uint16_t *)data[B], wide.get(), want[C], scale[C], n, k};
+    kpd_parallel(k, 1 + 100000 / n, widen, &p);
+    kpd_parallel((size_t)c->dims[M], kRows * (1 + 100000 / (n * k)), some_rows, &p);
 }
 
 static void call(const kpd_case *c, void *const *device, cudaStream_t stream) {

@@ -25,8 +25,8 @@ from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
-FRESH_MS = (800, 1000)
-"""Milliseconds of calls on fresh inputs, all cases together: on a CPU, on a GPU."""
+FRESH_MS = 800
+"""Milliseconds of calls on fresh inputs, all cases together."""
 ALONE = (6, 4)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU. See ALONE_S."""
 APART = 2
@@ -144,7 +144,7 @@ def _each_its_own(what: Audited, job: str, first: tuple[str, ...], stdin: bytes,
     more_s = what.tolerance.limit_s if first else 0.0
     return pair_spec(
         what.host, what.harness, what.incumbent, what.candidate, job, _short(what.bench), what.tolerance, what.where,
-        what.place, what.reference, stdin, limit_s + more_s, FRESH_MS[what.gpu], first, what.baseline,
+        what.place, what.reference, stdin, limit_s + more_s, FRESH_MS, first, what.baseline,
     )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit
     """Return the job of a driver that forks the processes from one that has imported what takes long."""
     objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
     command = what.harness.command(what.tolerance, what.reference, what.baseline)
-    then = (*times(objects, _short(what.bench), 1 + what.processes), str(FRESH_MS[what.gpu]))
+    then = (*times(objects, _short(what.bench), 1 + what.processes), str(FRESH_MS))
     needed = (*objects, what.reference, what.baseline)
     if not first:
         return what.where.spec(job, seeded((*command, *then), *needed), limit_s, stdin)

@@ -68,15 +68,15 @@ double value_of(kpd_type type, const void *data, size_t i) {
 }
 
 /* Rounded to nearest, ties to even, as the hardware does it. `over` are the bits of what is too large. */
-static uint32_t rounded(format f, int bias, double value, uint32_t over) {
+static uint32_t rounded(format f, double value, uint32_t over) {
     double magnitude = fabs(value);
-    int exponent;
-    frexp(magnitude, &exponent); /* magnitude = m · 2^exponent with m from 0.5 to 1 */
-    if (magnitude == 0.0 || exponent <= f.least) exponent = f.least + 1;
-    if (isinf(value) || exponent > 1 + bias + 1) return over;
-    uint32_t steps = (uint32_t)nearbyint(ldexp(magnitude, f.fraction + 1 - exponent)); /* what carries over is right, too */
-    uint32_t bits = ((uint32_t)(exponent - f.least - 1) << f.fraction) + steps;
-    return bits < over ? bits : over;
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    if (bits < (uint64_t)(1023 + f.least) << 52) return (uint32_t)nearbyint(ldexp(magnitude, f.fraction - f.least));
+    int dropped = 52 - f.fraction; /* bits of a double's fraction; what carries over into the exponent is right, too */
+    bits += ((uint64_t)1 << (dropped - 1)) - 1 + (bits >> dropped & 1);
+    bits = (bits >> dropped) - ((uint64_t)(1022 + f.least) << f.fraction);
+    return bits < over ? (uint32_t)bits : over;
 }
 
 static uint16_t bf16(double value) {
@@ -94,10 +94,10 @@ uint64_t value_bits(kpd_type type, double value) {
     switch (type) {
     case KPD_F64: memcpy(&bits, &value, sizeof value); return bits;
     case KPD_F32: memcpy(&bits, &single, sizeof single); return bits;
-    case KPD_F16: return (signbit(value) ? 0x8000u : 0u) | rounded(format_of(type), 15, value, 0x7C00u);
+    case KPD_F16: return (signbit(value) ? 0x8000u : 0u) | rounded(format_of(type), value, 0x7C00u);
     case KPD_BF16: return bf16(value);
-    case KPD_E4M3: return (signbit(value) ? 0x80u : 0u) | rounded(format_of(type), 7, value, 0x7Eu); /* it has no infinity */
-    case KPD_E5M2: return (signbit(value) ? 0x80u : 0u) | rounded(format_of(type), 15, value, 0x7Cu);
+    case KPD_E4M3: return (signbit(value) ? 0x80u : 0u) | rounded(format_of(type), value, 0x7Eu); /* it has no infinity */
+    case KPD_E5M2: return (signbit(value) ? 0x80u : 0u) | rounded(format_of(type), value, 0x7Cu);
     case KPD_I64: return (uint64_t)(int64_t)value;
     default: return (uint64_t)(int64_t)value & (UINT64_MAX >> (64 - 8 * element(type)));
     }

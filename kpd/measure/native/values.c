@@ -13,7 +13,7 @@ uint64_t kpd_random(kpd_rng *rng) { /* SplitMix64 (Steele, Lea, Flood 2014) */
 /* The sum of four uniform numbers of 16 bits each, scaled: quick, and near enough to a normal distribution. */
 static double bell(kpd_rng *rng) {
     uint64_t bits = kpd_random(rng);
-    double sum = (double)(bits & 0xFFFF) + (double)(bits >> 16 & 0xFFFF) + (double)(bits >> 32 & 0xFFFF) + (double)(bits >> 48);
+    int sum = (int)((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
     return (sum / 65536.0 - 2.0) * 1.7320508;
 }
 
@@ -54,17 +54,26 @@ static int64_t integer(const filling *f, kpd_rng *rng) {
     }
 }
 
-static void fill_part(void *context, size_t from, size_t to) {
-    const filling *f = context;
-    kpd_rng rng = {0};
+/* What most inputs are, without a question at each element. */
+static void fill_bells(float *values, size_t from, size_t to, kpd_rng rng) {
+    for (size_t i = from; i < to; i++) values[i] = (float)bell(&rng);
+}
+
+static void fill_block(const filling *f, size_t from, size_t to, kpd_rng rng) {
     for (size_t i = from; i < to; i++) {
-        if (i == from || i % BLOCK == 0) rng.state = kpd_mixed(f->key + i / BLOCK * KPD_STEP);
-        if (f->type == KPD_F32) {
-            ((float *)f->values)[i] = (float)real(f, &rng);
-            continue;
-        }
         uint64_t bits = is_integer(f->type) ? (uint64_t)integer(f, &rng) : value_bits(f->type, real(f, &rng));
         bits_set(f->type, f->values, i, bits);
+    }
+}
+
+/* A share begins with a block. */
+static void fill_part(void *context, size_t from, size_t to) {
+    const filling *f = context;
+    for (size_t at = from; at < to; at += BLOCK) {
+        kpd_rng rng = {kpd_mixed(f->key + at / BLOCK * KPD_STEP)};
+        size_t end = to - at < BLOCK ? to : at + BLOCK;
+        if (f->type == KPD_F32 && f->distribution == KPD_NORMAL) fill_bells(f->values, at, end, rng);
+        else fill_block(f, at, end, rng);
     }
 }
 
