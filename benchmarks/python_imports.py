@@ -97,6 +97,7 @@ async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict
     async def own() -> BuiltObject:
         return incumbent
 
+    await bench.check(incumbent.job, f"incumbent-{note}", silent)  # as it was, in a run: what it compiled is kept
     marks = [time.monotonic()]
     if way == "joined":
         await bench.check(candidate.job, f"check-{note}", silent, own)

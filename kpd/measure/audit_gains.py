@@ -61,7 +61,7 @@ def alone_gain(
     too: of those that run at one of two speeds few can all have the same one. Before the last audit the error is at
     least that of the contest's own processes. Where they are `apart`, each of them tells a gain.
     """
-    if alone and all(one.apart for one in alone):
+    if by_turns(alone):
         return _gain_by_turns(alone, contest, last)
     weights, beside = case_weights(contest), deciding(contest)
     confidence = LAST_CONFIDENCE if last else CONFIDENCE
@@ -79,6 +79,11 @@ def alone_gain(
     return AuditedGain(percent(middle), percent(low), percent(high))
 
 
+def by_turns(alone: Sequence[ProcessSample]) -> bool:
+    """Return whether each of these processes timed both kernels, either in a process of its own."""
+    return bool(alone) and all(one.apart for one in alone)
+
+
 def _gain_by_turns(alone: Sequence[ProcessSample], contest: Sequence[ProcessSample], last: bool) -> AuditedGain:
     """Compute the median gain of processes that time either kernel by turns, and its bounds.
 
@@ -88,7 +93,7 @@ def _gain_by_turns(alone: Sequence[ProcessSample], contest: Sequence[ProcessSamp
     gains, beside = ([level(one, "a_ns") - level(one, "b_ns") for one in some] for some in (alone, deciding(contest)))
     middle, low, high = median(gains), min(gains), max(gains)
     if not last:
-        error = max(stdev(some) for some in (gains, beside) if len(some) > 1) / sqrt(len(gains))
+        error = max((stdev(some) for some in (gains, beside) if len(some) > 1), default=0.0) / sqrt(len(gains))
         width = half_width(error, len(gains) - 1)
         low, high = min(low, middle - width), max(high, middle + width)
     return AuditedGain(percent(middle), percent(low), percent(high))

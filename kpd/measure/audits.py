@@ -13,7 +13,7 @@ from math import hypot, log
 
 from msgspec import structs
 
-from kpd.measure.audit_gains import alone_gain, by_driver, case_weights, steady_error
+from kpd.measure.audit_gains import alone_gain, by_driver, by_turns, case_weights, steady_error
 from kpd.measure.fresh_gains import FreshCase, clocked_gain, cold_share, fresh_gain, kept_gain
 from kpd.measure.judge import percent
 from kpd.measure.samples import ProcessSample
@@ -86,6 +86,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         percent(steady_error(contest)) if last else None,
         audit.times,
         callables,
+        by_turns(audit.alone),
     )
 
 
@@ -135,7 +136,7 @@ def wants_alone(found: AuditSummary, claimed: Gain) -> bool:
 
 def _alone_tells(found: AuditSummary, claimed: Gain) -> bool:
     """Return whether each kernel alone says anything of such a gain: of a callable's small one few processes do not."""
-    return not found.apart or claimed.pct >= SMALL_PCT
+    return not (found.apart or found.by_turns) or claimed.pct >= SMALL_PCT
 
 
 def _separate(found: AuditSummary) -> bool:

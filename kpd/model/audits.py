@@ -23,7 +23,8 @@ class AuditSummary(msgspec.Struct, frozen=True):
     inputs by that clock; None in the same cases, and on a GPU. `steady` is the most that the error of the contest's own
     gain counts, after the last audit only: what of it is more than the incumbent's times tell may be the candidate's
     doing. The audits were taken `times`; None in older audits. `apart`: on fresh inputs each kernel had a process of
-    its own, and there is no clock but the driver's; where there are both, `clocked` tells.
+    its own, and there is no clock but the driver's; where there are both, `clocked` tells. `by_turns`: alone, either
+    kernel had a process of its own, and both were called by turns.
     """
 
     fresh: AuditedGain
@@ -40,3 +41,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     steady: float | None = None
     times: int | None = None
     apart: bool = False
+    by_turns: bool = False

@@ -29,8 +29,8 @@ FRESH_MS = 800
 """Milliseconds of calls on fresh inputs, all cases together."""
 ALONE = (6, 4)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU. See ALONE_S."""
-APART = 2
-"""Processes that time callables on a GPU by turns, where either has one of its own."""
+APART = 1
+"""Processes that time callables on a GPU by turns, where either has one of its own: to get ready takes long."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
