@@ -19,6 +19,8 @@ PAGE = ROOT / "docs/extending.md"
 FILE = re.compile(r"^```\w+ (?P<path>[\w./-]+/[\w./-]+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 PACKAGES = ("kpd-cpp", "kpd-filter", "kpd-short-calls", "kpd-through")
 AGENT = "filter:sed s/64/256/"
+WAITS = "for (volatile int wait = 0; wait < 200; wait = wait + 1) continue;"
+"""In each block, so that larger blocks are faster beyond doubt."""
 
 
 @pytest.fixture(name="site", scope="module")
@@ -46,6 +48,7 @@ def _workspace(tmp_path: Path) -> Workspace:
     task = task.replace("@NAME@", "add").replace('"c"', '"cpp"').replace('"kernel.c", "build.json"', '"kernel.cpp"')
     task = task.replace("seeds = 3", "seeds = 1")
     (folder / "task.toml").write_text(re.sub(r"^flags = .*$", "", task, flags=re.MULTILINE))
+    kernel = kernel.replace("        size_t end", f"        {WAITS}\n        size_t end")
     (folder / "kernel.cpp").write_text(kernel.replace("void kernel", 'extern "C" void kernel'))
     (folder / "harness.c").write_text(harness)
     (workspace.root / "config.toml").write_text(

@@ -3,7 +3,7 @@
 import pytest
 
 from kpd.measure.audits import AuditSamples, refuse_gain, summary
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_gains import HEARD_LATER_NS, SHORT_NS, FreshCase, clocked_gain
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain
@@ -57,3 +57,23 @@ def test_a_gain_on_fresh_inputs_is_there_by_the_drivers_clock(fresh: FreshCase, 
     if refused is not None:
         assert refused.audit == "clocked"
         assert "by the driver's own clock" in fault(refused)
+
+
+@pytest.mark.parametrize(
+    ("a_ns", "told", "later", "gain"),
+    [
+        (SHORT_NS - 1, 2000, HEARD_LATER_NS, 2000),  # as its process tells
+        (SHORT_NS - 1, 2000, HEARD_LATER_NS + 100, 2100),
+        (SHORT_NS, 2000, HEARD_LATER_NS, 2000 + HEARD_LATER_NS),
+        (SHORT_NS - 1, 2000, -500, 1500),  # no more than the clock says
+    ],
+)
+def test_of_a_short_call_the_driver_may_hear_later(a_ns: float, told: float, later: float, gain: float) -> None:
+    """Whatever its process tells, what the driver's clock says beyond that counts."""
+    passed = 15_000 + a_ns, 15_000 + told + later
+    fresh = FreshCase(1, 4, True, *((round(one),) * 40 for one in (a_ns, told)), a_passed_ns=(round(passed[0]),) * 40,
+                      b_passed_ns=(round(passed[1]),) * 40)  # fmt: skip
+    contest = [ProcessSample(n, {"case": CaseSample(1, (a_ns,), (told,))}) for n in range(9)]
+    found = clocked_gain({"case": fresh}, contest)
+    assert found is not None
+    assert found.pct == pytest.approx(100 * (1 - gain / a_ns), abs=0.1)
