@@ -21,7 +21,7 @@ COLDER_NS = 20.0
 two steps of a clock, or a missed branch or two. It matters for calls of less than a microsecond."""
 SHORT_NS, HEARD_LATER_NS = 10_000.0, 2000.0
 """The driver may hear of the end of a candidate's call by so much later than of the incumbent's, where that is short.
-On a virtual machine it was 1.3 microseconds in each of eleven audits, for a kernel that was faster."""
+On a virtual machine it was 1.3 microseconds in nine of eleven audits, for a kernel that was faster."""
 FEW_CONFIDENCE = 0.95
 """How sure audits must be after the last one where they are too few to go by their order."""
 OWN_CONFIDENCE = 0.99

@@ -17,9 +17,9 @@ from kpd.measure.driver import repeat
 from kpd.measure.driver.check import Report, seed, seeded
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.joined import first_report, joined
-from kpd.measure.driver.pairs import PlaceObject, pair_spec
+from kpd.measure.driver.pairs import FRESH, PlaceObject, pair_spec
 from kpd.measure.driver.repeat import RepeatsReport
-from kpd.measure.driver.timing import apart_lines, fresh_line, lines, samples_of, times
+from kpd.measure.driver.timing import APART, audit_line, lines, samples_of, times
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
@@ -29,8 +29,6 @@ FRESH_MS = 800
 """Milliseconds of calls on fresh inputs, all cases together."""
 ALONE = (6, 4)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU. See ALONE_S."""
-APART = 1
-"""Processes that time callables on a GPU by turns, where either has one of its own: to get ready takes long."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
@@ -62,13 +60,16 @@ class Audited:
 
     @property
     def apart(self) -> bool:
-        """Whether one process times either kernel in one of its own, by turns: what a host's speed does is in both."""
+        """Whether a single process times either kernel in one of its own, by turns: to get ready takes long.
+
+        What the host's speed does is in the times of both.
+        """
         return self.gpu and self.harness.forks
 
     @property
     def processes(self) -> int:
         """Those that time each kernel without the other one, at the most."""
-        return (APART if self.apart else ALONE[self.gpu]) if self.alone else 0
+        return (1 if self.apart else ALONE[self.gpu]) if self.alone else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +92,8 @@ class AuditJob:
 def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
     """Return the job that measures for the audits, to be read by `repeated`, if it `repeats`, and then by `audit`."""
     path = jobs.out(what.host, what.candidate, OBJECT)
-    apart = apart_lines(what.processes) if what.apart else lines(0, what.processes, alone=True)
-    stdin = fresh_line() + apart
+    alone = audit_line(APART) * what.processes if what.apart else lines(0, what.processes, alone=True)
+    stdin = audit_line(FRESH) + alone
     first = repeat.words(path, what.tolerance) if repeats else ()
     limit_s = (1 + what.processes) * what.bench.limit_s
     made = _forked if what.harness.forks else _each_its_own

@@ -16,7 +16,7 @@ from kpd.measure.driver.check import (
     wrong,
 )
 from kpd.measure.driver.harness import OBJECT, Harness
-from kpd.measure.driver.pairs import CASE_LIMIT_MS, FRESH, PLACING, PlaceObject, pair_spec
+from kpd.measure.driver.pairs import CASE_LIMIT_MS, PLACING, PlaceObject, pair_spec
 from kpd.measure.reports import reports
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import Batches, CaseSample, ClockReadings, DriverClock, ProcessSample
@@ -115,12 +115,6 @@ def times(objects: Iterable[str], bench: BenchSpec, processes: int) -> tuple[str
     return ("times", *objects, *map(str, (bench.quads, CASE_LIMIT_MS, processes)))
 
 
-def apart_lines(processes: int) -> bytes:
-    """Return the lines of processes in which either kernel has one of its own, on a GPU, too."""
-    draws = Draws(APART)
-    return b"".join(_line(draws, "ab"[number % 2], APART) for number in range(processes))
-
-
 def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> bytes:
     """Return what the processes read: each a line with its seed, its order and what it times.
 
@@ -135,10 +129,10 @@ def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> by
     return b"".join(_line(draws, side, side if alone else "q" if at < quick else "-") for at, side in numbered)
 
 
-def fresh_line() -> bytes:
-    """Return the line of a process that takes the audit on fresh inputs; which side it loads first is drawn."""
-    draws = Draws(FRESH)
-    return _line(draws, "ab"[draws.below(2)], FRESH)
+def audit_line(what: str) -> bytes:
+    """Return the line of a process of an audit that is FRESH or APART; which side it loads first is drawn."""
+    draws = Draws(what)
+    return _line(draws, "ab"[draws.below(2)], what)
 
 
 def _line(draws: Draws, order: str, what: str) -> bytes:

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from kpd.measure.audits import AuditSamples, joined, refuse_gain, summary, wants_more
+from kpd.measure.audits import SMALL_PCT, AuditSamples, joined, refuse_gain, summary, wants_more
 from kpd.measure.fresh_gains import PAIRS_A_PLACE, FreshCase
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import Gain
@@ -56,3 +56,47 @@ def test_a_kernel_that_makes_its_own_times_differ_hides_no_missing_gain(many: in
 def test_a_gain_that_is_there_is_accepted(noise: float) -> None:
     assert accepted(QUICK, noise=noise) >= 0.99 * TRIES
     assert accepted(QUICK, PAIRS_A_PLACE, 0.1, noise) >= 0.99 * TRIES
+
+
+def by_turns(gain: float, noise: float = 0.06, hides: float = 0.0, claimed: Gain = CLAIMED) -> int:
+    """Count how often a gain is accepted, of which so much, a logarithm, is there where either has its own process.
+
+    The host's speed differs by a factor of 1.5. In every other process, by chance, the candidate's calls take `hides`
+    more, a logarithm. One such process is an audit's.
+    """
+    rng, counted, told = Random(2), 0, log(1 - claimed.pct / 100)
+
+    def process(number: int, more: float, differs: float, apart: bool) -> ProcessSample:
+        host = CALL_NS * exp(rng.choice([0.0, 0.4]))
+        a, b = round(host), round(host * exp(more + rng.gauss(0, differs)))
+        return ProcessSample(number, {"case": CaseSample(1, (a,), (b,))}, apart=apart)
+
+    def audit() -> AuditSamples:
+        a_ns, b_ns = (tuple(round(CALL_NS * exp(more)) for _ in range(PAIRS)) for more in (0.0, told))
+        alone = process(0, gain + hides * (rng.random() < 0.5), noise, True)
+        return AuditSamples({"case": FreshCase(8, 4, True, a_ns, b_ns)}, (alone,), 0.5, 1.0)
+
+    for _ in range(TRIES):
+        contest = [process(n, told, 0.02, False) for n in range(9)]
+        found = audit()
+        while wants_more(summary(found, contest), claimed):
+            found = joined(found, audit())
+        counted += refuse_gain(summary(found, contest), claimed) is None
+    return counted
+
+
+@pytest.mark.parametrize(("noise", "hides"), [(0.02, 0.0), (0.06, 0.0), (0.06, 1.0), (0.06, 5.0)])
+def test_a_gain_that_needs_the_other_kernel_beside_it_is_refused(noise: float, hides: float) -> None:
+    """Whatever the candidate does to its own times."""
+    assert by_turns(0.0, noise, hides) == 0
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.06, 0.1])
+def test_a_gain_that_is_there_by_turns_is_accepted(noise: float) -> None:
+    assert by_turns(QUICK, noise) >= 0.99 * TRIES
+
+
+@pytest.mark.parametrize(("pct", "all_accepted"), [(SMALL_PCT - 0.1, True), (SMALL_PCT, False)])
+def test_of_a_small_gain_one_process_an_audit_tells_nothing(pct: float, all_accepted: bool) -> None:
+    claimed = Gain(pct, pct - 0.5, pct + 0.5)
+    assert (by_turns(0.0, 0.02, claimed=claimed) == TRIES) is all_accepted

@@ -1,14 +1,15 @@
 """The secret numbers of a step: the same for all who take it, others for the next step, and none tells another."""
 
 from kpd.measure.driver.check import seed
-from kpd.measure.driver.timing import fresh_line
+from kpd.measure.driver.pairs import FRESH
+from kpd.measure.driver.timing import audit_line
 from kpd.measure.seeds import Draws, numbers_of, same_numbers
 
 
 def test_who_takes_the_same_step_meets_the_same_numbers() -> None:
     with same_numbers():
-        first, line = seed("check"), fresh_line()
-        assert (seed("check"), fresh_line()) == (first, line)
+        first, line = seed("check"), audit_line(FRESH)
+        assert (seed("check"), audit_line(FRESH)) == (first, line)
         assert seed("repeat") != first
     with same_numbers():
         assert seed("check") != first
@@ -17,12 +18,12 @@ def test_who_takes_the_same_step_meets_the_same_numbers() -> None:
 def test_what_a_step_does_several_times_meets_other_numbers_each_time_and_the_same_where_the_step_is_repeated() -> None:
     def part(name: str) -> bytes:
         with numbers_of(name):
-            return fresh_line()
+            return audit_line(FRESH)
 
     with same_numbers():
-        whole, first, second = fresh_line(), part("audit"), part("audit-2")
+        whole, first, second = audit_line(FRESH), part("audit"), part("audit-2")
         assert len({whole, first, second}) == 3
-        assert (part("audit"), part("audit-2"), fresh_line()) == (first, second, whole)
+        assert (part("audit"), part("audit-2"), audit_line(FRESH)) == (first, second, whole)
     with same_numbers():
         assert part("audit") != first
     assert part("audit") != part("audit"), "outside of a step all numbers are new"
