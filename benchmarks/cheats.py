@@ -259,8 +259,8 @@ async def tried(args: argparse.Namespace, home: Path) -> dict[str, Any]:
 
 
 def named(args: argparse.Namespace) -> str:
-    """Return what attacks of this part call what they leave, in eight characters: parts run at the same time."""
-    return f"kpdche{int(args.sharded.partition('/')[0]):02}"
+    """Return what attacks of this part call what they leave, in eight characters: parts and languages run at once."""
+    return f"{'kpd' + args.language[:2]:_<6}{int(args.sharded.partition('/')[0]):02}"
 
 
 def main() -> None:
