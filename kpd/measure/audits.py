@@ -125,13 +125,16 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
 
 
 def wants_alone(found: AuditSummary, claimed: Gain) -> bool:
-    """Return whether another audit has to time each kernel alone, too.
+    """Return whether another audit has to time each kernel alone, too: unless enough of the gain is there beyond doubt.
 
     Processes of callables take long to start, and neither can change the other: MOST_TOGETHER times at the most, and
     once where the gain seems to be there, or is so small that they do not tell.
     """
+    if not found.apart:
+        seen = (gain for gain in (found.alone, found.driver) if gain is not None)
+        return not all(_holds(_at_least(gain), claimed, ALONE_SHARE) for gain in seen)
     tells = (found.times or 1) < MOST_TOGETHER and _alone_tells(found, claimed)
-    return not found.apart or (tells and not _holds(_sure(found.alone), claimed, ALONE_SHARE))
+    return tells and not _holds(_sure(found.alone), claimed, ALONE_SHARE)
 
 
 def _alone_tells(found: AuditSummary, claimed: Gain) -> bool:
@@ -170,6 +173,10 @@ def _seems_missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
 
 def _sure(found: AuditedGain) -> AuditedGain:
     return structs.replace(found, low=found.pct, high=found.pct)
+
+
+def _at_least(found: AuditedGain) -> AuditedGain:
+    return structs.replace(found, pct=found.low, high=found.low)
 
 
 def joined(found: AuditSamples, more: AuditSamples) -> AuditSamples:

@@ -49,6 +49,18 @@ async def test_an_honest_kernel_passes(lab: Lab, candidate: str) -> None:
     assert await refused(lab, candidate) is None
 
 
+async def test_another_audit_need_not_time_each_kernel_alone(lab: Lab) -> None:
+    (whole, contest), (more, _) = [
+        await lab.audit(f.SLOW, next(iter(f.HONEST.values())), alone) for alone in (True, False)
+    ]
+    assert len(whole.alone) >= audits.FEWEST_ALONE
+    assert more.fresh.keys() == whole.fresh.keys()
+    assert more.alone == ()
+    found = audits.joined(whole, more)
+    assert (found.times, found.alone) == (2, whole.alone)
+    assert audits.refuse_gain(audits.summary(found, contest), judge(contest, 1.0).gain) is None
+
+
 async def test_a_kernel_that_computes_only_what_has_changed_has_no_gain_on_fresh_inputs(lab: Lab) -> None:
     audit, contest = await lab.audit(f.SLOW, f.KEEPS)
     summary = audits.summary(audit, contest)

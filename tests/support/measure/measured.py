@@ -106,13 +106,15 @@ class Lab:
         )
         return tuple([sample async for sample in samples])
 
-    async def audit(self, incumbent: str, candidate: str) -> tuple[AuditSamples, tuple[ProcessSample, ...]]:
+    async def audit(
+        self, incumbent: str, candidate: str, alone: bool = True
+    ) -> tuple[AuditSamples, tuple[ProcessSample, ...]]:
         """What the audits measure, and the contest before them."""
         contest = await self.time(incumbent, candidate, processes=5)
         a, b = [await self.build(source) for source in (incumbent, candidate)]
         what = Audited(
             self.host, self.harness, a.job, b.job, FEW, replace(QUICK, limit_s=4.0), replace(self.where, lease=CPU),
-            layout.placed(self.host, self.tools),
+            layout.placed(self.host, self.tools), alone=alone,
         )  # fmt: skip
         number = next(_numbers)
         return await audit(begun(what, f"audit{number}")), contest

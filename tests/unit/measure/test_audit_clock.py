@@ -2,8 +2,8 @@
 
 import pytest
 
-from kpd.measure.audits import AuditSamples, refuse_gain, summary
-from kpd.measure.fresh_gains import HEARD_LATER_NS, SHORT_NS, FreshCase, clocked_gain
+from kpd.measure.audits import AuditSamples, refuse_gain, summary, wants_more
+from kpd.measure.fresh_gains import FAR_SHORTER, HEARD_LATER_NS, SHORT_NS, FreshCase, clocked_gain
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain
@@ -77,3 +77,43 @@ def test_of_a_short_call_the_driver_may_hear_later(a_ns: float, told: float, lat
     found = clocked_gain({"case": fresh}, contest)
     assert found is not None
     assert found.pct == pytest.approx(100 * (1 - gain / a_ns), abs=0.1)
+
+
+UNEVEN = (0, 300_000, 700_000, 1_600_000, 2_400_000, 100_000, 500_000, 3_000_000)
+"""What calls of the incumbent take longer than the shortest one, as seen of a kernel that takes 3 ms."""
+
+
+def uneven(b_told: int, b_passed: int) -> FreshCase:
+    a_ns = tuple(3_000_000 + more for more in UNEVEN)
+    passed = tuple(ns + 14_000 + n for n, ns in enumerate(a_ns)), tuple(b_passed + 300 * n for n in range(8))
+    return FreshCase(1, 4, True, a_ns, (b_told,) * 8, a_ns, (b_told,) * 8, (), *passed)
+
+
+@pytest.mark.parametrize(("passed", "held"), [(114_000, True), (3_014_000, False)])
+def test_calls_of_the_incumbent_that_differ_by_more_than_the_candidates_take_leave_no_doubt(
+    passed: int, held: bool
+) -> None:
+    """Seen of matrix products, 30 times as fast: what the two kernels' calls differ by was off by a whole call."""
+    contest = [ProcessSample(n, {"case": CaseSample(1, (3_400_000 + n,), (100_000 + n,))}) for n in range(9)]
+    found = summary(AuditSamples({"case": uneven(100_000, passed)}, tuple(contest), 0.5, 1.0), contest)
+    claimed = Gain(97.0, 96.9, 97.1)
+    assert found.clocked is not None
+    assert found.clocked.pct == pytest.approx(96.8 if held else 0.0, abs=0.2 if held else 10.0)
+    refused = refuse_gain(found, claimed)
+    assert (refused is None) == held
+    if held:
+        assert not wants_more(found, claimed)
+    else:
+        assert isinstance(refused, GainNotHeld)
+        assert refused.audit == "clocked"
+
+
+@pytest.mark.parametrize(("told", "one_by_one"), [(FAR_SHORTER, True), (FAR_SHORTER * 0.999, False)])
+def test_only_calls_that_are_far_shorter_are_compared_one_by_one(told: float, one_by_one: bool) -> None:
+    middle = 3_600_000
+    case = uneven(round(middle / told), 114_000)
+    contest = [ProcessSample(n, {"case": CaseSample(1, (middle,), (100_000 + n,))}) for n in range(9)]
+    found = clocked_gain({"case": case}, contest)
+    assert found is not None
+    assert (found.low > 90) == one_by_one
+    assert (found.low < 0) != one_by_one

@@ -103,7 +103,6 @@ def test_each_alone_tells_little_and_is_timed_few_times(claimed: float, times: i
     assert wants_more(doubtful, gain) == more
     assert wants_alone(doubtful, gain) == more
     assert not wants_alone(structs.replace(doubtful, alone=seen(0.6 * claimed)), gain), "it seems to be there"
-    assert wants_alone(structs.replace(doubtful, clocked=seen(claimed), apart=False), gain), "objects are each time"
 
 
 @pytest.mark.parametrize(("claimed", "refused"), [(SMALL_PCT - 0.01, False), (SMALL_PCT, True)])

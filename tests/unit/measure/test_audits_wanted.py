@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from kpd.measure.audits import (
+    ALONE_SHARE,
     FEWEST_REFUSING,
     MOST_AUDITS,
     MOST_TOGETHER,
@@ -13,6 +14,7 @@ from kpd.measure.audits import (
     joined,
     refuse_gain,
     summary,
+    wants_alone,
     wants_more,
 )
 from kpd.measure.fresh_gains import WITHOUT_ONE, FreshCase
@@ -55,6 +57,18 @@ def test_one_audit_does_not_tell_of_a_small_gain(claimed: float, times: int, mor
     assert wants_more(found, Gain(claimed, claimed, claimed)) == more
     together = structs.replace(found, clocked=None)
     assert not wants_more(together, Gain(claimed, claimed, claimed)), "where both kernels are in one process, it does"
+
+
+@pytest.mark.parametrize(("share", "again"), [(ALONE_SHARE + 0.01, False), (ALONE_SHARE - 0.01, True)])
+@pytest.mark.parametrize("audit", ["alone", "driver"])
+def test_each_kernel_is_timed_alone_again_unless_half_of_the_gain_is_surely_there(
+    audit: str, share: float, again: bool
+) -> None:
+    """Where that is, another audit costs what its calls on fresh inputs do. That it seems to be there is not enough."""
+    claimed = Gain(percent(0.4), percent(0.4), percent(0.4))
+    found = AuditSummary(seen(33.0), seen(33.0), 160, 8, 1.5, driver=seen(33.0), clocked=seen(33.0), times=1)
+    low = AuditedGain(33.0, percent(0.4 * share), 45.0)
+    assert wants_alone(structs.replace(found, **{audit: low}), claimed) == again
 
 
 @pytest.mark.parametrize(("low", "more"), [(0.01, False), (-0.01, True)])

@@ -33,7 +33,7 @@ def test_no_row_is_longer_than_a_plain_sum_can_take() -> None:
     assert len(CASES) == 4
     assert max(map(int, CASES)) <= LIMIT
     assert worst(LIMIT) + ROUNDED < rtol
-    assert LIMIT * 2.0**-24 * 3 / 16 + ROUNDED < rtol, "the most that any equal terms could make of it"
+    assert rtol > LIMIT * 2.0**-24 * 3 / 16 + ROUNDED, "the most that any equal terms could make of it"
     assert worst(2 * LIMIT) > rtol, "a kernel like this was refused in one of twenty draws of such rows"
 
 
