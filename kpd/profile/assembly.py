@@ -8,8 +8,8 @@ it.
 import re
 from collections.abc import Iterable, Iterator
 
+from kpd.measure.objects.loops import Loop, Steps, TangledCode, find
 from kpd.profile.isa import Arch, Instruction, arch_of, instruction
-from kpd.profile.loops import Loop, find
 
 MOST_CHARACTERS = 8_000_000
 ROUNDS = 8
@@ -30,7 +30,10 @@ def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
     arch = arch_of(text)
     if arch is None or len(text) > MOST_CHARACTERS:
         return {}, dict.fromkeys(NAMES, "assembly that kpd cannot read")
-    found = hot(loops(text, arch))
+    try:
+        found = hot(loops(text, arch))
+    except TangledCode:
+        return {}, dict.fromkeys(NAMES, "to find the loops of the code takes too long")
     if found is None:
         return {}, dict.fromkeys(NAMES, "the code has no loop")
     body = found.body
@@ -50,19 +53,20 @@ def read(text: str) -> tuple[dict[str, float], dict[str, str]]:
     return metrics | {"hot_vector_pct": 100 * packed / (packed + scalar)}, {}
 
 
-def hot(found: Iterable[Loop]) -> Loop | None:
+def hot(found: Iterable[Loop[Instruction]]) -> Loop[Instruction] | None:
     """Estimate in which loop most of the time is spent; None when there is no loop."""
 
-    def likely(loop: Loop) -> tuple[int, int]:
+    def likely(loop: Loop[Instruction]) -> tuple[int, int]:
         often = ROUNDS**loop.depth
         return often * sum(map(_weight, loop.body)), often * len(loop.body)
 
     return max(found, key=likely, default=None)
 
 
-def loops(text: str, arch: Arch) -> list[Loop]:
-    """Return the loops of each function of `text`, in order."""
-    return [loop for name, lines in _functions(text) for loop in find(name, list(_parsed(lines, arch)))]
+def loops(text: str, arch: Arch) -> list[Loop[Instruction]]:
+    """Return the loops of each function of `text`, in order. Raises TangledCode."""
+    steps = Steps()
+    return [loop for name, lines in _functions(text) for loop in find(name, list(_parsed(lines, arch)), steps)]
 
 
 def _weight(one: Instruction) -> int:

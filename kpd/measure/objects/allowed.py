@@ -83,9 +83,10 @@ class Allowed:
 
         A name that the object puts together is not seen.
         """
-        names = _OF_DRIVER.findall(constants)
-        looked_up = _LOOKS_UP.fullmatch(symbol) is not None
-        return looked_up and self is CUDA and bool(names) and all(map(_TENSOR_MAPS.fullmatch, names))
+        if self is not CUDA or not _LOOKS_UP.fullmatch(symbol):
+            return False
+        names = _OF_DRIVER.findall(constants)  # of megabytes: not for each symbol
+        return bool(names) and all(map(_TENSOR_MAPS.fullmatch, names))
 
     def replaces(self, symbol: str) -> bool:
         """Return whether `symbol` belongs to a library, or to kpd: an object that defines it could intercept calls."""

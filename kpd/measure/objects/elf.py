@@ -2,13 +2,14 @@
 
 import io
 import re
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 
 from elftools.common.exceptions import ELFError
 from elftools.construct.core import ConstructError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
+from elftools.elf.relocation import Relocation, RelocationSection
 from elftools.elf.sections import Section, Symbol, SymbolTableSection
 
 from kpd.measure.objects.allowed import Allowed
@@ -29,34 +30,65 @@ UNREADABLE = (
     AssertionError,
 )  # fmt: skip
 """What the library raises for a file that is no object, or a damaged one."""
+MOST_SECTIONS = 16_384
+"""Of an object; g++ -O0 makes 8,300 of a thousand templates and the library's regular expressions."""
+MOST_SYMBOLS = 32_768
+"""Of an object; there they are 8,500."""
+MOST_CHARACTERS = 8 << 20
+"""Of the names of all sections and symbols together: there a million."""
 MOST_STARTS = 16
-"""So many functions that run at load are looked at."""
+"""So many functions that run at load are looked at, and …"""
+MOST_RELOCATIONS = 1024
+"""… so many places of a section with such a function that refer to others."""
 SMALL = 64
 """The most bytes of that initialiser."""
 
 
 def tables(data: bytes, allowed: Allowed) -> tuple[Flag, ...]:
-    """List what looks wrong in the tables of a relocatable object. An object of macOS is not looked at."""
+    """List what looks wrong in the tables of a relocatable object. An object of macOS is not looked at.
+
+    Nothing of larger tables than a compiler makes is looked at: to read them takes minutes.
+    """
     if data[:4] in MACH_O:
         return ()
     try:
-        return tuple(dict.fromkeys(_found(ELFFile(io.BytesIO(data)), allowed)))
+        elf = ELFFile(io.BytesIO(data))
+        if (many := elf.num_sections()) > MOST_SECTIONS:
+            return (NotInspected(f"it has {many} sections, and kpd looks at {MOST_SECTIONS} at most"),)
+        header = elf.header
+        headers = data[header["e_shoff"] :][: many * header["e_shentsize"]]
+        named = _characters(elf, headers, header["e_shentsize"], elf.get_section(elf.get_shstrndx()).data())
+        sections = list(elf.iter_sections()) if named <= MOST_CHARACTERS else []
+        symbols = next((one for one in sections if isinstance(one, SymbolTableSection)), None)
+        if symbols is not None:
+            if (many := symbols.num_symbols()) > MOST_SYMBOLS:
+                return (NotInspected(f"it has {many} symbols, and kpd looks at {MOST_SYMBOLS} at most"),)
+            named += _characters(elf, symbols.data(), symbols["sh_entsize"], symbols.stringtable.data())
+        if named > MOST_CHARACTERS:
+            return (NotInspected(f"its names have {named} characters, and kpd reads {MOST_CHARACTERS} at most"),)
+        names = list(symbols.iter_symbols()) if symbols is not None else []
+        return tuple(dict.fromkeys(_found(sections, names, allowed)))
     except UNREADABLE as err:
         return (NotInspected(f"its tables cannot be read ({type(err).__name__}: {err})"),)
 
 
-def _found(elf: ELFFile, allowed: Allowed) -> Iterator[Flag]:
-    symbols = next((one for one in elf.iter_sections() if isinstance(one, SymbolTableSection)), None)
-    names = list(symbols.iter_symbols()) if symbols is not None else []
-    constants = b"".join(one.data() for one in elf.iter_sections() if one.name.startswith(".rodata"))
+def _characters(elf: ELFFile, table: bytes, each: int, strings: bytes) -> int:
+    """Count the characters of all names of a table whose entries, of `each` bytes, begin with the name's place.
+
+    A long name may lie in many others.
+    """
+    place = struct.Struct("<I" if elf.little_endian else ">I")
+    starts = [place.unpack_from(table, at)[0] for at in range(0, len(table), each)]
+    return sum(strings.index(0, at) - at for at in starts)
+
+
+def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowed) -> Iterator[Flag]:
+    constants = b"".join(one.data() for one in sections if one.name.startswith(".rodata"))
     for symbol in names:
         yield from _of_symbol(symbol, allowed, constants)
-    for section in elf.iter_sections():
+    for section in sections:
         yield from _of_section(section)
-        if isinstance(section, RelocationSection):
-            target = elf.get_section(section["sh_info"])
-            if _STARTS.fullmatch(target.name) and not target.name.startswith((".fini", ".dtors")):
-                yield from _at_load(elf, section, names)
+    yield from _at_load(sections, names)
 
 
 def _of_symbol(symbol: Symbol, allowed: Allowed, constants: bytes) -> Iterator[Flag]:
@@ -91,38 +123,53 @@ def _of_section(section: Section) -> Iterator[Flag]:
         yield HasSection(name)
 
 
-def _at_load(elf: ELFFile, starts: RelocationSection, names: list[Symbol]) -> Iterator[Flag]:
-    """Flag the functions in a table of what runs at load, but for those of the compiler."""
+def _at_load(sections: Sequence[Section], names: Sequence[Symbol]) -> Iterator[Flag]:
+    """Flag the functions in tables of what runs at load, but for those of the compiler."""
     known = (one for one in reversed(names) if one["st_info"]["type"] == "STT_FUNC")
     functions = {(one["st_shndx"], one["st_value"]): one for one in known}
-    for number, entry in enumerate(starts.iter_relocations()):
+    for number, (entry, has_addend) in enumerate(_starts(sections)):
         if number == MOST_STARTS:
             yield RunsAtLoad(f"more than {MOST_STARTS} functions")
             return
         target = names[entry["r_info_sym"]]
-        offset = target["st_value"] + (entry["r_addend"] if entry.is_RELA() else 0)
+        offset = target["st_value"] + (entry["r_addend"] if has_addend else 0)
         function = functions.get((target["st_shndx"], offset))
         if function is None:
             yield RunsAtLoad("a function without a name")
-        elif not _REGISTERS_KERNELS.fullmatch(function.name) and not _is_of_streams(elf, function, names):
+        elif not _REGISTERS_KERNELS.fullmatch(function.name) and not _is_of_streams(sections, function, names):
             yield RunsAtLoad(function.name)
 
 
-def _is_of_streams(elf: ELFFile, function: Symbol, names: list[Symbol]) -> bool:
+def _starts(sections: Sequence[Section]) -> Iterator[tuple[Relocation, bool]]:
+    """Yield the entries of all tables of what runs at load, and whether each has an addend."""
+    for section in sections:
+        if isinstance(section, RelocationSection):
+            name = sections[section["sh_info"]].name
+            if _STARTS.fullmatch(name) and not name.startswith((".fini", ".dtors")):
+                yield from ((entry, entry.is_RELA()) for entry in section.iter_relocations())
+
+
+def _is_of_streams(sections: Sequence[Section], function: Symbol, names: Sequence[Symbol]) -> bool:
     """Return whether the function does no more than to initialise <iostream>."""
     if not function.name.startswith("_GLOBAL__sub_I_") or function["st_size"] > SMALL:
         return False
     first, last = function["st_value"], function["st_value"] + function["st_size"]
+    beside = [
+        section
+        for section in sections
+        if isinstance(section, RelocationSection) and section["sh_info"] == function["st_shndx"]
+    ]
+    if sum(section.num_relocations() for section in beside) > MOST_RELOCATIONS:
+        return False
     called = {
         names[entry["r_info_sym"]].name
-        for section in elf.iter_sections()
-        if isinstance(section, RelocationSection) and section["sh_info"] == function["st_shndx"]
+        for section in beside
         for entry in section.iter_relocations()
         if first <= entry["r_offset"] < last and names[entry["r_info_sym"]]["st_info"]["type"] != "STT_SECTION"
     }
     return called - _objects(names) <= _STREAMS and "_ZNSt8ios_base4InitC1Ev" in called
 
 
-def _objects(names: list[Symbol]) -> set[str]:
+def _objects(names: Sequence[Symbol]) -> set[str]:
     """Return the names of the object's own variables."""
     return {one.name for one in names if one["st_info"]["type"] == "STT_OBJECT" and one["st_shndx"] != "SHN_UNDEF"}

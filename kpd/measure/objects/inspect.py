@@ -10,12 +10,19 @@ from kpd.measure.objects import elf, instructions
 from kpd.measure.objects.allowed import Allowed
 from kpd.measure.run_context import RunContext
 from kpd.model.flags import Flag, NotInspected
+from kpd.text import flags as text
 
 OBJECT_FILE = "kernel.o"
 """The object that a compiler made of a candidate alone, before it is linked with any library."""
 LIMIT_S = 60.0
 LARGEST = 64 << 20
-"""The most bytes of an object, or of a listing of its code, that are read."""
+"""The most bytes of an object, or of a listing of a GPU's code, that are read; and …"""
+LARGEST_LISTING = 16 << 20
+"""… of a listing of a CPU's, each line of which is looked at: g++ -O3 makes 7 MB of a thousand templates."""
+MOST_FLAGS = 64
+"""So many are told; and …"""
+LONGEST_FLAG = 1000
+"""… so many characters of each."""
 CPU_CODE, GPU_CODE = "cpu.txt", "gpu.txt"
 NO_TOOL, NO_GPU_TOOL, FAILED = 3, 4, 5
 """The exit statuses of the job where no disassembler is installed, or none for a GPU's code, and where one failed."""
@@ -35,28 +42,33 @@ class Inspector:
 
     async def flags(self, host: Host, built: str, say: Say | None = None) -> tuple[Flag, ...]:
         """List what looks wrong with the object of build job `built`. Raises HostError."""
-        data, why = await _read(host, built, OBJECT_FILE)
+        return told(await self._found(host, built, say))
+
+    async def _found(self, host: Host, built: str, say: Say | None) -> tuple[Flag, ...]:
+        data, why = await _read(host, built, OBJECT_FILE, LARGEST)
         if why:
             return (NotInspected(why),)
         if data[:4] in elf.MACH_O:
             return ()
-        return (*elf.tables(data, self.allowed), *await self._code(host, built, say))
+        found = elf.tables(data, self.allowed)
+        if any(isinstance(flag, NotInspected) for flag in found):  # its code may be as much as its tables
+            return found
+        return (*found, *await self._code(host, built, say))
 
     async def _code(self, host: Host, built: str, say: Say | None) -> tuple[Flag, ...]:
-        text = self._script(jobs.out(host, built, OBJECT_FILE))
-        id = jobs.key("inspect", built, text)
-        result = await jobs.run(host, self.where.spec(id, text, LIMIT_S), say)
+        script = self._script(jobs.out(host, built, OBJECT_FILE))
+        id = jobs.key("inspect", built, script)
+        result = await jobs.run(host, self.where.spec(id, script, LIMIT_S), say)
         if (missing := MISSING.get(result.rc)) is not None:
             await host.forget(id)  # somebody may install it
             return (NotInspected(f"{host.name} {missing}"),)
         if result.rc != 0:
             return (NotInspected(f"its code cannot be read: {jobs.tail(result.stderr) or result.reason}"),)
-        cpu, why = await _read(host, id, CPU_CODE)
-        gpu, why_not = await _read(host, id, GPU_CODE) if self.cuobjdump else (b"", "")
+        cpu, why = await _read(host, id, CPU_CODE, LARGEST_LISTING)
+        gpu, why_not = await _read(host, id, GPU_CODE, LARGEST) if self.cuobjdump else (b"", "")
         if said := why or why_not:
             return (NotInspected(said),)
-        found = (*instructions.of_cpu(cpu.decode(errors="replace")), *instructions.of_gpu(gpu.decode(errors="replace")))
-        return tuple(dict.fromkeys(found))
+        return (*instructions.of_cpu(cpu.decode(errors="replace")), *instructions.of_gpu(gpu.decode(errors="replace")))
 
     def _script(self, path: str) -> str:
         object, listed = jobs.words([path]), f'>"out/{CPU_CODE}"'
@@ -72,11 +84,21 @@ class Inspector:
         return "\n".join(lines) + "\n"
 
 
-async def _read(host: Host, job: str, name: str) -> tuple[bytes, str]:
+def told(found: tuple[Flag, ...]) -> tuple[Flag, ...]:
+    """Return each flag once. A candidate chooses names: those that are too long or too many are only counted."""
+    every = tuple(dict.fromkeys(found))
+    kept = [flag for flag in every if len(text.flag(flag)) <= LONGEST_FLAG][:MOST_FLAGS]
+    rest = len(every) - len(kept)
+    if rest:
+        kept.append(NotInspected(f"it has {rest} more flags, which are too many or too long to be told"))
+    return tuple(kept)
+
+
+async def _read(host: Host, job: str, name: str, most: int) -> tuple[bytes, str]:
     """Read a file of a job, or return why it is not read: it is too large. Raises HostError."""
     try:
-        return await host.read(jobs.out(host, job, name), LARGEST), ""
+        return await host.read(jobs.out(host, job, name), most), ""
     except HostError as err:
         if err.kind != "too_large":
             raise
-        return b"", f"{name} is larger than {LARGEST >> 20} MiB"
+        return b"", f"{name} is larger than {most >> 20} MiB"

@@ -4,13 +4,20 @@ Only what a disassembler takes for code is looked at: the same bytes in a table 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from kpd.model.flags import Executes, Flag, Purpose
+from kpd.measure.objects.loops import Steps, TangledCode, find
+from kpd.model.flags import Executes, Flag, NotInspected, Purpose
 
 _LINE = re.compile(r"\s*([0-9a-f]+):\s+(.*)")
 _SECTION = re.compile(r"Disassembly of section (.+):")
-_JUMP = re.compile(r"(?:notrack |bnd )?(?:j[a-z]+|call[qlw]?|loop\w*)\s+([0-9a-f]+) <([^>]*)>")
+_NAME = re.compile(r"[0-9a-f]+ <(.*)>:")
+_JUMP = re.compile(
+    r"(?:notrack |bnd )?(?:(call[qlw]?|bl)|j[a-z]+(?:,p[nt])?|loop\w*|b(?:\.[a-z]+)?|cbn?z\s+\w+,"
+    r"|tbn?z\s+\w+,\s*#\w+,)\s+(?:0x)?([0-9a-f]+) <"
+)
+_LEAVES = re.compile(r"(?:notrack |bnd |repz? )*(?:jmp|ret|ud2|hlt|b\s|br\s|brk)")
 _PREFIXES = frozenset(
     ("rep", "repz", "repnz", "lock", "bnd", "notrack", "data16", "addr32", "cs", "ss", "ds", "es", "fs", "gs")
 )
@@ -43,20 +50,54 @@ _ARM: dict[str, Purpose] = {"svc": "system", "hvc": "system", "smc": "system", "
 _ARM_CLOCK = re.compile(r"mrs\s+\w+,\s*(cnt\w+|pm\w+|s3_3_c14_\w+|s3_3_c9_\w+)")
 _ARM_MODES = re.compile(r"msr\s+fp[cs]r")
 _ARM_CACHE = re.compile(r"(dc\s+(?!zva)\w+|ic\s+\w+)")
+LONGEST_NAME = 200
+"""Characters of a function's name that are told."""
 _SASS_CLOCK = re.compile(r"\bSR_(CLOCK|GLOBALTIMER)\w*")
+
+
+class ListedLine(NamedTuple):
+    """An instruction. It `reaches` a place by a jump or a call, `target` by a jump: in hexadecimal, as `address` is."""
+
+    address: str
+    text: str
+    reaches: str
+    target: str
+    leaves: bool
+
+
+class ListedFunction(NamedTuple):
+    """The lines from one name of a section to the next."""
+
+    name: str
+    lines: list[ListedLine]
 
 
 def of_cpu(listing: str) -> tuple[Flag, ...]:
     """List the flags of what `objdump -d --no-show-raw-insn -w` printed."""
-    return tuple(dict.fromkeys((*_single(listing), *_overlapping(listing))))
+    sections = [list(_functions(text)) for text in _SECTION.split(listing)[2::2]]
+    functions = [function for section in sections for function in section]
+    found = [*_single(functions), *(flag for section in sections for flag in _overlapping(section))]
+    return tuple(dict.fromkeys([*found, *_tangled(functions)]))
 
 
-def _single(listing: str) -> Iterator[Flag]:
-    for line in listing.splitlines():
-        found = _LINE.match(line)
-        if found is None:
-            continue
-        text = found[2].strip()
+def _functions(section: str) -> Iterator[ListedFunction]:
+    name, lines = "", list[ListedLine]()
+    for line in section.splitlines():
+        if (found := _LINE.match(line)) is not None:
+            text = found[2].strip()
+            jump = _JUMP.match(text)
+            reaches, called = (jump[2], jump[1]) if jump is not None else ("", None)
+            lines.append(
+                ListedLine(found[1], text, reaches, "" if called else reaches, _LEAVES.match(text) is not None)
+            )
+        elif (begun := _NAME.fullmatch(line)) is not None:
+            yield ListedFunction(name, lines)
+            name, lines = begun[1], []
+    yield ListedFunction(name, lines)
+
+
+def _single(functions: Iterable[ListedFunction]) -> Iterator[Flag]:
+    for text in (line.text for function in functions for line in function.lines):
         name = next((word for word in text.split() if word not in _PREFIXES), "")
         if (purpose := _X86.get(name) or _ARM.get(name)) is not None:
             yield Executes(name, purpose)
@@ -68,18 +109,29 @@ def _single(listing: str) -> Iterator[Flag]:
             yield Executes(modes[0].replace("\t", " "), "modes")
 
 
-def _overlapping(listing: str) -> Iterator[Flag]:
+def _overlapping(section: Iterable[ListedFunction]) -> Iterator[Flag]:
     """Flag a jump into the middle of an instruction: another one is hidden there."""
-    for section in _SECTION.split(listing)[2::2]:
-        starts, jumps = set(), {}
-        for line in section.splitlines():
-            if (found := _LINE.match(line)) is not None:
-                starts.add(int(found[1], 16))
-                if (jump := _JUMP.match(found[2])) is not None:
-                    jumps[int(jump[1], 16)] = found[2].split()[0]
-        last = max(starts, default=0)
-        inside = (name for to, name in jumps.items() if to < last and to not in starts)
-        yield from (Executes(f"{name} into another", "hidden") for name in inside)
+    lines = [line for function in section for line in function.lines]
+    starts = {line.address for line in lines}
+    last = max((int(line.address, 16) for line in lines), default=0)
+    for line in lines:
+        if line.reaches and line.reaches not in starts and int(line.reaches, 16) < last:
+            yield Executes(f"{line.text.split()[0]} into another", "hidden")
+
+
+def _tangled(functions: Iterable[ListedFunction]) -> Iterator[Flag]:
+    """Flag code whose loops cannot be found: whoever looks for the hottest looks at none of them."""
+    steps = Steps()
+    for function in functions:
+        targets = {line.target for line in function.lines} - {""}
+        lines: list[ListedLine | str] = []
+        for line in function.lines if targets else ():
+            lines += [line.address, line] if line.address in targets else [line]
+        try:
+            list(find(function.name, lines, steps))
+        except TangledCode:
+            yield NotInspected(f"to find the loops of {function.name[:LONGEST_NAME]} takes too long")
+            return
 
 
 def of_gpu(listing: str) -> tuple[Flag, ...]:

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from kpd.measure.compiling import BuildError, first_error, kind_of, useful
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.jobs import key, out
 from kpd.measure.objects import allowed
-from kpd.measure.objects.inspect import Inspector
+from kpd.measure.objects.inspect import LARGEST_LISTING, Inspector
 from kpd.model.flags import NotInspected
 from tests.support.measure.build import machine
 from tests.support.measure.measured import HARNESS, LOOP, RIGHT, Lab, kernel, lab
@@ -207,3 +208,16 @@ async def test_an_object_is_flagged_where_nothing_can_read_its_code(lab: Lab) ->
     (found,) = await Inspector(allowed.C, lab.where, "/nowhere/cuobjdump").flags(lab.host, built.job)
     assert isinstance(found, NotInspected) and "has no cuobjdump" in found.why
     assert await Inspector(allowed.C, lab.where).flags(lab.host, built.job) == ()
+
+
+@ready
+@pytest.mark.parametrize("more", [0, 1])
+async def test_a_listing_that_is_too_long_to_be_read_is_flagged(lab: Lab, tmp_path: Path, more: int) -> None:
+    """A program that passes for objdump prints as much."""
+    disassembler = tmp_path / "objdump"
+    disassembler.write_text(f"#!/bin/sh\nhead -c {LARGEST_LISTING + more} /dev/zero\n")
+    disassembler.chmod(0o755)
+    where = replace(lab.where, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    built = await lab.build(f"{RIGHT}/* {more} */\n")
+    found = await Inspector(allowed.C, where).flags(lab.host, built.job)
+    assert found == ((NotInspected("cpu.txt is larger than 16 MiB"),) if more else ())

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,75 @@ def test_a_damaged_object_is_not_let_through(tmp_path: Path, cut: int) -> None:
     flags(tmp_path, HONEST["a loop"])
     found = elf.tables((tmp_path / "kernel.o").read_bytes()[:cut], allowed.C)
     assert [type(flag) for flag in found] == [NotInspected]
+
+
+def assembled(folder: Path, lines: str) -> bytes:
+    (folder / "kernel.s").write_text(f".text\nscale:\nret\n{lines}\n")
+    subprocess.run(["gcc", "-c", "kernel.s", "-o", "kernel.o"], cwd=folder, check=True)
+    return (folder / "kernel.o").read_bytes()
+
+
+SECTIONS = '.altmacro\n.macro one n\n.section .text.s\\n,"ax"\n.endm\n.set k,0\n.rept {}\none %k\n.set k,k+1\n.endr'
+SYMBOLS = ".macro one\nname\\@:\n.endm\n.rept {}\none\n.endr"
+
+
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.parametrize(
+    ("lines", "most", "beside", "what"),
+    [(SECTIONS, elf.MOST_SECTIONS, 7, "sections"), (SYMBOLS, elf.MOST_SYMBOLS, 2, "symbols")],
+)
+def test_an_object_of_more_than_a_compiler_makes_is_flagged(
+    tmp_path: Path, lines: str, most: int, beside: int, what: str, more: int
+) -> None:
+    """Beside its own an assembler makes seven sections, with the one of nothing, and two symbols."""
+    found = elf.tables(assembled(tmp_path, lines.format(most - beside + more)), allowed.C)
+    told = f"it has {most + 1} {what}, and kpd looks at {most} at most"
+    assert found == ((NotInspected(told),) if more else ())
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_object_of_longer_names_than_a_compiler_makes_is_flagged(tmp_path: Path, more: int) -> None:
+    """Most names are the ends of others, and take no place of their own."""
+    known = sum(map(len, (".text", ".data", ".bss", ".symtab", ".strtab", ".shstrtab", "scale")))
+    rest = elf.MOST_CHARACTERS - known + more
+    long = [f"{'n' * 10_000}{at:03}" for at in range(rest // 10_003)]
+    names = [*long, "m" * (rest - 10_003 * len(long))]
+    found = elf.tables(assembled(tmp_path, "\n".join(f"{name}:" for name in names)), allowed.C)
+    told = f"its names have {elf.MOST_CHARACTERS + 1} characters, and kpd reads {elf.MOST_CHARACTERS} at most"
+    assert found == ((NotInspected(told),) if more else ())
+
+
+STREAMS = """
+.type _GLOBAL__sub_I_x, @function
+_GLOBAL__sub_I_x: call _ZNSt8ios_base4InitC1Ev
+.size _GLOBAL__sub_I_x, .-_GLOBAL__sub_I_x
+.rept {}
+.quad scale
+.endr
+.section .init_array,"aw"
+.quad _GLOBAL__sub_I_x
+"""
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_initialiser_of_streams_among_more_than_a_compiler_makes_is_flagged(tmp_path: Path, more: int) -> None:
+    found = elf.tables(assembled(tmp_path, STREAMS.format(elf.MOST_RELOCATIONS - 1 + more)), allowed.CPP)
+    assert found == ((RunsAtLoad("_GLOBAL__sub_I_x"),) if more else ())
+
+
+def test_functions_that_run_at_load_are_counted_over_all_tables(tmp_path: Path) -> None:
+    tables = "".join(f'.section .init_array.{at},"aw"\n.quad scale\n' for at in range(elf.MOST_STARTS + 1))
+    found = elf.tables(assembled(tmp_path, tables), allowed.C)
+    assert RunsAtLoad(f"more than {elf.MOST_STARTS} functions") in found
+
+
+def test_constants_are_not_searched_again_for_each_name(tmp_path: Path) -> None:
+    """Each search would take a fifth of a second."""
+    weak = "".join(f".weak w{at}\n.quad w{at}\n" for at in range(500))
+    data = assembled(tmp_path, f".section .rodata\n.fill 30000000,1,97\n{weak}")
+    begun = time.monotonic()
+    assert len(elf.tables(data, allowed.CUDA)) == 500
+    assert time.monotonic() - begun < 10
 
 
 NVCC = shutil.which("nvcc")

@@ -3,8 +3,10 @@
 import pytest
 
 from kpd.measure.objects import allowed
-from kpd.measure.objects.instructions import of_gpu
-from kpd.model.flags import Executes
+from kpd.measure.objects.inspect import LONGEST_FLAG, MOST_FLAGS, told
+from kpd.measure.objects.instructions import of_cpu, of_gpu
+from kpd.model.flags import Calls, Executes, Flag, NotInspected
+from kpd.text import flags as text
 
 LISTING = """
         /*0010*/                   ULDC.64 UR4, c[0x0][0x208] ;         /* 0x0000820000047ab9 */
@@ -42,3 +44,47 @@ def test_a_function_of_the_driver_may_be_looked_up_to_make_tensor_maps(constants
 def test_memory_is_mapped_where_none_of_it_can_become_code() -> None:
     assert allowed.C.calls("mmap") and allowed.C.calls("munmap")
     assert not allowed.C.calls("mprotect") and not allowed.CUDA.calls("mmap")
+
+
+def listed(many: int, jump: str = "jne") -> str:
+    """Print as objdump does a function with so many loops in one another."""
+    heads = [f"  {4 * at:x}:\tnop" for at in range(many)]
+    tails = [f"  {4 * (many + at):x}:\t{jump}    {4 * (many - at - 1):x} <f+0x10>" for at in range(many)]
+    return "\n".join(["Disassembly of section .text.f:", "", "0000000000000000 <f>:", *heads, *tails])
+
+
+@pytest.mark.parametrize("jump", ["jne", "jne,pt", "b.ne", "cbz\tw0,", "tbnz\tw0, #3,"])
+def test_code_whose_loops_nobody_can_find_is_flagged(jump: str) -> None:
+    assert of_cpu(listed(100, jump)) == ()
+    assert of_cpu(listed(1500, jump)) == (NotInspected("to find the loops of f takes too long"),)
+
+
+@pytest.mark.parametrize("jump", ["call", "bl"])
+def test_a_call_of_itself_makes_no_loop(jump: str) -> None:
+    assert of_cpu(listed(1500, jump)) == ()
+
+
+def test_a_jump_with_a_hint_into_the_middle_of_an_instruction_is_flagged() -> None:
+    """As objdump prints the bytes 3e 75 01."""
+    lines = [
+        "Disassembly of section .text:",
+        "",
+        "0000000000000000 <f>:",
+        "   0:\tjne,pt 4 <f+0x4>",
+        "   3:\tmov    $1,%eax",
+    ]
+    assert of_cpu("\n".join([*lines, "   8:\tret"])) == (Executes("jne,pt into another", "hidden"),)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_no_more_flags_are_told_than_a_person_can_look_at(more: int) -> None:
+    found = tuple(Calls(f"f{at}") for at in range(MOST_FLAGS + more))
+    rest = (NotInspected("it has 1 more flags, which are too many or too long to be told"),)
+    assert told((*found, *found)) == found[:MOST_FLAGS] + (rest if more else ())
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_name_that_nobody_can_read_is_not_told(more: int) -> None:
+    long: Flag = Calls("f" * (LONGEST_FLAG - len(text.flag(Calls(""))) + more))
+    rest = NotInspected("it has 1 more flags, which are too many or too long to be told")
+    assert told((long, Calls("g"))) == ((Calls("g"), rest) if more else (long, Calls("g")))

@@ -2,9 +2,9 @@
 
 import pytest
 
+from kpd.measure.objects.loops import Steps, find
 from kpd.profile import assembly
 from kpd.profile.isa import Instruction, arch_of, instruction
-from kpd.profile.loops import MOST_LOOPS, find
 from tests.places import DATA
 
 PROFILES = DATA / "profile"
@@ -65,7 +65,7 @@ def test_nothing_to_read_is_missing_with_a_reason() -> None:
 def test_rare_code_that_is_moved_behind_the_loop_makes_no_loop_of_its_own() -> None:
     lines = (".L3:", "addss %xmm0, %xmm1", "ja .L9", ".L4:", "jne .L3", "ret", ".L9:", "mulss %xmm1, %xmm1", "jmp .L4")
     parsed = [line[:-1] if line.endswith(":") else instruction("x86-64", line, False) for line in lines]
-    (loop,) = find("f", [line for line in parsed if line is not None])
+    (loop,) = find("f", [line for line in parsed if line is not None], Steps())
     assert (loop.label, loop.depth) == (".L3", 1)
     assert [one.fp for one in loop.body if one.fp] == ["scalar", "scalar"]
 
@@ -73,7 +73,7 @@ def test_rare_code_that_is_moved_behind_the_loop_makes_no_loop_of_its_own() -> N
 def test_a_jump_into_the_middle_is_no_natural_loop() -> None:
     lines = ("jmp .L5", ".L3:", "addss %xmm0, %xmm1", ".L5:", "cmpl %eax, %ebx", "jne .L3", "ret")
     parsed = [line[:-1] if line.endswith(":") else instruction("x86-64", line, False) for line in lines]
-    loops = list(find("f", [line for line in parsed if line is not None]))
+    loops = list(find("f", [line for line in parsed if line is not None], Steps()))
     assert [(loop.label, len(loop.body)) for loop in loops] == [(".L5", 3)]
 
 
@@ -138,7 +138,10 @@ def test_a_line_of_blanks_and_one_of_brackets_are_read_at_once() -> None:
     assert arch_of("\n" * many) is None
 
 
-@pytest.mark.parametrize(("nested", "found"), [(MOST_LOOPS, MOST_LOOPS), (MOST_LOOPS + 1, 0), (1500, 0)])
-def test_a_function_of_more_loops_than_anybody_writes_has_none(nested: int, found: int) -> None:
-    heads = [line for at in range(nested) for line in (f".L{at}", Instruction(fp="scalar"))]
-    assert len(list(find("f", [*heads, *(Instruction(target=f".L{at}") for at in reversed(range(nested)))]))) == found
+def test_the_loops_of_code_that_is_tangled_are_not_looked_for() -> None:
+    """In a text of many functions as in one: what it takes is limited for all of them together."""
+    heads = "".join(f".L{at}:\n\tnop\n" for at in range(200))
+    tails = "".join(f"\tjne .L{at}\n" for at in reversed(range(200)))
+    functions = [f"f{number}:\n\taddl %eax, %eax\n{heads}{tails}\tret\n" for number in range(40)]
+    assert assembly.read(functions[0])[0]["hot_instructions"] == 2
+    assert set(assembly.read("".join(functions))[1].values()) == {"to find the loops of the code takes too long"}
