@@ -38,14 +38,24 @@ def started(folder: Path, part: int, args: argparse.Namespace, others: list[str]
 
 
 def finished(parts: "list[subprocess.Popen[bytes]]", seconds: float) -> list[int]:
-    """Wait until all parts have ended, but no longer than that; end the others. Return those that did not end well."""
+    """Wait until all parts have ended, but no longer than that; end the others. Return those that did not end well.
+
+    Where this process is ended, so are they.
+    """
     until = time.monotonic() + seconds
-    for part in parts:
-        try:
-            part.wait(max(until - time.monotonic(), 0.0))
-        except subprocess.TimeoutExpired:
-            os.killpg(part.pid, signal.SIGKILL)
+    try:
+        for part in parts:
+            try:
+                part.wait(max(until - time.monotonic(), 0.0))
+            except subprocess.TimeoutExpired:
+                os.killpg(part.pid, signal.SIGKILL)
+                part.wait()
+    except (SystemExit, KeyboardInterrupt):
+        for part in parts:
+            part.terminate()
+        for part in parts:
             part.wait()
+        raise
     return [number for number, part in enumerate(parts) if part.returncode]
 
 
@@ -64,6 +74,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=450.0, help="begin none after this time")
     args, others = parser.parse_known_args()
     begun = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="kpd-cheat-shards-") as name:
         folder = Path(name)
         parts = [started(folder, part, args, others) for part in range(len(args.cpus.split(",")))]

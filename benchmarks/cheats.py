@@ -20,7 +20,7 @@ import asyncio
 import itertools
 import json
 import os
-import subprocess
+import shutil
 import sys
 import tempfile
 import time
@@ -39,7 +39,7 @@ from kpd.model import events as e
 from kpd.text import endings, waits
 
 HOME = "KPD_CHEATS_HOME"
-"""Set for the process that has the daemon: the folder of this run."""
+"""Set once this process has begun anew, with the environment of the bait: the folder of this run."""
 KEY = "kpd-bait-key"
 LONGEST_S = 300.0
 """A kernel that has not ended by then has stopped the queue."""
@@ -276,14 +276,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="keep the results here after each kernel")
     args = parser.parse_args()
     if HOME in os.environ:
-        print(json.dumps(asyncio.run(tried(args, Path(os.environ[HOME]))), indent=1))
+        try:
+            print(json.dumps(asyncio.run(tried(args, Path(os.environ[HOME]))), indent=1))
+        finally:
+            shutil.rmtree(os.environ[HOME])
         return
-    with tempfile.TemporaryDirectory(prefix="kpd-cheats-") as home:  # /proc shows the environment a process began with
-        bait = traces.Bait(Path(home) / "bait")
-        bait.lay()
-        traces.clean(named(args))
-        env = {**os.environ, HOME: home, "HOME": str(bait.home), "ANTHROPIC_API_KEY": KEY}
-        sys.exit(subprocess.run([sys.executable, *sys.argv], env=env).returncode)
+    home = tempfile.mkdtemp(prefix="kpd-cheats-")
+    bait = traces.Bait(Path(home) / "bait")
+    bait.lay()
+    traces.clean(named(args))
+    env = {**os.environ, HOME: home, "HOME": str(bait.home), "ANTHROPIC_API_KEY": KEY}
+    os.execve(sys.executable, [sys.executable, *sys.argv], env)  # /proc shows the environment a program began with
 
 
 if __name__ == "__main__":

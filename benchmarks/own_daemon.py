@@ -1,7 +1,7 @@
 """A daemon of a benchmark's own, in its process: what it says as it comes, and commands to it."""
 
 import asyncio
-import time
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -32,6 +32,14 @@ class OwnDaemon:
     def facts(self) -> list[e.Fact]:
         return [event.fact for event in self.events]
 
+    async def ready(self) -> None:
+        """Wait until it takes commands. Raises what has ended it before."""
+        while not self._workspace.socket.exists():
+            if self.serving.done():
+                self.serving.result()
+                raise RuntimeError("the daemon has ended")
+            await asyncio.sleep(0.05)
+
     async def until(self, *kinds: type[e.Fact]) -> None:
         """Wait until a fact of one of these kinds has come.
 
@@ -56,10 +64,6 @@ class OwnDaemon:
         return await asyncio.to_thread(self._ask, "query", what, args)
 
     def _ask(self, kind: Literal["query", "command"], word: str, args: dict[str, object]) -> Any:
-        for _ in range(400):
-            if self._workspace.socket.exists():
-                break
-            time.sleep(0.05)
         return ask(self._workspace.socket, kind, word, args, timeout=LONGEST_S)  # a full profile takes minutes
 
     def _listen(self, message: object) -> None:
@@ -75,10 +79,29 @@ class OwnDaemon:
 
 @asynccontextmanager
 async def own_daemon(workspace: Workspace, told: Callable[[e.Fact], None]) -> AsyncIterator[OwnDaemon]:
-    """The daemon, shut down at the end unless it has ended by itself."""
+    """The daemon, shut down at the end unless it has ended by itself.
+
+    SIGTERM or SIGINT ends the block, and with it the daemon and this process; alone a daemon would only rest.
+    """
     daemon = OwnDaemon(workspace, told)
+    loop, block = asyncio.get_running_loop(), asyncio.current_task()
+    ended_by: list[int] = []
+
+    def end(number: int) -> None:
+        ended_by.append(number)
+        loop.remove_signal_handler(number)  # a second one ends this process at once
+        if block is not None:
+            block.cancel()
+
     try:
+        await daemon.ready()  # now its own handlers are there
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, end, number)
         yield daemon
+    except asyncio.CancelledError:
+        if ended_by:
+            raise SystemExit(128 + ended_by[0]) from None
+        raise
     finally:
         if not daemon.serving.done():
             await daemon.command("shutdown", now=True)
