@@ -52,7 +52,7 @@ async def test_an_error_of_the_listener_is_raised(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_benchmark_with_its_daemon_and_all_it_has_started(tmp_path: Path, number: int) -> None:
-    """While the machine is measured: the daemon alone would finish that first, and the benchmark wait for the run's end."""
+    """While the machine is measured: alone the daemon would finish that first, and the benchmark wait."""
     shutil.copytree(TASKS / "scale", tmp_path / "tasks" / "scale")
     with subprocess.Popen(
         [sys.executable, "-c", WAITS, str(tmp_path)], cwd=TESTS.parent, stdout=subprocess.PIPE, text=True
