@@ -29,7 +29,7 @@ from nulls import MIN_GAIN_PCT, Workbench, found_device, silent
 
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from kpd.measure.audits import AuditSamples, joined, refuse_gain, summary, wants_more
+from kpd.measure.audits import AuditSamples, joined, refuse_gain, summary, wants_alone, wants_more
 from kpd.measure.catalogue import prepare
 from kpd.measure.contest import contest
 from kpd.measure.fresh_gains import FreshCase, fresh_gain
@@ -102,23 +102,30 @@ def larger(tried: Tried) -> Tried:
     )  # fmt: skip
 
 
-def outcome(tried: Tried, first: int) -> tuple[str, int]:
-    """Return what becomes of it, and after how many audits, if they come in this order."""
+def outcome(tried: Tried, first: int) -> tuple[str, int, float]:
+    """Return what becomes of it, after how many audits, and their seconds, if they come in this order."""
     claimed = Gain(*tried.gain)
     order: Iterator[AuditSamples] = (tried.audits[(first + n) % len(tried.audits)] for n in range(100))
     found = next(order)
     while wants_more(told := summary(found, tried.contest), claimed):
-        found = joined(found, next(order))
+        more = next(order)
+        found = joined(found, more if wants_alone(told, claimed) else replace(more, alone=(), alone_s=0.0))
     fault = refuse_gain(told, claimed)
-    return "refused" if isinstance(fault, GainNotHeld) else "in doubt" if fault else "accepted", found.times
+    word = "refused" if isinstance(fault, GainNotHeld) else "in doubt" if fault else "accepted"
+    return word, found.times, found.fresh_s + found.alone_s
 
 
 def judged(trials: list[Tried], change: Callable[[Tried], Tried]) -> dict[str, object]:
     """Count the outcomes of all trials, beginning with each of their audits in turn."""
     changed = map(change, trials)
     found = [outcome(one, first) for one in changed for first in range(len(one.audits))]
-    taken = Counter(times for _, times in found)
-    return {**Counter(word for word, _ in found), "audits": {str(times): taken[times] for times in sorted(taken)}}
+    taken = Counter(times for _, times, _ in found)
+    seconds = sorted(seconds for _, _, seconds in found)
+    return {
+        **Counter(word for word, _, _ in found),
+        "audits": {str(times): taken[times] for times in sorted(taken)},
+        "seconds": {"median": round(median(seconds), 2), "most": round(seconds[-1], 2)} if seconds else None,
+    }
 
 
 async def measure(args: argparse.Namespace) -> None:

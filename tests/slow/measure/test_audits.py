@@ -79,8 +79,9 @@ async def decided(
     """Audit again while the samples do not decide, as an iteration does."""
     claimed = judge(contest, 1.0).gain
     for _ in range(MOST_AUDITS - 1):
-        if audits.wants_more(audits.summary(audit, contest), claimed):
-            audit = audits.joined(audit, (await lab.audit(f.SLOW, kernel))[0])
+        if audits.wants_more(found := audits.summary(audit, contest), claimed):
+            alone = audits.wants_alone(found, claimed)
+            audit = audits.joined(audit, (await lab.audit(f.SLOW, kernel, alone))[0])
     return audits.summary(audit, contest), claimed
 
 

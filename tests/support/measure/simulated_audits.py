@@ -1,11 +1,11 @@
 """Simulates contests and the audits of what they accept, on machines of several kinds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, hypot, log
 from random import Random
 from statistics import fmean
 
-from kpd.measure.audits import AuditSamples, joined, summary, wants_more
+from kpd.measure.audits import AuditSamples, joined, summary, wants_alone, wants_more
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.interval import t_half_width
 from kpd.measure.samples import CaseSample, ProcessSample
@@ -68,7 +68,8 @@ def audited(machine: Machine, truth: Truth, contests: int = 60) -> list[tuple[Au
             continue
         audit = _audit(rng, machine, truth)
         while wants_more(found := summary(audit, contest), claimed):
-            audit = joined(audit, _audit(rng, machine, truth))
+            more = _audit(rng, machine, truth)
+            audit = joined(audit, more if wants_alone(found, claimed) else replace(more, alone=()))
         done.append((found, claimed))
     return done
 
