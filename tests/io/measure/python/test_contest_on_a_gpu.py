@@ -17,12 +17,15 @@ from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environmen
 
 TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
 ALSO_RIGHT = RIGHT.replace("2 * a.array + b.array", "b.array + a.array + a.array")
-JOB = """
+LONG_NS = 50_000_000
+"""Beside other work a call of these kernels, which the CPU computes, takes milliseconds."""
+JOB = f"""
 import sys
-sys.path.insert(0, {folder!r})
-from kpd.measure.python.host import main, worker
+sys.path.insert(0, {{folder!r}})
+from kpd.measure.python.host import main, quick, worker
 worker.confine = lambda sandbox: None  # memory of the device is files here, which no worker may write
-sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "limit_s=60", "first_ms=20000", *{commands!r}]))
+quick.LONG_NS = {LONG_NS}
+sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "limit_s=60", "first_ms=20000", *{{commands!r}}]))
 """
 COUNTS = "count = [0]\n\n\ndef kernel"
 WRONG_LATER = "    count[0] += 1\n    if count[0] > 60:\n        out.array[0] += 1\n    return out\n"

@@ -9,7 +9,7 @@ import pytest
 from kpd.measure.python.host import fresh, timing
 from kpd.measure.python.host.batching import Batch
 from kpd.measure.python.host.calling import CallSets
-from kpd.measure.python.host.quick import slower
+from kpd.measure.python.host.quick import LONG_NS, is_quick, slower
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.timing import FAR, FAR_QUADS, far_slower
 
@@ -67,3 +67,13 @@ def test_a_time_on_the_device_that_is_none_is_left_out(said: object) -> None:
     """A report with it could not be read, which the host would be blamed for."""
     assert device_ns(2.5, 1.5) == {"device_ns": [2.5, 1.5]}
     assert device_ns(2.5, said) == device_ns(said, 2.5) == {}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "once", "each_ns", "quick"),
+    [(True, False, LONG_NS, True), (True, False, LONG_NS + 1, False), (False, False, 1, False), (True, True, 1, False)],
+)
+def test_only_short_calls_on_a_gpu_that_may_be_repeated_are_timed_by_their_own_process(
+    gpu: bool, once: bool, each_ns: int, quick: bool
+) -> None:
+    assert is_quick(gpu, once, each_ns) is quick
