@@ -66,6 +66,16 @@ async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
     return verdict
 
 
+async def _kept(winner: Winner, verdict: Verdict) -> Verdict:
+    """Compare the contest's calls on inputs that hardly change with those on fresh ones. It costs nothing."""
+    attempt = winner.attempt
+    if attempt.is_baseline or attempt.is_tasks_own or attempt.in_place:
+        return verdict
+    if refused := audits.refuse_kept(winner.samples, verdict.gain):
+        raise CandidateFailed(refused, final=True)
+    return verdict
+
+
 async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
     """Call the candidate again and again on inputs that do not change. The first audit may be taken beside that."""
     attempt = winner.attempt
@@ -164,4 +174,10 @@ async def _held_out(winner: Winner, verdict: Verdict) -> Verdict:
     return held_out(verdict, final, attempt.run.budget.min_gain_pct)
 
 
-HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (_clock, _repeats, _gain, _held_out)
+HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (
+    _clock,
+    _kept,
+    _repeats,
+    _gain,
+    _held_out,
+)

@@ -16,6 +16,7 @@ from msgspec import structs
 from kpd.measure.audit_gains import alone_gain, by_driver, by_turns, case_weights, steady_error
 from kpd.measure.fresh_gains import FreshCase, clocked_gain, cold_share, fresh_gain, kept_gain
 from kpd.measure.judge import percent
+from kpd.measure.keeping import kept_beside
 from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld, GainUnconfirmed
@@ -79,7 +80,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         audit.fresh_s + audit.alone_s,
         sum(sample.compared is False for sample in (*contest, *audit.alone)),
         sum(sample.compared is not None for sample in (*contest, *audit.alone)),
-        kept_gain(audit.fresh, case_weights(contest)),
+        kept_beside(contest) or kept_gain(audit.fresh, case_weights(contest)),
         cold_share(audit.fresh, contest),
         alone_gain(audit.alone, contest, last, by_driver) if clocked else None,
         clocked_gain(audit.fresh, contest, last),
@@ -88,6 +89,14 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         callables,
         by_turns(audit.alone),
     )
+
+
+def refuse_kept(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:
+    """Return the fault of a candidate much of whose gain is there only while inputs hardly change, by the contest."""
+    kept = kept_beside(contest)
+    if kept is None or _ratio(kept.low) <= max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT):
+        return None
+    return GainNotHeld("kept", claimed.low, kept.pct, kept.low)
 
 
 def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | GainUnconfirmed | None:
@@ -165,8 +174,11 @@ def _missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
 
 
 def _seems_missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
-    """Return in which audit that would be so if the audits' estimates were sure."""
-    gains = ("fresh", "alone", "kept", "driver", "clocked")
+    """Return in which audit that would be so if the audits' estimates were sure.
+
+    What a callable keeps its contest tells, and more audits do not.
+    """
+    gains = ("fresh", "alone", "driver", "clocked", *(() if found.apart else ("kept",)))
     sure = {name: _sure(gain) for name in gains if (gain := getattr(found, name)) is not None}
     return _missing(structs.replace(found, **sure), claimed)
 

@@ -49,10 +49,10 @@ class FreshCase:
 
     `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
     elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
-    contest; all else was the same (older samples lack them). `taken` are the pairs of each process, where there were
-    several, `swapped_taken` those of swapped ones. The driver's own clock passed by so much from asking for a call to
-    hearing of its end. A batch took `request_ns` besides, which are taken off its time, but no more than half of it.
-    `apart`: each kernel had a process of its own, and the driver's clock is the only one.
+    contest; all else was the same (callables and older samples lack them). `taken` are the pairs of each process, where
+    there were several, `swapped_taken` those of swapped ones. The driver's own clock passed by so much from asking for
+    a call to hearing of its end. A batch took `request_ns` besides, which are taken off its time, but no more than half
+    of it. `apart`: each kernel had a process of its own, and the driver's clock is the only one.
     """
 
     reps: int

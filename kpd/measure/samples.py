@@ -69,7 +69,8 @@ class CaseSample(Batches):
 
     On a GPU the batches find their data in its memory; those of `warm` find it in the L2. The quads take turns
     on `layouts` layouts: in each, both objects lie elsewhere in memory. `weight` says how much the case
-    counts in verdict and score, relative to the others.
+    counts in verdict and score, relative to the others. The batches of `fresh` came after all others, in pairs: of each
+    call of these the inputs are wholly new. There are none where the candidate was not faster in any case.
     """
 
     device_ns: tuple[float, float] | None = None
@@ -79,6 +80,7 @@ class CaseSample(Batches):
     weight: float = 1.0
     clock: DriverClock | None = None
     host_ns: tuple[float, float] | None = None
+    fresh: Batches | None = None
 
 
 @dataclass(frozen=True, slots=True)

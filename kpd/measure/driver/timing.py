@@ -43,9 +43,9 @@ class CaseReport:
     """A case as the driver reports it: its batches (see CaseSample), and what may have disturbed them.
 
     `lost_ns` is the time of these batches in which other work had the CPU, `steal_ticks` are the ticks that the
-    hypervisor took, `threads` those of the process (0: not known). `layouts` is as in CaseSample. The other fields are
-    for a GPU: a side that `synchronises` waits for it, so its time on the device alone cannot be told (None), and a
-    GPU was `gpu_busy` that did other work after most batches of both. `quick` is as in ProcessSample.
+    hypervisor took, `threads` those of the process (0: not known). `layouts` and `fresh` are as in CaseSample, `quick`
+    as in ProcessSample. The other fields are for a GPU: a side that `synchronises` waits for it, so its time on the
+    device alone cannot be told (None), and a GPU was `gpu_busy` that did other work after most batches of both.
     """
 
     reps: int
@@ -63,6 +63,7 @@ class CaseReport:
     host_ns: tuple[float, float] | None = None
     gpu_busy: bool = False
     quick: bool = False
+    fresh: Batches | None = None
 
     def sample(self) -> CaseSample:
         """Return the part of the report that is kept."""
@@ -70,7 +71,7 @@ class CaseReport:
         device_ns = None if incumbent is None or candidate is None else (incumbent, candidate)
         return CaseSample(
             self.reps, self.a_ns, self.b_ns, device_ns, self.warm, self.telemetry, self.layouts, clock=self.clock,
-            host_ns=self.host_ns,
+            host_ns=self.host_ns, fresh=self.fresh,
         )  # fmt: skip
 
 

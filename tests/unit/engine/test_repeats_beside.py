@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,9 +15,9 @@ from kpd.hosts.errors import HostError
 from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import BuiltObject, CheckFailed, Fresh
 from kpd.measure.fresh_gains import FreshCase
-from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.measure.samples import Batches, CaseSample, ProcessSample
 from kpd.model.defects import Complaint, WrongResult
-from kpd.model.faults import Incorrect, IncorrectTimed
+from kpd.model.faults import GainNotHeld, Incorrect, IncorrectTimed
 from kpd.model.verdicts import Gain, Verdict
 from tests.support.patience import PATIENCE_S
 
@@ -124,6 +124,21 @@ async def test_repeats_begin_when_all_calls_on_fresh_inputs_are_timed_and_go_on_
     assert found.audited is not None and (found.repeats, found.audited.times) == (9, 1)
     assert bench.noted[:3] == ["audit begins", "fresh inputs are timed", "repeats begins"]
     assert set(bench.noted[3:]) == {"audit is over", "repeats is over"}
+
+
+async def test_what_its_contest_shows_to_be_kept_is_refused_before_anything_is_measured() -> None:
+    bench = Place(well, well)
+    found = winner(bench)
+    keeps = replace(CASE, fresh=Batches(1, (900, 900), (800, 800)))
+    found.samples = tuple(ProcessSample(number, {"one": keeps}) for number in range(9))
+    with pytest.raises(CandidateFailed) as failed:
+        await all_hold(found, ACCEPTED)
+    assert isinstance(failed.value.what, GainNotHeld) and failed.value.what.audit == "kept"
+    assert bench.noted == []
+    found.attempt.in_place = "incumbent"
+    assert await all_hold(found, ACCEPTED) == ACCEPTED, (
+        "in its place the incumbent is measured, whose gain nobody asks for"
+    )
 
 
 async def test_repeats_are_over_before_the_audit_begins_where_they_need_its_cpu() -> None:

@@ -32,7 +32,7 @@ class Batching(NamedTuple):
     compared: dict[str, float]
 
 
-CPU = Batching(250_000, 64, 48 << 20, 4, 1, 1 << 16, {"a": 0.02, "b": 0.12})
+CPU = Batching(250_000, 64, 48 << 20, 2, 1, 1 << 16, {"a": 0.02, "b": 0.12})
 # Before a batch the L2 is overwritten besides.
 GPU = Batching(2_000_000, 32, 0, 2, 8, 16, {"a": 0.06, "b": 0.06})
 MOST_TRIAL = 1 << 12

@@ -7,12 +7,15 @@ change before each batch; outputs of calls that nobody knows beforehand are comp
 from __future__ import annotations
 
 import contextlib
+import math
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from kpd.measure.python.host.anew import FreshPairs, making
 from kpd.measure.python.host.batching import (
     Batch,
     WarmCase,
@@ -35,13 +38,18 @@ MOST_LOST = 10.0  # times that of all batches of a case: with more, caches tell 
 CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that take long
 FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
+FRESH_PAIRS, FRESH_SHARE = 4, 0.1  # of a case on fresh inputs at most, and of the time of its quads that they take
 PROBES, COMPARED = 12, 6  # of a GPU after a side's batches, in a process, and results of it, at least about
 
 
 def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
-    """Time each case in both kernels. Returns the report of a process. Are they the same, it is the candidate."""
+    """Time each case in both kernels. Returns the report of a process. Are they the same, it is the candidate.
+
+    Without a GPU, some pairs on fresh inputs come after what a candidate seems to be faster in.
+    """
+    measure, then = partial(time_case, quads=int(quads)), None if session.gpu else time_fresh
     with same(a, b):
-        return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", partial(time_case, quads=int(quads)))
+        return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", measure, then=then)
 
 
 def time_incumbent(session: RunnerCommand, a: str, b: str, order: str, quads: str, limit_ms: str) -> dict[str, Any]:
@@ -93,15 +101,17 @@ def timed(
     measure: Callable[[WarmCase], dict[str, Any]],
     fresh: bool = False,
     apart: bool = False,
+    then: Callable[[WarmCase, dict[str, Any]], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Measure each case in both kernels, `order` loaded first, while no other process of the job does.
 
     The next process is loaded meanwhile, and results are judged when it may measure. Are all inputs `fresh` in each
-    batch, it has fewer, and some are drawn that no kernel sees. Kernels are `apart` as in RunnerCommand.both. Raises
+    batch, it has fewer. What comes `then`, where the candidate seems to be faster in any case, adds to the reports. For
+    either some inputs are drawn that no kernel sees. Kernels are `apart` as in RunnerCommand.both. Raises
     KernelProblem.
     """
     rng, kind, cases, bases = session.rng(), session.kinds[0], {}, batching(session.gpu).bases
-    many = bases + (DRAWN if fresh else 0)
+    many = bases + (DRAWN if fresh or then else 0)
     drawing = session.drawing(((case, kind, many) for case in session.harness.cases), rng)
     workers = session.both(paths, order, apart)
     warm = []
@@ -120,6 +130,12 @@ def timed(
                 if not early:
                     lay_out(one, 0)
                 cases[one.work.case] = measure(one)
+        if then is not None and faster(cases):
+            for one in warm:
+                with one.work.blamed(when):
+                    if not early:
+                        lay_out(one, 0)
+                    cases[one.work.case] |= then(one, cases[one.work.case])
         if session.refuse_early() and not fresh:
             for report in cases.values():
                 report["gpu_busy"] = True
@@ -173,6 +189,25 @@ def time_case(warm: WarmCase, quads: int, trusted: str = "") -> dict[str, Any]:
     if work.session.explains:
         report |= on_device(calls)
     return report
+
+
+def faster(cases: dict[str, dict[str, Any]]) -> bool:
+    """Return whether the candidate seems to be faster in any case."""
+    return any(median(case["b_ns"]) < median(case["a_ns"]) for case in cases.values())
+
+
+def time_fresh(warm: WarmCase, report: dict[str, Any]) -> dict[str, Any]:
+    """Take some pairs of batches, after those in `report`, in which each call has inputs that are wholly new.
+
+    What a kernel keeps from call to call is worth nothing there. Raises KernelProblem.
+    """
+    until = time.monotonic() + FRESH_SHARE * (sum(report["a_ns"]) + sum(report["b_ns"])) / 1e9
+    with contextlib.closing(making(warm, 2 * FRESH_PAIRS)) as made:
+        pairs = FreshPairs(warm, made)
+        pairs.take(FRESH_PAIRS, 1, math.inf, until)
+    for held in warm.calls.held.values():
+        held.refuse_overwritten()
+    return {"fresh": {"reps": warm.sets, **{f"{side}_ns": pairs.times[side] for side in "ab"}}}
 
 
 def _first(work: WorkerCase, calls: CallSets, side: str, rounds: int, trusted: bool) -> int:

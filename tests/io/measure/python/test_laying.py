@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from kpd.measure.python.host.fresh import FRESH_PAIRS, FRESH_TURNS, SWAPPED_PAIRS
+from kpd.measure.python.host.fresh import PAIRS
+from kpd.measure.python.host.timing import FRESH_PAIRS
 
 HARNESS = """\
 import numpy as np
@@ -52,6 +53,13 @@ sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "{verb}", "a.zip", "b.zip", "a", "
 
 
 def timed(folder: Path, verb: str, early: int, kernels: dict[str, str]) -> dict[str, Any]:
+    """The report of a process of kernels that are right."""
+    report = reported(folder, verb, early, kernels)
+    assert report["problem"] is None
+    return report
+
+
+def reported(folder: Path, verb: str, early: int, kernels: dict[str, str]) -> dict[str, Any]:
     """The report of a process; its inputs lie in memory at once where they take no more than `early` bytes."""
     (folder / "harness.py").write_text(HARNESS)
     for side, text in kernels.items():
@@ -61,7 +69,7 @@ def timed(folder: Path, verb: str, early: int, kernels: dict[str, str]) -> dict[
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{script}"]
     ended = subprocess.run(command, cwd=folder, input=b"1234\n", capture_output=True, check=False)
     report: dict[str, Any] = json.loads(ended.stdout)
-    assert (report["problem"], ended.stderr, ended.returncode) == (None, b"", 0)
+    assert (ended.stderr, ended.returncode) == (b"", int(report["problem"] is not None))
     return report
 
 
@@ -79,14 +87,47 @@ def test_a_worker_is_not_asked_to_get_ready_between_calls_on_fresh_inputs(tmp_pa
     timed(tmp_path, "fresh", early, KERNELS | {"b": COUNTS + KERNELS["b"]})
 
 
-def test_what_is_kept_while_inputs_hardly_change_is_told_from_what_is_there_on_fresh_ones(tmp_path: Path) -> None:
-    cases = timed(tmp_path, "fresh", 1 << 30, KERNELS | {"b": KEEPS})["cases"]
+def test_an_audit_on_fresh_inputs_has_a_process_for_either_kernel(tmp_path: Path) -> None:
+    cases = timed(tmp_path, "fresh", 1 << 30, KERNELS)["cases"]
     for case in cases.values():
         assert case["apart"]
-        assert len(case["a_ns"]) == len(case["b_ns"]) <= FRESH_TURNS * FRESH_PAIRS
-        assert len(case["swapped_a_ns"]) == len(case["swapped_b_ns"]) <= FRESH_TURNS * SWAPPED_PAIRS
+        assert len(case["a_ns"]) == len(case["b_ns"]) <= PAIRS
         assert case["compared"]
+    assert len(cases["short"]["b_ns"]) == PAIRS
+
+
+@pytest.mark.parametrize("early", [1 << 30, 1 << 12])
+def test_a_contest_tells_what_is_kept_while_inputs_hardly_change_from_what_is_there_on_fresh_ones(
+    tmp_path: Path, early: int
+) -> None:
+    slow = "import numpy as np\ndef kernel(a, b):\n    for _ in range(20):\n        np.sort(a)\n    return b + 2 * a\n"
+    cases = timed(tmp_path, "time", early, {"a": slow, "b": KEEPS})["cases"]
     for name in ("long", "odd"):
-        assert 2 * median(cases[name]["swapped_b_ns"]) < median(cases[name]["b_ns"])
-    assert len(cases["short"]["b_ns"]) == FRESH_TURNS * FRESH_PAIRS
-    assert len(cases["short"]["swapped_b_ns"]) == FRESH_TURNS * SWAPPED_PAIRS
+        case, fresh = cases[name], cases[name]["fresh"]
+        assert 1 <= len(fresh["a_ns"]) == len(fresh["b_ns"]) <= FRESH_PAIRS
+        call = {side: median(case[side]) / case["reps"] for side in ("a_ns", "b_ns")}
+        anew = {side: median(fresh[side]) / fresh["reps"] for side in ("a_ns", "b_ns")}
+        assert 2 * call["b_ns"] < anew["b_ns"]
+        assert 2 * call["b_ns"] < call["a_ns"] < 2 * anew["b_ns"]
+
+
+def test_of_a_candidate_that_is_not_faster_no_calls_on_fresh_inputs_are_timed(tmp_path: Path) -> None:
+    slow = "def kernel(a, b):\n    for _ in range(20):\n        out = b + 2 * a\n    return out\n"
+    for case in timed(tmp_path, "time", 1 << 30, KERNELS | {"b": slow})["cases"].values():
+        assert "fresh" not in case
+
+
+def test_results_on_fresh_inputs_are_compared_in_a_contest(tmp_path: Path) -> None:
+    """It is right while inputs hardly change."""
+    wrong = """
+import numpy as np
+last, out = {}, {}
+def kernel(a, b):
+    at = a.ctypes.data, len(a)
+    hardly = at not in last or np.count_nonzero(last[at] != a) < len(a) // 2 + 4
+    last[at] = a.copy()
+    return 2 * a + b if hardly else b
+"""
+    slow = "import numpy as np\ndef kernel(a, b):\n    for _ in range(20):\n        np.sort(a)\n    return b + 2 * a\n"
+    report = reported(tmp_path, "time", 1 << 30, {"a": slow, "b": wrong})
+    assert report["problem"]["kind"] == "wrong"

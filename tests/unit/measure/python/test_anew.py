@@ -1,0 +1,69 @@
+"""Pairs of batches on fresh inputs: in which order, which are compared, and which count."""
+
+import math
+from collections.abc import Iterator
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kpd.measure.python.host import anew
+from kpd.measure.python.host.anew import FreshPairs
+from kpd.measure.python.host.batching import Batch, WarmCase
+
+Taken = list[tuple[str, bool, bool]]
+
+
+def taken(monkeypatch: pytest.MonkeyPatch, gpu: bool, pairs: int) -> tuple[FreshPairs, Taken]:
+    """The pairs, and all batches in their order: of which side, whether on fresh inputs, and whether one is compared.
+
+    They last 1, 2, 3, … nanoseconds.
+    """
+    found: Taken = []
+    filled: list[object] = []
+    calls = SimpleNamespace(fill=lambda number, inputs: filled.append(inputs), prepare=lambda limit_ms: None)
+    session = SimpleNamespace(gpu=gpu, probed=lambda side, ns: None)
+    warm = SimpleNamespace(work=SimpleNamespace(session=session, rng=Random(3)), calls=calls)
+
+    def batch(work: object, calls: object, side: str, rounds: int, looks: float) -> Batch:
+        compared = looks == 1.0 or (looks > 0.0 and len(found) % 3 == 0)
+        found.append((side, bool(filled), compared))
+        filled.clear()
+        return Batch(len(found), 0, 0, 0, compared, compared)
+
+    def made() -> Iterator[Any]:
+        while True:
+            yield [object(), object()]
+
+    monkeypatch.setattr(anew, "batch", batch)
+    fresh = FreshPairs(cast(WarmCase, warm), made())
+    fresh.take(pairs, 1, math.inf, math.inf)
+    return fresh, found
+
+
+def test_each_batch_of_a_pair_has_inputs_of_its_own_and_the_first_of_the_candidates_is_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pairs, found = taken(monkeypatch, True, 6)
+    assert all(fresh for _, fresh, _ in found)
+    assert [len(times) for times in pairs.times.values()] == [6, 6]
+    assert {tuple(sorted(side for side, _, _ in found[at : at + 2])) for at in range(0, 12, 2)} == {("a", "b")}
+    assert next(compared for side, _, compared in found if side == "b")
+
+
+def test_after_a_comparison_a_batch_of_that_side_comes_which_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its next calls are slower, as a result of it is held: the incumbent's, of which none is, are not."""
+    pairs, found = taken(monkeypatch, False, 6)
+    again = [at + 1 for at, (_, _, compared) in enumerate(found) if compared]
+    assert len(again) >= 2
+    assert {found[at] for at in again} == {("b", False, False)}
+    assert not [ns for times in pairs.times.values() for ns in times if ns - 1 in again]
+    assert [len(times) for times in pairs.times.values()] == [6, 6]
+
+
+@pytest.mark.parametrize(("share", "until"), [(2.5, math.inf), (math.inf, 0.0)])
+def test_some_come_whatever_they_take(monkeypatch: pytest.MonkeyPatch, share: float, until: float) -> None:
+    pairs, _ = taken(monkeypatch, True, 1)
+    pairs.take(9, 3, share, until)
+    assert [len(times) for times in pairs.times.values()] == [3, 3]
