@@ -1,13 +1,13 @@
 """How long do check, contest, repeats and audits of a callable take, by how often its libraries are imported?
 
-    python benchmarks/python_imports.py --python PATH [--rounds 3] [--ways apart joined] [--processes 5]
+    python benchmarks/python_imports.py --python PATH [--rounds 3] [--ways apart joined]
     python benchmarks/python_imports.py --kind gpu --ways joined [--tasks tasks/matmul_triton …]
 
-`apart`: each step is a job of its own, and each process of a contest imports torch. `joined`: the check and the contest
-are one job, and so are repeats and audits; their processes are forked from one that has imported torch, as on a GPU.
-PATH is a Python with torch, for a small task; others have their own. The ways take turns. Prints one JSON object with
-the seconds of each step by task and way, medians over the rounds, and what the last job of audits says of its time.
-Both kernels are the task's own, so what the audits say of a gain is their noise.
+`apart`: each step is a job of its own, and each process of a contest imports torch. `joined`: check, contest, repeats
+and audits are one job; their processes are forked from one that has imported torch, as on a GPU. A contest has as many
+processes as one with a clear gain. PATH is a Python with torch, for a small task; others have their own. The ways take
+turns. Prints one JSON object with the seconds of each step by task and way, medians over the rounds, and what the last
+audits say of their time. Both kernels are the task's own, so what the audits say of a gain is their noise.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from kpd.measure.audits import summary
 from kpd.measure.bench import BuiltObject
 from kpd.measure.catalogue import prepare
 from kpd.measure.driver.bench import DriverBench
+from kpd.measure.judge import CLEAR
 from kpd.workspace.host_tables import HostConfig
 from kpd.workspace.run_files import read_files
 from kpd.workspace.task import load_task
@@ -90,7 +91,7 @@ def silent(text: str) -> None:
     pass
 
 
-async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict[str, float]:
+async def steps(bench: DriverBench, way: str, note: str) -> dict[str, float]:
     """Take the steps of a candidate that is accepted; return their seconds, and what the audits say of a gain."""
     incumbent, candidate = await built(bench, "incumbent"), await built(bench, note)
 
@@ -105,10 +106,12 @@ async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict
         await bench.check(candidate.job, f"check-{note}", silent)
     marks.append(time.monotonic())
     contest = []
-    async with aclosing(bench.time(incumbent.job, candidate.job, f"time-{note}", 0, 24, silent)) as samples:
+    joined = way == "joined"
+    taken = bench.time(incumbent.job, candidate.job, f"time-{note}", 0, 24, silent, leave=lambda: joined)
+    async with aclosing(taken) as samples:
         async for sample in samples:
             contest.append(sample)
-            if len(contest) == processes:
+            if len(contest) == CLEAR:
                 break
     marks.append(time.monotonic())
     await bench.repeat(candidate.job, f"repeats-{note}", silent, incumbent.job)
@@ -123,10 +126,12 @@ async def steps(bench: DriverBench, way: str, note: str, processes: int) -> dict
     return {**found, "accepted_s": round(marks[-1] - marks[2], 2), "all_s": round(marks[-1] - marks[0], 2)}
 
 
-async def spent(bench: DriverBench, job: str) -> list[dict[str, float]]:
-    """Return where the time of each process of a job has gone: repeats, fresh inputs, either kernel alone."""
+async def spent(bench: DriverBench, note: str) -> list[dict[str, float]]:
+    """Return where the time of each process has gone: repeats, fresh inputs, either kernel alone."""
+    first = 1 + CLEAR if bench.harness.forks else 0
+    job = f"check-{note}" if bench.harness.forks else f"repeats-{note}"
     said = await bench.host.read(f"{bench.host.root}/jobs/{job}/stdout", 1 << 24)
-    return [json.loads(line).get("spent", {}) for line in said.splitlines()]
+    return [json.loads(line).get("spent", {}) for line in said.splitlines()][first : first + 3]
 
 
 async def main() -> None:
@@ -136,7 +141,6 @@ async def main() -> None:
     parser.add_argument("--tasks", nargs="+", type=Path, default=[], help="folders; none: a small task in torch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ways", nargs="+", default=["apart", "joined"], choices=["apart", "joined"])
-    parser.add_argument("--processes", type=int, default=5)
     args = parser.parse_args()
     results = []
     with tempfile.TemporaryDirectory(prefix="kpd-python-") as folder:
@@ -152,16 +156,16 @@ async def main() -> None:
                     for way in args.ways:
                         bench.harness = replace(bench.harness, forks=way == "joined")
                         note = f"{place.name}-{way}{number}"
-                        taken[way].append(await steps(bench, way, note, args.processes))
+                        taken[way].append(await steps(bench, way, note))
                         print(note, taken[way][-1], file=sys.stderr, flush=True)
-                where = await spent(bench, f"repeats-{note}")
+                where = await spent(bench, note)
                 medians = {
                     way: {name: median(one[name] for one in rows) for name in rows[0]} for way, rows in taken.items()
                 }
                 results.append({"task": place.name, "medians": medians, "taken": taken, "spent": where})
         finally:
             await host.close()
-    print(json.dumps({"kind": args.kind, "processes": args.processes, "rounds": args.rounds, "results": results}))
+    print(json.dumps({"kind": args.kind, "processes": CLEAR, "rounds": args.rounds, "results": results}))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,12 @@ def wanted(attempt: Attempt, verdict: Callable[[], Verdict]) -> bool:
     return attempt.is_baseline or verdict().accepted
 
 
+def against_incumbent(attempt: Attempt, verdict: Verdict) -> bool:
+    """Return whether a candidate's gain is to be audited."""
+    new = not (attempt.is_baseline or attempt.is_tasks_own or attempt.iteration.confirming or attempt.in_place)
+    return new and verdict.accepted
+
+
 async def all_hold(winner: Winner, verdict: Verdict) -> Verdict:
     """Take the list in order. Raises CandidateFailed and HostError."""
     for holds in HOLDS:

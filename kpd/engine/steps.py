@@ -147,6 +147,7 @@ async def time(attempt: Attempt, found: Detail) -> e.Timed:
                 lambda taken: attempt.keep(TIMING, samples_to_json(taken)),
                 attempt.iteration.thorough,
                 attempt.quick,
+                lambda taken: audits.against_incumbent(attempt, verdict_of(attempt, taken)),
             )
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
@@ -175,6 +176,7 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     verdict, audited, repeats, flags = _verdict(attempt, found), None, 0, tuple[Flag, ...]()
     if verdict.accepted and (by := _superseded_by(attempt)) is not None:
         attempt.keep("verdict.json", verdict)
+        await attempt.bench.forget(attempt.job("time0"))  # audits may go on in it
         return e.Judged(*_blank(attempt), verdict, superseded_by=by)
     if _is_audited(attempt, found):
         candidate, incumbent = await builds.both(attempt, found)
@@ -200,7 +202,7 @@ async def _searching(
     async def search() -> tuple[Flag, ...]:
         return await attempt.bench.inspect(candidate.job, attempt.say("job"))
 
-    if attempt.is_tasks_own or attempt.bench.checks_alone:
+    if attempt.is_tasks_own or not attempt.bench.inspects_beside:
         yield search
         return
     begun = asyncio.create_task(search())
@@ -213,8 +215,12 @@ async def _searching(
 
 def _verdict(attempt: Attempt, found: Detail) -> Verdict:
     """Compute the verdict of the samples. Raises OSError when the samples file was changed after the measurement."""
-    worst_case = attempt.task.accept.worst_case
-    return verdicts.judge(_samples(attempt, found), attempt.run.budget.min_gain_pct, worst_case)
+    return verdict_of(attempt, _samples(attempt, found))
+
+
+def verdict_of(attempt: Attempt, samples: tuple[ProcessSample, ...]) -> Verdict:
+    """Compute the verdict of these samples."""
+    return verdicts.judge(samples, attempt.run.budget.min_gain_pct, attempt.task.accept.worst_case)
 
 
 def _samples(attempt: Attempt, found: Detail) -> tuple[ProcessSample, ...]:

@@ -17,11 +17,13 @@ from kpd.hosts.job import (
     JobResult,
     JobSpec,
     LeaseRequest,
+    Leave,
     OutputChunk,
     Stream,
     Tail,
     device_claim,
     job_fields,
+    never,
     note_work,
     prepared_on,
     waiting,
@@ -116,11 +118,12 @@ class Host(LinkedHost):
             raise
         raise AssertionError("a job ends with its result or raises")
 
-    async def follow(self, spec: JobSpec, leave: bool = False) -> AsyncGenerator[OutputChunk | JobResult]:
+    async def follow(self, spec: JobSpec, leave: Leave = never) -> AsyncGenerator[OutputChunk | JobResult]:
         """Run a job, and yield its output as it comes, from the first byte on, and at last its result.
 
-        Closing the generator early ends the job without waiting for its end; with `leave` the job goes on. After a lost
-        link the job is followed from the last byte seen; only a host that has never heard of it is told to start it.
+        Closing the generator early ends the job without waiting for its end, unless `leave` says that it goes on. After
+        a lost link the job is followed from the last byte seen; only a host that has never heard of it is told to start
+        it.
         """
         claim = device_claim.get(None) if spec.lease is not None else None
         if spec.lease is None or claim is None:
@@ -137,7 +140,9 @@ class Host(LinkedHost):
             finally:
                 self.at_work -= 1
 
-    async def _follow(self, spec: JobSpec, claim: Claim | None, leave: bool) -> AsyncGenerator[OutputChunk | JobResult]:
+    async def _follow(
+        self, spec: JobSpec, claim: Claim | None, leave: Leave
+    ) -> AsyncGenerator[OutputChunk | JobResult]:
         if (ending := self._doomed.get(spec.id)) is not None:
             await asyncio.wait([ending])
         tails: dict[Stream, Tail] = {"stdout": Tail(), "stderr": Tail(), "notes": Tail()}
@@ -181,7 +186,7 @@ class Host(LinkedHost):
                     if known:
                         raise
         except GeneratorExit:
-            runs = runs and not leave
+            runs = runs and not leave()
             raise
         finally:
             if claim is not None:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -13,6 +13,13 @@ from kpd.hosts.helper.usage import SHARE, THREADS
 from kpd.hosts.helper.wire import KEPT
 
 Stream = Literal["stdout", "stderr", "notes"]
+Leave = Callable[[], bool]
+"""Says whether a job goes on when nobody follows it any more."""
+
+
+def never() -> bool:
+    """Say that it does not."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)

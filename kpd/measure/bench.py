@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from kpd.hosts.host import JobResult
+from kpd.hosts.job import Leave, never
 from kpd.measure.audits import AuditSamples
 from kpd.measure.judge import HeldOutResult
 from kpd.measure.samples import ProcessSample
@@ -141,15 +142,21 @@ class Bench(Protocol):
         """
 
     def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
-    ) -> AsyncGenerator[ProcessSample]:
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0,
+        leave: Leave = never,
+    ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
         """Yield a sample from each of at most `processes` fresh processes, numbered from `first`, as they end.
 
         Each process times both objects. Those with numbers below `quick` may be quick ones (see ProcessSample). Closing
-        the generator ends the job; it raises HostError (busy) where the device was not the job's own until then. Else
+        the generator ends the job, unless `leave` says that the candidate is audited next, and a `repeat` of both can
+        read that from the same job; it raises HostError (busy) where the device was not the job's own until then. Else
         samples that were yielded stay valid, and the same job yields them again; if it was ended early, there are
         fewer. Raises CheckFailed.
         """
+
+    @property
+    def inspects_beside(self) -> bool:
+        """Whether `inspect` keeps nobody from measuring meanwhile: there are other CPUs for it."""
 
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
         """Return what looks wrong with the object of build job `built`, and not with the task's own kernel."""

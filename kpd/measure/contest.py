@@ -25,10 +25,12 @@ async def contest(
     keep: Callable[[tuple[ProcessSample, ...]], None],
     thorough: bool = False,
     quick: int = QUICK,
+    audited: Callable[[tuple[ProcessSample, ...]], bool] = lambda samples: False,
 ) -> tuple[ProcessSample, ...]:
     """Time both objects until the verdict is settled; return all samples, disturbed ones too.
 
     `keep` is called with all samples after each new one. `job` makes the id of a job on the host from a short name.
+    When it is settled, `audited` says whether the candidate is audited next.
     With `thorough`, processes run up to the last look, however clear the verdict is before, and none is quick. Else
     those with numbers below `quick` may be.
 
@@ -40,11 +42,16 @@ async def contest(
     samples: tuple[ProcessSample, ...] = ()
     jobs: list[str] = []
     allowed = 0 if thorough else quick
+
+    def leave() -> bool:
+        return not decide(samples, min_gain_pct, thorough) and audited(samples)
+
     try:
         while decide(samples, min_gain_pct, thorough):
             jobs.append(job(f"time{len(jobs)}"))
             first, processes = len(samples), MOST - len(samples)
-            async with aclosing(bench.time(incumbent, candidate, jobs[-1], first, processes, say, allowed)) as taken:
+            taking = bench.time(incumbent, candidate, jobs[-1], first, processes, say, allowed, leave)
+            async with aclosing(taking) as taken:
                 async for sample in taken:
                     samples += (sample,)
                     keep(samples)

@@ -31,6 +31,8 @@ FEWEST = 5
 """With fewer processes than this the only possible decision is that the candidate is slower."""
 FEWEST_WON = 7
 """The fewest processes that can show a gain: five can all fall into the quicker one of two modes of code layout."""
+CLEAR = LOOKS[LOOKS.index(FEWEST_WON) + 1]
+"""The processes after which a clear gain is accepted."""
 QUICK = 7
 """The quick processes that come first where there are any: five leave one null in four undecided."""
 FAR_PCT = 10.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec, OutputChunk
-from kpd.hosts.job import JobNotes, processes
+from kpd.hosts.job import JobNotes, Leave, never, processes
 from kpd.measure.bench import Say
 from kpd.model.codec import CodecError
 
@@ -102,9 +102,9 @@ class DeviceWatch:
 
 
 async def reports(
-    host: Host, spec: JobSpec, say: Say | None = None, leave: bool = False
+    host: Host, spec: JobSpec, say: Say | None = None, leave: Leave = never
 ) -> AsyncGenerator[ReportLine | JobResult]:
-    """Yield the job's lines, and at last its result. Closing the generator early ends the job, but with `leave`.
+    """Yield the job's lines, and at last its result. Closing the generator early ends the job, unless `leave` is true.
 
     Raises CodecError when the job writes something that is not a report, and HostError: `busy` for a lost lease, as
     soon as that is known. Lines that wait for a look at that moment are not yielded. Closing the generator raises
@@ -135,7 +135,7 @@ async def reports(
                 while held and held[0].end <= watch.known:
                     yield watch.judge(held.popleft())
     except GeneratorExit:
-        if end is None and not leave:
+        if end is None and not leave():
             await host.end(spec.id)
         raise
     assert end is not None, "a job ends with its result or raises"

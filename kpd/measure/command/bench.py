@@ -7,6 +7,7 @@ from statistics import median
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, LeaseRequest
+from kpd.hosts.job import Leave, never
 from kpd.measure import jobs
 from kpd.measure.bench import (
     BuiltObject,
@@ -158,8 +159,9 @@ class CommandBench:
         return self._blame(run, self._bench, True), run.seconds
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
-    ) -> AsyncGenerator[ProcessSample]:
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0,
+        leave: Leave = never,
+    ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
         self._made.may_be_touched()
         sides = order(first, processes)
         built = {"a": incumbent, "b": candidate}
@@ -173,6 +175,10 @@ class CommandBench:
             async with aclosing(pairs):
                 async for sample in pairs:
                     yield sample if not self.task.weights else replace(weighted(sample, self.task.weights), score=None)
+
+    @property
+    def inspects_beside(self) -> bool:
+        return True
 
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
         """Return nothing: the task makes its objects itself, if any. Its text has been screened."""

@@ -19,7 +19,7 @@ from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.joined import first_report, joined
 from kpd.measure.driver.pairs import FRESH, PlaceObject, pair_spec
 from kpd.measure.driver.repeat import RepeatsReport
-from kpd.measure.driver.timing import APART, audit_line, lines, samples_of, times
+from kpd.measure.driver.timing import APART, REPEAT, audit_line, lines, samples_of, times
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
@@ -81,30 +81,54 @@ class _Report(Report):
 class AuditJob:
     """The one job of both audits: on a GPU its processes get ready while another one measures.
 
-    `repeats`: the calls on unchanged inputs are a process of it, too, and the first one.
+    `repeats`: the calls on unchanged inputs are a process of it, too, and the first one. Their report has the number
+    `first` in it: before are those of a contest.
     """
 
     what: Audited
     spec: JobSpec
     repeats: bool
+    first: int = 0
+
+    @property
+    def reports(self) -> range:
+        """The numbers of what the audits report in it."""
+        return range(self.first, self.first + self.repeats + 1 + self.what.processes)
 
 
 def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
     """Return the job that measures for the audits, to be read by `repeated`, if it `repeats`, and then by `audit`."""
     path = jobs.out(what.host, what.candidate, OBJECT)
-    alone = audit_line(APART) * what.processes if what.apart else lines(0, what.processes, alone=True)
-    stdin = audit_line(FRESH) + alone
+    stdin = _lines(what)
     first = repeat.words(path, what.tolerance) if repeats else ()
     limit_s = (1 + what.processes) * what.bench.limit_s
     made = _forked if what.harness.forks else _each_its_own
     return AuditJob(what, made(what, job, first, seed("repeat") + stdin if repeats else stdin, limit_s), repeats)
 
 
+def _lines(what: Audited) -> bytes:
+    alone = audit_line(APART) * what.processes if what.apart else lines(0, what.processes, alone=True)
+    return audit_line(FRESH) + alone
+
+
+def among(what: Audited, number: int) -> tuple[bytes, tuple[object, ...]]:
+    """Return the lines of the audits' processes among those of a contest, and what `times` says of them.
+
+    The first of them has that number, and takes the calls on unchanged inputs.
+    """
+    stdin = audit_line(REPEAT) + _lines(what)
+    quads, end = _short(what.bench).quads, number + 2 + what.processes
+    return stdin, (FRESH_MS, quads, number, end, *repeat.words("", what.tolerance)[2:])
+
+
 async def repeated(job: AuditJob, say: Say | None = None) -> dict[str, int]:
     """Return the number of calls of each case on unchanged inputs. Raises as `repeat` does."""
     what, limit_s = job.what, job.what.tolerance.limit_s
     async with _forgotten(job):
-        return (await first_report(what.host, what.harness, job.spec, RepeatsReport, "repeats", limit_s, say)).calls
+        report = await first_report(
+            what.host, what.harness, job.spec, RepeatsReport, "repeats", limit_s, say, job.first
+        )
+        return report.calls
 
 
 async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = None) -> AuditSamples:
@@ -114,7 +138,7 @@ async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = Non
 
     Raises CheckFailed when an output is wrong, or the measuring process is not what it was; and HostError.
     """
-    what, number = job.what, int(job.repeats)
+    what, number = job.what, job.first + job.repeats
     start = time.monotonic()
     async with _forgotten(job):
         report = await first_report(
@@ -123,8 +147,8 @@ async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = Non
         between = time.monotonic()
         if fresh is not None:
             fresh()
-        taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, skipped=number + 1)
-        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken, what.processes))
+        taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, range(number + 1))
+        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken, what.processes, job.first > 0))
     if len(samples) < min(FEWEST_ALONE, what.processes):
         await jobs.forget(what.host, job.spec.id)
         return await audit(job, say, fresh)
@@ -153,7 +177,8 @@ def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit
     """Return the job of a driver that forks the processes from one that has imported what takes long."""
     objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
     command = what.harness.command(what.tolerance, what.reference, what.baseline)
-    then = (*times(objects, _short(what.bench), 1 + what.processes), str(FRESH_MS))
+    quads, processes = _short(what.bench).quads, 1 + what.processes
+    then = times(objects, what.bench, processes, FRESH_MS, quads, 0, processes)
     needed = (*objects, what.reference, what.baseline)
     if not first:
         return what.where.spec(job, seeded((*command, *then), *needed), limit_s, stdin)
@@ -164,12 +189,15 @@ def _short(bench: BenchSpec) -> BenchSpec:
     return replace(bench, quads=min(bench.quads, ALONE_QUADS))
 
 
-async def _enough(taken: AsyncGenerator[ProcessSample], most: int) -> tuple[ProcessSample, ...]:
+async def _enough(taken: AsyncGenerator[ProcessSample], most: int, others: bool) -> tuple[ProcessSample, ...]:
+    """Take samples until they are enough. Where `others` of a contest follow in the job, it is ended then."""
     begun = time.monotonic()
     samples: list[ProcessSample] = []
     async with aclosing(taken):
         async for sample in taken:
             samples.append(sample)
+            if others and len(samples) == most:
+                break
             if len(samples) == FEWEST_ALONE and (time.monotonic() - begun) * most / FEWEST_ALONE > ALONE_S:
                 break
     return tuple(samples)

@@ -6,7 +6,8 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from kpd.hosts.errors import HostError
-from kpd.hosts.host import Host, JobResult, JobSpec
+from kpd.hosts.host import Host, JobResult
+from kpd.hosts.job import Leave, never
 from kpd.measure import jobs
 from kpd.measure.audits import AuditSamples
 from kpd.measure.bench import BuiltObject, CheckPassed, CompilerListing, Counted, FindObject, Fresh, LaunchFilter, Say
@@ -18,12 +19,14 @@ from kpd.measure.driver.pairs import PlaceObject
 from kpd.measure.driver.repeat import repeat
 from kpd.measure.driver.sanitize import sanitize
 from kpd.measure.driver.terms import CheckTerms
+from kpd.measure.judge import CLEAR
 from kpd.measure.objects.inspect import Inspector
 from kpd.measure.roofline import MeasureRoofline, Roofline, work
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample, weighted
 from kpd.measure.score import CaseWork
 from kpd.measure.seals import Seals
+from kpd.measure.seeds import numbers_of
 from kpd.model.flags import Flag, NotInspected
 from kpd.model.hosts import Device
 from kpd.model.sanitizer import Tool, ToolReport
@@ -83,8 +86,9 @@ class DriverBench:
         self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
         self._terms = CheckTerms(host, harness, task.check, self._made, checking, self._own)
-        self._begun: dict[tuple[str, str], JobSpec] = {}  # by incumbent and candidate: a check whose job goes on
+        self._begun: dict[tuple[str, str], audits.AuditJob] = {}  # by incumbent and candidate: a check that goes on
         self._part_of: dict[str, str] = {}  # by the job of a contest: that of the check which began it
+        self._followed: dict[tuple[str, str], audits.AuditJob] = {}  # by both: a contest whose job goes on with audits
         self._repeated: dict[tuple[str, str], audits.AuditJob] = {}  # by both: repeats whose job goes on
 
     def _use(self, roofline: Roofline) -> None:
@@ -143,20 +147,26 @@ class DriverBench:
     async def _check_and_begin(
         self, incumbent: str, built: str, job: str, say: Say, reference: str, baseline: str, own: Seals, quick: int
     ) -> CheckPassed:
-        """Check a candidate in a job that goes on with its contest, which `time` then reads."""
+        """Check a candidate in a job that goes on with its contest, which `time` then reads, and with audits."""
         spec, bench = self.task.check, self.task.bench
-        where = self._terms.sealed(self._measuring, own, incumbent, built)
+        _, steady, more = await self._terms.of_repeats(say)
+        where = self._terms.sealed(self._measuring, {**own, **more}, incumbent, built)
         objects = [jobs.out(self.host, one, OBJECT) for one in (incumbent, built)]
+        what = self._audited(incumbent, built, where, reference, baseline)
+        with numbers_of("audit"):
+            audit, told = audits.among(what, quick + CLEAR)
+        command = (*self.harness.command(spec, reference, baseline), *([f"own={steady}"] if steady else []))
         both = joined.joined(
-            where, job, self.harness.command(spec, reference, baseline), check.words(objects[1], spec), spec.limit_s,
-            timing.times(objects, bench, joined.AHEAD), joined.AHEAD * bench.limit_s,
-            check.seed("check") + joined.following(quick), *objects, reference, baseline,
+            where, job, command, check.words(objects[1], spec), spec.limit_s,
+            timing.times(objects, bench, joined.AHEAD + 2 + what.processes, *told),
+            (joined.AHEAD + 2 + what.processes) * bench.limit_s + spec.limit_s,
+            check.seed("check") + joined.following(quick, audit), *objects, reference, baseline,
         )  # fmt: skip
         async with self._made.again_if_gone(incumbent, built, seals=where.seals):
             report = await joined.first_report(
                 self.host, self.harness, both, check.PassedReport, "check", spec.limit_s, say
             )
-        self._begun[incumbent, built] = both
+        self._begun[incumbent, built] = audits.AuditJob(what, both, repeats=True, first=1 + quick + CLEAR)
         return report.passed(spec)
 
     async def _own(self, say: Say) -> BuiltObject:
@@ -164,12 +174,21 @@ class DriverBench:
         return await self.build(await self.stage(self._pristine), self._pristine, say)
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
-    ) -> AsyncGenerator[ProcessSample]:
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0,
+        leave: Leave = never,
+    ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
         begun = self._begun.pop((incumbent, candidate), None)
         if begun is not None and first == 0:
-            self._part_of[job] = begun.id
-            samples = timing.samples_of(self.host, self.harness, begun, 0, joined.AHEAD, say, skipped=1)
+            self._part_of[job] = begun.spec.id
+
+            def goes_on() -> bool:
+                if leave():
+                    self._followed[incumbent, candidate] = begun
+                return leave()
+
+            samples = timing.samples_of(
+                self.host, self.harness, begun.spec, 0, joined.AHEAD, say, {0, *begun.reports}, goes_on
+            )
             async with aclosing(samples):
                 async for sample in samples:
                     yield weighted(sample, self.task.weights)
@@ -186,6 +205,10 @@ class DriverBench:
                 async for sample in samples:
                     yield weighted(sample, self.task.weights)
 
+    @property
+    def inspects_beside(self) -> bool:
+        return self._inspector is None or self._inspector.where.lease is None
+
     async def inspect(self, built: str, say: Say) -> tuple[Flag, ...]:
         if self._inspector is None:
             return ()
@@ -200,6 +223,11 @@ class DriverBench:
         return not self._joins and not self.checks_alone
 
     async def repeat(self, built: str, job: str, say: Say, incumbent: str | None = None) -> dict[str, int]:
+        followed = self._followed.pop((incumbent or "", built), None)
+        if incumbent is not None and followed is not None:
+            calls = await audits.repeated(followed, say)
+            self._repeated[incumbent, built] = followed
+            return calls
         reference, baseline, own = await self._terms.of_repeats(say)
         if incumbent is None or not self._joins:
             where = self._terms.sealed(self._checking, own, built)
@@ -255,6 +283,7 @@ class DriverBench:
 
     async def forget(self, job: str) -> None:
         job = self._part_of.pop(job, job)
+        self._followed = {both: begun for both, begun in self._followed.items() if begun.spec.id != job}
         self._terms.forget(job)
         await jobs.forget(self.host, job)
 

@@ -11,21 +11,25 @@ from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.driver.check import Some, report_of, seeded
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.timing import lines
-from kpd.measure.judge import LOOKS, QUICK
+from kpd.measure.judge import CLEAR, LOOKS, QUICK
 from kpd.measure.reports import ReportLine, reports
 from kpd.measure.run_context import RunContext
 from kpd.model.codec import CodecError, decode
 from kpd.model.defects import TookTooLong, WrongResult
 
 AHEAD = QUICK + LOOKS[-1]
-"""The processes that follow a check in its job: a contest ends the job when it has enough."""
+"""The processes of a contest that follow a check in its job: it ends the job when it has enough."""
 LATE = 124
 """The exit status of a job whose first command took too long."""
 
 
-def following(quick: int) -> bytes:
-    """Return the lines of the processes that follow a check; those with numbers below `quick` are quick ones."""
-    return lines(0, AHEAD, quick=quick)
+def following(quick: int, audit: bytes = b"") -> bytes:
+    """Return the lines of the processes that follow a check; those with numbers below `quick` are quick ones.
+
+    The lines of an `audit` stand where a clear gain is accepted.
+    """
+    every = lines(0, AHEAD, quick=quick).splitlines(keepends=True)
+    return b"".join([*every[: quick + CLEAR], audit, *every[quick + CLEAR :]])
 
 
 def joined(
@@ -75,7 +79,7 @@ async def _first(
     What follows it is of other processes, and is not looked at.
     """
     seen = 0
-    async with contextlib.aclosing(reports(host, spec, say, leave=True)) as said:
+    async with contextlib.aclosing(reports(host, spec, say, leave=lambda: True)) as said:
         async for line in said:
             if isinstance(line, JobResult):
                 return line

@@ -1,15 +1,17 @@
 """Times candidate against incumbent, A B B A, in fresh processes of one job."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobResult, JobSpec
+from kpd.hosts.job import Leave, never
 from kpd.measure import jobs, samples
 from kpd.measure.bench import CheckFailed, Say
 from kpd.measure.driver.check import (
     CheckFailure,
+    Report,
     refuse_device_trouble,
     refuse_driver_trouble,
     seeded,
@@ -30,8 +32,8 @@ LOST_SHARE = 0.1
 """A process that lost the CPU for more than this share of a case's time is tainted: medians tolerate less."""
 STEAL_SHARE = 0.1
 """A process is also tainted when the hypervisor took more than this share of its time."""
-APART = "apart"
-"""The word in the line of a process in which either callable has one of its own."""
+APART, REPEAT = "apart", "repeat"
+"""The words in the line of a process in which either callable has one of its own, and of one on unchanged inputs."""
 MOST_PAD = 4096
 """Bytes, a page: the environment of a process is up to so much longer, so that its stack begins elsewhere."""
 TICK_NS = 10_000_000
@@ -111,9 +113,12 @@ async def time_pair(
             yield sample
 
 
-def times(objects: Iterable[str], bench: BenchSpec, processes: int) -> tuple[str, ...]:
-    """Return the command of a driver that forks the processes of a contest between the objects at these paths."""
-    return ("times", *objects, *map(str, (bench.quads, CASE_LIMIT_MS, processes)))
+def times(objects: Iterable[str], bench: BenchSpec, processes: int, *audit: object) -> tuple[str, ...]:
+    """Return the command of a driver that forks the processes of a contest between the objects at these paths.
+
+    What is said of an `audit` among them comes last.
+    """
+    return ("times", *objects, *map(str, (bench.quads, CASE_LIMIT_MS, processes, *audit)))
 
 
 def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> bytes:
@@ -131,7 +136,7 @@ def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> by
 
 
 def audit_line(what: str) -> bytes:
-    """Return the line of a process of an audit that is FRESH or APART; which side it loads first is drawn."""
+    """Return the line of a process of an audit that is FRESH, APART or REPEAT; which side it loads first is drawn."""
     draws = Draws(what)
     return _line(draws, "ab"[draws.below(2)], what)
 
@@ -146,20 +151,25 @@ def _line(draws: Draws, order: str, what: str) -> bytes:
 
 
 async def samples_of(
-    host: Host, harness: Harness, spec: JobSpec, first: int, processes: int, say: Say | None, skipped: int = 0
-) -> AsyncGenerator[ProcessSample]:
-    """Yield what the processes of a job report, of which others have read the first reports; see `time_pair`."""
+    host: Host, harness: Harness, spec: JobSpec, first: int, processes: int, say: Say | None,
+    others: Container[int] = (), leave: Leave = never,
+) -> AsyncGenerator[ProcessSample]:  # fmt: skip
+    """Yield what the processes of a job report, of which the `others` are not these: see `time_pair`.
+
+    When the generator is closed, `leave` says whether the job goes on.
+    """
     numbers = range(first, first + processes)
     problem: CheckFailure | None = None
-    taken = 0
+    taken, number = 0, -1
     try:
-        async with contextlib.aclosing(reports(host, spec, say)) as said:
+        async with contextlib.aclosing(reports(host, spec, say, leave)) as said:
             async for line in said:
-                if skipped and not isinstance(line, JobResult):
-                    skipped -= 1
-                elif isinstance(line, JobResult):
+                number += 1
+                if isinstance(line, JobResult):
                     await _refuse_end(host, harness, line, problem, spec.limit_s, processes - taken)
                     return
+                if number in others:
+                    problem = problem or decode(line.text, Report).problem
                 elif problem is None:  # else the driver is about to end, and its stderr may explain the problem
                     report = decode(line.text, _Report)
                     problem = report.problem

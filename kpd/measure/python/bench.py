@@ -30,6 +30,17 @@ from kpd.workspace.task import Task, TaskError
 
 HARNESS, KERNEL = "harness.py", "kernel.py"
 RUNNER, FILES = "runner.zip", "task.zip"
+COMPILED = """\
+import importlib.util, marshal, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as sources, zipfile.ZipFile(sys.argv[2], "w") as made:
+    for path in sources.namelist():
+        source = sources.read(path)
+        code = marshal.dumps(compile(source, path, "exec", dont_inherit=True))
+        head = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source)
+        for name, content in ((path, source), (path + "c", head + code)):
+            made.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+"""
+"""Copies the runner's archive with the bytecode of its modules, which is taken as it is (PEP 552)."""
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:
@@ -48,7 +59,8 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
         checking = RunContext(lease=LeaseRequest(device.id), env=env)
     else:  # libraries that start as many threads as there are CPUs would disturb each other on one
         env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    heavy = ("numpy", "torch", "triton")  # those that the harness imports, and all on a GPU: a kernel may use any
+    # Those that the harness imports, and all on a GPU: a kernel may use any. Triton's files are hashed while torch is.
+    heavy = ("numpy", "triton", "torch")
     needed = libraries({HARNESS: read_files(task.folder, task.protected).get(HARNESS, b"")})
     env["KPD_IMPORTS"] = " ".join(name for name in heavy if gpu or name in needed)
     runner = replace(await _runner(host, task, python, building, say), forks=gpu, compiles=gpu, chains=True)
@@ -76,7 +88,9 @@ async def _runner(host: Host, task: Task, python: Interpreter, where: RunContext
         raise TaskError(task.folder, 0, "a file of the task hides a library of the same name", "rename it")
     tree = await host.stage({RUNNER: archive(sources()), FILES: archive(own)})
     script = (
-        f"cp {jobs.words([f'{host.root}/trees/{tree}/{name}' for name in (RUNNER, FILES)])} out/ || exit {jobs.GONE}\n"
+        f"cp {jobs.words([f'{host.root}/trees/{tree}/{FILES}'])} out/ || exit {jobs.GONE}\n"
+        f"{jobs.words([python.path, '-I', '-S', '-c', COMPILED, f'{host.root}/trees/{tree}/{RUNNER}'])} out/{RUNNER}"
+        f" || exit {jobs.GONE}\n"
         'out="$PWD/out"\ncat >"$out/bench" <<END\n#!/bin/sh\n'
         f'exec {_started(python)} "\\$@"\nEND\n'
         'chmod +x "$out/bench"\n'

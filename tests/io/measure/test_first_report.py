@@ -12,6 +12,7 @@ from kpd.measure.driver.audits import Audited, AuditJob, audit, repeated
 from kpd.measure.driver.check import Report
 from kpd.measure.driver.harness import Harness
 from kpd.measure.driver.joined import first_report
+from kpd.measure.driver.timing import samples_of
 from kpd.measure.run_context import RunContext
 from kpd.workspace.specs import BenchSpec, CheckSpec
 from tests.support.measure.measured import local_host
@@ -43,6 +44,24 @@ async def test_a_report_after_the_first_one_is_read_by_its_number(tmp_path) -> N
             await first_report(host, Harness("", "", ()), spec, Report, "audit", 20.0, number=2)
         with pytest.raises(HostError, match="did not report"):
             await first_report(host, Harness("", "", ()), spec, Report, "audit", 20.0, number=3)
+
+
+@pytest.mark.asyncio
+async def test_what_is_wrong_in_an_audit_among_the_processes_of_a_contest_is_told_by_the_contest(tmp_path) -> None:
+    """It stands where a clear gain is accepted. Where the contest goes on, it is read, and is no sample."""
+    sample = json.dumps({"cases": {"small": {"reps": 1, "a_ns": [1], "b_ns": [1], "steal_ticks": 0, "threads": 1}}})
+    sample, audited = sample[:-1] + ', "problem": null}', json.dumps({"problem": None, "calls": {"small": 4}})
+    wrong = json.dumps({"problem": PROBLEM})
+    async with local_host(tmp_path / "host") as host:
+
+        async def taken(name: str, *lines: str, rc: int = 0) -> int:
+            spec = RunContext().spec(name, "".join(f"echo '{line}'\n" for line in lines) + f"exit {rc}\n", 20.0)
+            found = samples_of(host, Harness("", "", ()), spec, 0, 2, None, {0, 2})
+            return len([sample async for sample in found])
+
+        assert await taken("right", audited, sample, audited, sample) == 2
+        with pytest.raises(CheckFailed, match="ValueError: not right"):
+            await taken("wrong", audited, sample, wrong, rc=1)
 
 
 @pytest.mark.asyncio

@@ -43,7 +43,7 @@ async def test_builds_leave_the_cpu_alone_that_is_timed_on(tmp_path: Path, monke
         bench = await c.prepare(host, task, Device("cpu", "cpu", "CPU"), silent)
         files = read_files(task.folder, task.editable)
         built = await bench.build(await bench.stage(files), files, silent)
-        assert not bench.checks_alone and bench.repeats_beside
+        assert not bench.checks_alone and bench.repeats_beside and bench.inspects_beside
         assert (await bench.check(built.job, "r1.0.1-check", silent)).comparisons
     compiled = (line.rpartition(": ") for line in log.read_text().splitlines())
     ranges = {sources.split()[-1]: cpus for sources, _, cpus in compiled if sources.strip()}

@@ -16,7 +16,7 @@ from kpd.engine.tools.serving import serve_session
 from kpd.engine.turns import Turns, claim_of
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
-from kpd.hosts.job import device_claim, job_times
+from kpd.hosts.job import Leave, device_claim, job_times, never
 from kpd.hosts.link import Transport
 from kpd.measure.bench import Bench, BuiltObject, CheckFailed, CheckPassed, FindObject, Say
 from kpd.measure.compiling import BuildError
@@ -75,6 +75,7 @@ class TrialBench(Canned):
     built: list[str] = field(default_factory=list)
     device: Device = CPU
     checks_alone: bool = False
+    inspects_beside: bool = True
     process_s: float = 0.0
     asking: asyncio.Event = field(default_factory=asyncio.Event)
     peaks: tuple[float | None, float | None] = (12.0, 90.0)
@@ -90,10 +91,11 @@ class TrialBench(Canned):
         return BuiltObject(tree, False, "-O2", 0, "")
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
-    ) -> AsyncGenerator[ProcessSample]:
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0,
+        leave: Leave = never,
+    ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
         self.asking.set()
-        async for sample in super().time(incumbent, candidate, job, first, processes, say, quick):
+        async for sample in super().time(incumbent, candidate, job, first, processes, say, quick, leave):
             await asyncio.sleep(self.process_s)
             yield sample
 

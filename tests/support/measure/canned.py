@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
+from kpd.hosts.job import Leave, never
 from kpd.measure.bench import Say
 from kpd.measure.contest import MOST
 from kpd.measure.samples import CaseSample, ProcessSample
@@ -25,11 +26,14 @@ class Canned:
     quick_ns: int = 500
     ran: dict[str, list[ProcessSample]] = field(default_factory=dict)
     asked: list[tuple[str, int, int]] = field(default_factory=list)
+    leave: Leave = never
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0
-    ) -> AsyncGenerator[ProcessSample]:
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int = 0,
+        leave: Leave = never,
+    ) -> AsyncGenerator[ProcessSample]:  # fmt: skip
         self.asked.append((job, first, processes))
+        self.leave = leave
         if job in self.ran:
             for sample in self.ran[job]:
                 yield sample

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kpd.hosts.errors import HostError
+from kpd.hosts.job import Leave
 from kpd.measure.bench import Say
 from kpd.measure.contest import MOST, contest
 from kpd.measure.interval import half_width
@@ -189,7 +190,7 @@ class Busy:
         self.asked: list[int] = []
 
     async def time(
-        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int
+        self, incumbent: str, candidate: str, job: str, first: int, processes: int, say: Say, quick: int, leave: Leave
     ) -> AsyncGenerator[ProcessSample]:
         self.asked.append(processes)
         for number in range(first, first + processes):

@@ -63,3 +63,22 @@ async def test_samples_that_make_no_sense_are_the_hosts_trouble_and_are_measured
         await settle(bench)
     assert caught.value.kind == "host"
     assert bench.ran == {}
+
+
+@pytest.mark.parametrize("audited", [True, False])
+@pytest.mark.parametrize("ns", [500, 2000])
+async def test_the_job_of_a_contest_goes_on_only_once_it_is_settled_and_audits_follow(audited: bool, ns: int) -> None:
+    bench = Canned(candidate_ns=ns)
+    asked = list[int]()
+
+    def wanted(samples: tuple[ProcessSample, ...]) -> bool:
+        asked.append(len(samples))
+        return audited
+
+    def kept(samples: tuple[ProcessSample, ...]) -> None:
+        went_on.append(bench.leave())
+
+    went_on = list[bool]()
+    samples = await contest(bench, "a", "b", "r1.1-{}".format, 2.0, print, kept, audited=wanted)  # type: ignore[arg-type]
+    assert went_on == [False] * (len(samples) - 1) + [audited]
+    assert asked == [len(samples)], "of a contest that is not settled nobody is asked"

@@ -98,7 +98,11 @@ def test_only_what_may_be_rejected_has_them(is_baseline: bool, confirming: str, 
 
 
 @pytest.mark.parametrize("quick", [0, QUICK])
-def test_what_follows_a_check_has_as_many(quick: int) -> None:
+async def test_what_follows_a_check_has_as_many_and_its_audits_where_a_clear_gain_is_accepted(quick: int) -> None:
+    samples = await contest(Canned(), "a", "b", "r1.1-{}".format, 2.0, print, lambda samples: None)  # type: ignore[arg-type]
+    kinds = [line.split()[-1] for line in following(quick, b"its audit\n").splitlines()]
+    clear = quick + len(samples)
+    assert kinds[clear] == b"audit" and kinds.count(b"audit") == 1 and len(kinds) == AHEAD + 1
     kinds = [line.split()[2] for line in following(quick).splitlines()]
     assert kinds == [b"q"] * quick + [b"-"] * (AHEAD - quick)
 

@@ -62,7 +62,7 @@ class FreshPairs:
     def _batch(self, side: str, looks: float) -> Batch:
         work, calls = self.warm.work, self.warm.calls
         for number, inputs in enumerate(next(self.making)):
-            calls.fill(number, inputs)
+            calls.fill(number, inputs, given=True)
         calls.prepare(WAIT_MS)
         taken = batch(work, calls, side, 1, looks)
         work.session.probed(side, taken.probed_ns)

@@ -49,8 +49,8 @@ class CallSets:
         """Return where a set begins in the shared memory."""
         return self.base + number * self.drawn[0].size
 
-    def fill(self, number: int, inputs: Inputs) -> None:
-        """Make `inputs` the content of set `number`; a new set is the next one."""
+    def fill(self, number: int, inputs: Inputs, given: bool = False) -> None:
+        """Make `inputs` the content of set `number`; a new set is the next one. What is `given` is not copied."""
         if self.drawn and inputs.size != self.drawn[0].size:
             raise HarnessError(f"harness.py: the inputs of case {self.case} have other sizes in each call")
         room = min(worker.size for worker in self.owners)
@@ -58,13 +58,13 @@ class CallSets:
             raise HarnessError(f"harness.py: the inputs of case {self.case} need more than {room >> 20} MiB")
         leaves = changed(inputs, self.harness.fixed)
         changing = [(leaf.offset, leaf.itemsize, leaf.span // leaf.itemsize) for leaf in leaves]
+        content = inputs.content if given else bytearray(inputs.content)
         if number == len(self.drawn):
             self.drawn.append(inputs)
-            self.private.append(bytearray(inputs.content))
+            self.private.append(content)
             self.changing.append(changing)
         else:
-            self.drawn[number], self.private[number] = inputs, bytearray(inputs.content)
-            self.changing[number] = changing
+            self.drawn[number], self.private[number], self.changing[number] = inputs, content, changing
 
     def write(self) -> None:
         """Write all sets to the memory that the kernels read, as they are here."""

@@ -23,7 +23,8 @@ class WorkerCase:
     """What is to be called: a case with one kind of inputs, in the workers that have loaded the kernels, by side.
 
     A call may take `limit_ms`; `rng` draws what no kernel may know. `drawn` are the inputs of the first calls, `unseen`
-    those that no call gets. A worker `holds` results that are compared.
+    those that no call gets. A worker `holds` results that are compared. Those of sides that are `trusted` are read as
+    others are, and not judged.
     """
 
     session: RunnerCommand
@@ -35,6 +36,7 @@ class WorkerCase:
     drawn: CaseInputs
     holds: bool = False
     unseen: Sequence[Inputs] = ()
+    trusted: str = ""
 
     def calls(self) -> CallSets:
         """Return calls of this case, without inputs yet."""

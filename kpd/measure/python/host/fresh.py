@@ -13,8 +13,9 @@ from kpd.measure.python.host.batching import WarmCase
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.timing import timed
 
-PAIRS, PAIRS_ON_A_GPU, FEWEST_PAIRS = 80, 40, 8  # of a case at most, and those that come whatever they take
-FRESH_S = 1.5  # for all cases on a GPU, where fresh inputs take longer than the calls
+PAIRS, FEWEST_PAIRS = 80, 8  # of a case at most, and those that come whatever they take
+PAIRS_ON_A_GPU, FEWEST_ON_A_GPU = 20, 5
+FRESH_S = 0.8  # for all cases on a GPU, where fresh inputs take longer than the calls
 
 
 def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
@@ -28,11 +29,11 @@ def fresh(session: RunnerCommand, a: str, b: str, order: str, span_ms: str, limi
 def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
     """Take pairs of batches on fresh inputs."""
     work, worker, count = warm.work, warm.work.workers["a"], warm.sets
-    most = PAIRS_ON_A_GPU if worker.gpu else PAIRS
+    most, fewest = (PAIRS_ON_A_GPU, FEWEST_ON_A_GPU) if worker.gpu else (PAIRS, FEWEST_PAIRS)
     until = time.monotonic() + FRESH_S / len(work.session.harness.cases) if worker.gpu else math.inf
     with contextlib.closing(making(warm, 2 * most)) as made:
         fresh = FreshPairs(warm, made)
-        fresh.take(most, FEWEST_PAIRS, share, until)
+        fresh.take(most, fewest, share, until)
     beside = max(worker.request(count).ns for worker in warm.calls.workers.values())
     return {
         "reps": count, "compared": fresh.compared, "anew": True, "a_ns": fresh.times["a"], "b_ns": fresh.times["b"],

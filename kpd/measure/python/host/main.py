@@ -6,14 +6,15 @@
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
     bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
     bench … apart A B ORDER QUADS LIMIT_MS: either kernel has a process of its own, on a GPU, too
-    bench … times A B QUADS LIMIT_MS PROCESSES [FRESH_MS]
+    bench … times A B QUADS LIMIT_MS PROCESSES [FRESH_MS AUDIT_QUADS FROM TO [HOW MS LIMIT_MS]]
     bench run KERNEL CALLS
     bench roofline                               bench bytecode
     bench limit_s=SECONDS … COMMAND … then times …     bench limit_s=SECONDS … COMMAND … also COMMAND … also …
 
 A kernel is a zip archive of a candidate's files. The secret seed is the first line of stdin. `times` is `time` in
 many processes, of which each reads a line: its seed, its order, the side whose kernel it has on both (-: on neither;
-q: on neither, and on a GPU by its own clock, as `quick`; fresh or apart: on neither, and it is that).
+q: on neither, and on a GPU by its own clock, as `quick`; fresh, apart or repeat: it is that). Those from FROM on and
+before TO are an audit's: with HOW a `repeat` of B, then one on fresh inputs, and then those that have AUDIT_QUADS.
 What comes before `then` may take `limit_s`, and has to go well; the first process of `times` gets ready meanwhile. Each
 of the commands with `also` between them may take `limit_s`, too, and reads a line of its own.
 
@@ -63,8 +64,9 @@ from kpd.measure.python.host.turns import STARTED, ContestTurn, First, adopt, co
 
 IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN, ALSO = "then", "also"
-QUICK, FRESH, APART = "q", "fresh", "apart"
-WORKERS = {"describe": 0, "repeat": 2}  # of one command; 1 of the others, but for those that time two kernels
+QUICK, ALONE, REPEAT = "q", "alone", "repeat"
+NAMED = ("fresh", "apart", REPEAT)  # words of a line that are the names of what its process does
+WORKERS = {"describe": 0, REPEAT: 2}  # of one command; 1 of the others, but for those that time two kernels
 
 
 def say(report: dict[str, Any]) -> None:
@@ -97,7 +99,7 @@ def main(arguments: list[str]) -> int:
     if THEN in rest:
         at = rest.index(THEN)
         work = partial(single, settings, marks, verb, rest[:at])
-        first = First(work, float(settings["limit_s"]), verb == "check", triton_once.prepare)
+        first = First(work, float(settings["limit_s"]), verb == "check")
         return times(settings, Marks(), rest[at + 2 :], first)
     if ALSO in rest:
         return each(settings, marks, [verb, *rest])
@@ -109,9 +111,14 @@ def main(arguments: list[str]) -> int:
 def load(libraries: Sequence[str]) -> None:
     """Import libraries. One that is missing is told of when harness.py or a kernel imports it."""
     gc.disable()  # it would look at all objects again and again
+    hashing = None
     for name in libraries:
         with contextlib.suppress(ImportError):
             __import__(name)
+            if name == "triton":
+                hashing = triton_once.hashing()
+    if hashing is not None:
+        triton_once.finish(hashing)
     gc.enable()
 
 
@@ -134,7 +141,6 @@ def single(settings: dict[str, str], marks: Marks, verb: str, rest: list[str], o
 def each(settings: dict[str, str], marks: Marks, words: list[str]) -> int:
     """Do commands one after another, each in a process of its own. Return the first exit status without a report."""
     adopt()
-    triton_once.prepare()
     while words:
         at = words.index(ALSO) if ALSO in words else len(words)
         (verb, *rest), words = words[:at], words[at + 1 :]
@@ -161,7 +167,7 @@ def command(
             say(session.harness.described())
             return 0
         try:
-            report = VERBS[verb](session, *rest)
+            report = done(session, verb, rest)
             say(report)
         finally:
             session.end()
@@ -177,23 +183,31 @@ def command(
     return int(report.get("problem") is not None)
 
 
+def done(session: RunnerCommand, verb: str, rest: list[str]) -> dict[str, Any]:
+    """Do what is asked for, and wait until others have reported that come before it. Return the report."""
+    try:
+        return VERBS[verb](session, *rest)
+    finally:
+        session.wait_to_report()
+
+
 def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First | None = None) -> int:
     """Fork a process for each observation, after what comes first. Return the exit status.
 
     This process knows no seed, as each of them forks its worker before it reads its line.
     """
-    a, b, quads, limit_ms, processes, *fresh_ms = rest
+    a, b, quads, limit_ms, processes, *more = rest
+    fresh_ms, audit_quads, begin, end = more[:4] or ("0", "0", "0", "0")
+    repeats, audit = more[4:], range(int(begin), int(end))
     job = Path.cwd()
     cores()  # now: what is forked may have fewer CPUs
-    if first is None:
-        triton_once.prepare()
 
     def one(turn: ContestTurn) -> int:
         if on_gpu():
             move(os.getpid(), cores().others)
         try:
             with own_folder():
-                many = 2 if fresh_ms else timed_workers()  # kernels are timed apart only where fresh inputs are
+                many = 2 if turn.number in audit else timed_workers()  # kernels are timed apart only there
                 spares = [fork() for _ in range(many + ("truth" in settings))]
                 known, device = Marks() if turn.number else marks, None  # the first one's: what it has waited for
                 if turn.follows:
@@ -205,16 +219,17 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
                 if not on_gpu():  # else once it has its contexts: the driver makes one after the other
                     turn.tell(STARTED)
                 sides = {"a": [a, a], "b": [b, b]}.get(what, [a, b])
-                verb = {"a": "alone", QUICK: "quick"}.get(what, what if what in (FRESH, APART) else "time")
-                most = fresh_ms[0] if verb == FRESH else quads
-                status = command(settings, known, spares, verb, [*sides, order, most, limit_ms], turn, device)
+                verb = {"a": ALONE, QUICK: "quick"}.get(what, what if what in NAMED else "time")
+                most = fresh_ms if verb == "fresh" else audit_quads if turn.number in audit else quads
+                words = [b, *repeats] if verb == REPEAT else [*sides, order, most, limit_ms]
+                status = command(settings, known, spares, verb, words, turn, device)
             sys.stdout.flush()
             return status
         except BaseException:
             traceback.print_exc()
             raise
 
-    return contest(int(processes), one, first, short=bool(fresh_ms))
+    return contest(int(processes), one, first, audit[bool(repeats)] if audit else None)
 
 
 def made_early(marks: Marks) -> CudaDevice | None:
@@ -244,19 +259,19 @@ def own_folder() -> Iterator[None]:
 VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "check": checking.check,
     "bounds": bounds.bounds,
-    "repeat": repeating.repeat,
+    REPEAT: repeating.repeat,
     "time": timing.time_both,
     "quick": quick.quick,
-    "alone": timing.time_incumbent,
+    ALONE: timing.time_incumbent,
     "solo": timing.time_both,
     "apart": timing.time_apart,
     "fresh": fresh.fresh,
     "run": profiled.run,
 }
-TIMED = ("time", "quick", "alone", "solo", "apart", "fresh")
+TIMED = ("time", "quick", ALONE, "solo", "apart", "fresh")
 EMPTY: dict[str, dict[str, Any]] = {
-    "check": checking.NOTHING, "bounds": {}, "repeat": {"calls": {}}, "time": {"cases": {}}, "quick": {"cases": {}},
-    "alone": {"cases": {}}, "solo": {"cases": {}}, "apart": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
+    "check": checking.NOTHING, "bounds": {}, REPEAT: {"calls": {}}, "time": {"cases": {}}, "quick": {"cases": {}},
+    ALONE: {"cases": {}}, "solo": {"cases": {}}, "apart": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
 }  # fmt: skip
 
 if __name__ == "__main__":

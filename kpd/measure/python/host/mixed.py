@@ -30,12 +30,13 @@ class MixedArray(NamedTuple):
         """Write a mixture."""
         import numpy
 
-        count = self.layout.span // self.layout.itemsize
+        width, count = self.layout.itemsize, self.layout.span // self.layout.itemsize
         piece = max(1, min(PIECE, count // FEWEST_PIECES))
         to = numpy.frombuffer(content, self.numbers.dtype, count, self.layout.offset)
-        windows = numpy.lib.stride_tricks.sliding_window_view(self.numbers, piece)
         whole = count - count % piece
-        to[:whole].reshape(-1, piece)[...] = windows[rng.integers(len(windows), size=whole // piece)]
+        of_piece = numpy.dtype((numpy.void, piece * width))  # copied at once, not number by number
+        pieces = numpy.ndarray(len(self.numbers) - piece + 1, of_piece, self.numbers, strides=width)
+        to[:whole].view(of_piece)[...] = pieces[rng.integers(len(pieces), size=whole // piece)]
         to[whole:] = self.numbers[rng.integers(len(self.numbers), size=count - whole)]
 
 

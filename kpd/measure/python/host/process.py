@@ -278,10 +278,15 @@ class Worker:
             raise Failed("forged", "its result is not where it says")
         return found
 
-    def end(self) -> None:
-        """Kill it."""
+    def kill(self) -> None:
+        """Kill it, and do not wait: on a GPU its end takes long."""
         if self.ended is None:
             os.kill(self.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill it, and wait until it has ended."""
+        self.kill()
+        if self.ended is None:
             _, self.ended = os.waitpid(self.pid, 0)
         self.line.close()
         self.errors.close()

@@ -16,7 +16,6 @@ from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.truths import Truth
-from kpd.measure.python.host.turns import MEASURED
 
 IN_TURN = 2  # sets of inputs of calls that are repeated
 BEYOND, BEYOND_SHARE = 512, 0.25  # calls after them at most, and the time for these as a share of theirs
@@ -34,17 +33,16 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
     known = _known(session, kind, rng)
     worker = session.worker({"b": kernel})
     session.started()
-    for case in session.harness.cases:
-        with session.marks.of("draw"):
-            drawn, truths = next(known)
-        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
-        must = partial(_steady, work, truths) if how == "auto" else partial(bool, how == "yes")
-        try:
-            made[case] = _again(work, truths, share, must)
-        except KernelProblem as err:
-            raise work.told(err, "repeats") from err
-    if session.order:
-        session.order.tell(MEASURED)
+    with session.turn():
+        for case in session.harness.cases:
+            with session.marks.of("draw"):
+                drawn, truths = next(known)
+            work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
+            must = partial(_steady, work, truths) if how == "auto" else partial(bool, how == "yes")
+            try:
+                made[case] = _again(work, truths, share, must)
+            except KernelProblem as err:
+                raise work.told(err, "repeats") from err
     return {"problem": None, "calls": made, "spent": session.spent()}
 
 
@@ -68,7 +66,7 @@ def _known(session: RunnerCommand, kind: str, rng: SecretRandom) -> Generator[tu
 def _steady(work: WorkerCase, truths: Sequence[Truth]) -> bool:
     """Return whether the task's own kernel gives the same bits each time, on the inputs on which another did not."""
     session = work.session
-    worker = session.worker({"b": session.settings["baseline"]})
+    worker = session.worker({"b": session.settings.get("own") or session.settings["baseline"]})
     own = WorkerCase(session, {"b": worker}, work.case, work.kind, work.rng, work.limit_ms, work.drawn)
     try:
         _again(own, truths, STEADY_S, partial(bool, True))

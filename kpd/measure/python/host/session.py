@@ -59,6 +59,7 @@ class RunnerCommand:
         self.settings = settings
         self.spares = spares
         self.order = order
+        self.measured = False  # in its turn
         self.gpu = on_gpu()
         self.ahead = self.gpu or order is not None
         self.explains = self.gpu and (order is None or order.number < EXPLAINED)
@@ -217,7 +218,7 @@ class RunnerCommand:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Let only one process of a contest run the block at a time, and report in this order."""
+        """Let only one process of a contest run the block at a time. Results are judged while the next one does."""
         if self.order is None:
             yield
             return
@@ -229,7 +230,12 @@ class RunnerCommand:
         yield
         move(os.getpid(), kept.others)
         self.order.tell(MEASURED)
-        self.order.wait()
+        self.measured = True
+
+    def wait_to_report(self) -> None:
+        """Wait until those processes have reported that measured before this one."""
+        if self.measured and self.order is not None:
+            self.order.wait()
 
     def spent(self) -> dict[str, float]:
         """Return where the time has gone, in seconds by part: its own parts, and the requests to workers."""

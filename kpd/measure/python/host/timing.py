@@ -117,7 +117,8 @@ def timed(
     warm = []
     for case, drawn in zip(session.harness.cases, drawing, strict=True):
         known, unseen = drawn._replace(sets=drawn.sets[:bases]), drawn.sets[bases:]
-        work = WorkerCase(session, workers, case, kind, rng, limit_ms, known, not (fresh or session.gpu), unseen)
+        holds, trusted = not (fresh or session.gpu), "a" if fresh else ""
+        work = WorkerCase(session, workers, case, kind, rng, limit_ms, known, holds, unseen, trusted)
         with work.blamed(when), session.marks.of("warm"):
             warm.append(warmed(work, fresh))
     early = laid_early(warm, when)
@@ -141,6 +142,8 @@ def timed(
                 report["gpu_busy"] = True
         session.audit(workers["b"])
         with session.marks.of("end"):  # what a process gives back keeps the driver from others
+            for worker in workers.values():
+                worker.kill()
             for worker in workers.values():
                 worker.end()
     with session.marks.of("judge"):

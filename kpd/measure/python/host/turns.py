@@ -83,14 +83,12 @@ class First(NamedTuple):
     """A command before a contest, in a process of its own, which may take `limit_s`.
 
     It tells STARTED when its kernels are loaded, and MEASURED when it goes well, and a contest may measure. Does it
-    hold the contest, no kernels are loaded for that before; else processes get ready. `meanwhile` is called while it
-    starts.
+    hold the contest, no kernels are loaded for that before; else processes get ready.
     """
 
     work: Callable[[ContestTurn], int]
     limit_s: float
     holds: bool
-    meanwhile: Callable[[], None]
 
 
 def adopt() -> None:
@@ -132,13 +130,15 @@ def ended(pid: int, until: float) -> int:
     return code if code >= 0 else 128 - code
 
 
-def contest(processes: int, one: Callable[[ContestTurn], int], first: First | None = None, short: bool = False) -> int:
+def contest(
+    processes: int, one: Callable[[ContestTurn], int], first: First | None = None, short: int | None = None
+) -> int:
     """Call `one` in so many processes, of which one measures at a time. Return the first exit status that is not 0.
 
     It tells its turn STARTED when it has read its line of stdin, on a GPU once kernels are loaded there, waits, tells
     MEASURED, and waits before it reports. With a command that comes `first` there is no contest unless that goes well.
-    Are the first process's batches `short`, only one gets ready while it measures: what others do on the device makes
-    these longer.
+    While the process that is `short` measures, only one gets ready: what others do on the device makes short batches
+    longer.
     """
     waiting: deque[Forked] = deque()
     open_ones: list[Forked] = []
@@ -151,7 +151,7 @@ def contest(processes: int, one: Callable[[ContestTurn], int], first: First | No
                 waiting.append(_forked(one, number, open_ones))
             open_ones.append(waiting.popleft())
             open_ones[-1].let()
-            ahead = 1 if short and number == 0 else READY_AHEAD
+            ahead = 1 if number == short else READY_AHEAD
             while len(waiting) < min(ahead, processes - number - 1):
                 waiting.append(_forked(one, number + len(waiting) + 1, [*open_ones, *waiting]))
             open_ones[-1].hear()
@@ -178,7 +178,6 @@ def _before(first: First, one: Callable[[ContestTurn], int], processes: int, wai
     command, heard = _begun(first.work, 0, []), True
     try:
         command.let()
-        first.meanwhile()
         most = min(processes, 1 if first.holds else READY_AHEAD) if command.hear(until) == STARTED else 0
         while len(waiting) < most and heard:
             waiting.append(_begun(one, len(waiting), [command, *waiting], follows=first.holds))

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from kpd.measure.python.host.fresh import FEWEST_PAIRS, PAIRS_ON_A_GPU
+from kpd.measure.python.host.fresh import FEWEST_ON_A_GPU, PAIRS_ON_A_GPU
 from kpd.measure.python.host.held import OVERWRITES
 from kpd.measure.python.host.quick import AT_ONCE, QUADS
 from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
@@ -148,7 +148,7 @@ def test_calls_that_take_long_are_timed_by_the_runner(
     assert {case.get("quick", False) for case in report["cases"].values()} == {is_quick}
 
 
-AUDIT = ("then", "times", "a.zip", "b.zip", "1", "20000", "3", "100")
+AUDIT = ("then", "times", "a.zip", "b.zip", "1", "20000", "3", "100", "1", "0", "3")
 AUDITS = "901 a fresh\n902 a apart\n903 b apart\n"
 
 
@@ -165,6 +165,28 @@ def test_repeats_and_the_audits_after_them_import_once(tmp_path: Path, environme
     assert not any("import" in one["spent"] or one["problem"] for one in (fresh, *apart))
 
 
+@pytest.mark.parametrize("how", ["no", "auto"])
+def test_audits_stand_among_the_processes_of_a_contest(tmp_path: Path, environment: dict[str, str], how: str) -> None:
+    """That its own kernel would repeat its bits is asked of the task's only where results differ: here they do."""
+    text = "import itertools\ncalls = itertools.count()\n" + RIGHT.replace(
+        "    return out\n", "    out.array[0] *= 1 + 1e-6 * (next(calls) % 3)\n    return out\n"
+    )
+    among = ("then", "times", "a.zip", "b.zip", "1", "20000", "5", "100", "1", "1", "4", how, "200", "20000")
+    lines = "77\n900 a -\n901 b repeat\n902 a fresh\n903 a apart\n904 b -\n"
+    own = (f"own={tmp_path}/a.zip",)
+    ended = job(tmp_path, environment, text, (*own, "check", "b.zip", "1", "20000", *among), lines)
+    check, first, repeats, *rest = map(json.loads, ended.stdout.splitlines())
+    assert check["comparisons"] and first["cases"]
+    if how == "auto":
+        assert "differ from call to call" in repeats["problem"]["message"] and not rest and ended.returncode == 1
+        return
+    fresh, apart, last = rest
+    assert min(repeats["calls"].values()) > 4
+    assert "mix" in fresh["spent"] and all(case["anew"] for case in fresh["cases"].values())
+    assert [set(one["cases"]) for one in (apart, last)] == [{"small", "large"}] * 2
+    assert not any(one["problem"] for one in (first, repeats, fresh, apart, last))
+
+
 def test_a_kernel_finds_the_other_one_beside_it_unless_they_are_apart(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -176,7 +198,9 @@ for other in (one for one in others if one is not kernel):
 """
     text = "import sys, time\n" + RIGHT + slows
     lines = "901 a -\n902 a apart\n903 b apart\n"
-    ended = job(tmp_path, environment, text, ("times", "a.zip", "b.zip", "4", "20000", "3", "100"), lines)
+    ended = job(
+        tmp_path, environment, text, ("times", "a.zip", "b.zip", "4", "20000", "3", "100", "4", "0", "3"), lines
+    )
     assert not ended.stderr, ended.stderr
     together, *apart = map(json.loads, ended.stdout.splitlines())
     assert not any(one["problem"] for one in (together, *apart)) and len(apart) == 2
@@ -231,7 +255,7 @@ def test_an_audit_on_fresh_inputs_takes_as_many_pairs_as_there_is_time_for_on_a_
     assert report["problem"] is None
     for case in report["cases"].values():
         assert not case["apart"]
-        assert FEWEST_PAIRS <= len(case["a_ns"]) <= PAIRS_ON_A_GPU
+        assert FEWEST_ON_A_GPU <= len(case["a_ns"]) <= PAIRS_ON_A_GPU
 
 
 @pytest.mark.parametrize("most_mib", [1, 4])

@@ -74,7 +74,7 @@ def one(turn):
     turn.wait()
     print(json.dumps([turn.number, begun, measured, found]))
     return 0
-sys.exit(contest(last, one, short=short))
+sys.exit(contest(last, one, short=0 if short else None))
 """
 
 
@@ -126,7 +126,7 @@ def one(turn):
     turn.wait()
     print(json.dumps([turn.number, turn.follows]), flush=True)
     return 0
-sys.exit(contest(processes, one, First(first, limit_s, holds, lambda: None)))
+sys.exit(contest(processes, one, First(first, limit_s, holds)))
 """
 
 

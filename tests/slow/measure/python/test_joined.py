@@ -14,6 +14,7 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.driver.joined import AHEAD
 from kpd.measure.driver.timing import lines
+from kpd.measure.judge import CLEAR
 from kpd.measure.python.host.turns import LATE
 from kpd.workspace.run_files import read_files
 from tests.support.measure.measured import local_host
@@ -85,6 +86,42 @@ async def test_the_contest_goes_on_in_the_job_of_the_check(tmp_path) -> None:
             "audit-repeats",
             "audit-audit-2",
         }
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("settled", [CLEAR - 1, CLEAR, CLEAR + 2])
+async def test_audits_go_on_in_the_job_of_the_contest(tmp_path, settled: int) -> None:
+    """They stand where a clear gain is accepted, and are read there whenever it is."""
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
+        await bench.check(other, "check", print, partial(own, bench))
+        samples = bench.time(mine, other, "time0", 0, 30, print, leave=lambda: True)
+        taken = [await anext(samples) for _ in range(settled)]
+        await samples.aclose()
+        assert [one.process for one in taken] == list(range(settled))
+        calls = await bench.repeat(other, "audit-repeats", print, mine)
+        found = await bench.audit(mine, other, "audit-audit", print)
+        assert calls["small"] > 4 and found.fresh["small"].compared and len(found.alone) >= 4
+        assert not {path.name for path in (tmp_path / "host" / "jobs").glob("audit-*")}
+        await bench.repeat(other, "audit-repeats", print, mine)
+        assert (tmp_path / "host" / "jobs" / "audit-repeats").exists(), "what was read is not read again"
+
+
+@pytest.mark.asyncio
+async def test_a_contest_that_nobody_leaves_is_ended_and_is_audited_in_another_job(tmp_path) -> None:
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
+        await bench.check(other, "check", print, partial(own, bench))
+        samples = bench.time(mine, other, "time0", 0, 30, print)
+        await anext(samples)
+        await samples.aclose()
+        assert not await host.running()
+        await bench.repeat(other, "audit-repeats", print, mine)
+        assert (tmp_path / "host" / "jobs" / "audit-repeats").exists()
 
 
 @pytest.mark.asyncio

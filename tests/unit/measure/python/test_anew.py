@@ -22,7 +22,7 @@ def taken(monkeypatch: pytest.MonkeyPatch, gpu: bool, pairs: int) -> tuple[Fresh
     """
     found: Taken = []
     filled: list[object] = []
-    calls = SimpleNamespace(fill=lambda number, inputs: filled.append(inputs), prepare=lambda limit_ms: None)
+    calls = SimpleNamespace(fill=lambda number, inputs, given: filled.append(inputs), prepare=lambda limit_ms: None)
     session = SimpleNamespace(gpu=gpu, probed=lambda side, ns: None)
     warm = SimpleNamespace(work=SimpleNamespace(session=session, rng=Random(3)), calls=calls)
 
