@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 
 import psutil
 import pytest
@@ -13,10 +14,10 @@ import pytest
 from tests.support.patience import PATIENCE_S
 
 ROOM = "/mnt"  # empty in the container, and its own
-MARK = ["sleep", f"3600.{os.getpid()}"]  # one test at a time in a process of pytest
+NUMBERS = count()
 MAKE = (
     "bwrap", "--unshare-user", "--unshare-pid", "--die-with-parent", "--bind", "/", "/",
-    "--tmpfs", ROOM, "--proc", "/proc", "--dev", "/dev", "--", *MARK,
+    "--tmpfs", ROOM, "--proc", "/proc", "--dev", "/dev", "--",
 )  # fmt: skip
 
 has_containers = pytest.mark.skipif(
@@ -26,15 +27,18 @@ has_containers = pytest.mark.skipif(
 
 @contextmanager
 def container() -> Iterator[tuple[str, ...]]:
-    """Start one; give the command that enters it."""
-    with subprocess.Popen(MAKE) as outer:
+    """Start one; give the command that enters it. At the end nothing of it runs."""
+    mark = ["sleep", f"3600.{os.getpid()}{next(NUMBERS):03}"]  # not that of one which is ending
+    with subprocess.Popen([*MAKE, *mark]) as outer:
+        inside: list[psutil.Process] = []
         try:
             end = time.monotonic() + PATIENCE_S
-            while not (found := [one.pid for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == MARK]):
+            while not (inside := [one for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == mark]):
                 assert outer.poll() is None and time.monotonic() < end
                 time.sleep(0.02)
-            (inner,) = found
-            yield ("nsenter", "-t", str(inner), "-U", "-m", "-p", "--preserve-credentials")
+            (inner,) = inside
+            yield ("nsenter", "-t", str(inner.pid), "-U", "-m", "-p", "--preserve-credentials")
         finally:
             outer.kill()
             outer.wait(PATIENCE_S)
+            assert not psutil.wait_procs(inside, PATIENCE_S)[1]  # it ends a moment later
