@@ -176,7 +176,6 @@ async def judge(attempt: Attempt, found: Detail) -> e.Judged:
     verdict, audited, repeats, flags = _verdict(attempt, found), None, 0, tuple[Flag, ...]()
     if verdict.accepted and (by := _superseded_by(attempt)) is not None:
         attempt.keep("verdict.json", verdict)
-        await attempt.bench.forget(attempt.job("time0"))  # audits may go on in it
         return e.Judged(*_blank(attempt), verdict, superseded_by=by)
     if _is_audited(attempt, found):
         candidate, incumbent = await builds.both(attempt, found)

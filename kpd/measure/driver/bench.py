@@ -147,8 +147,13 @@ class DriverBench:
     async def _check_and_begin(
         self, incumbent: str, built: str, job: str, say: Say, reference: str, baseline: str, own: Seals, quick: int
     ) -> CheckPassed:
-        """Check a candidate in a job that goes on with its contest, which `time` then reads, and with audits."""
+        """Check a candidate in a job that goes on with its contest, which `time` then reads, and with audits.
+
+        Audits of another one that nobody has read are ended: it came to none, for another reason.
+        """
         spec, bench = self.task.check, self.task.bench
+        while self._followed:
+            await jobs.forget(self.host, self._followed.popitem()[1].spec.id)
         _, steady, more = await self._terms.of_repeats(say)
         where = self._terms.sealed(self._measuring, {**own, **more}, incumbent, built)
         objects = [jobs.out(self.host, one, OBJECT) for one in (incumbent, built)]

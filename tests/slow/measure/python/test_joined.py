@@ -110,6 +110,23 @@ async def test_audits_go_on_in_the_job_of_the_contest(tmp_path, settled: int) ->
 
 
 @pytest.mark.asyncio
+async def test_audits_that_nobody_reads_are_ended_by_the_next_check(tmp_path) -> None:
+    async with local_host(tmp_path / "host") as host:
+        bench = await ready(host, small_task(tmp_path))
+        object.__setattr__(bench.harness, "forks", True)
+        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
+        await bench.check(other, "check", print, partial(own, bench))
+        samples = bench.time(mine, other, "time0", 0, 30, print, leave=lambda: True)
+        await anext(samples)
+        await samples.aclose()
+        assert await host.running() == ["check"]
+        await bench.check(other, "check-of-another", print, partial(own, bench))
+        assert await host.running() == ["check-of-another"]
+        await bench.repeat(other, "audit-repeats", print, mine)
+        assert (tmp_path / "host" / "jobs" / "audit-repeats").exists(), "the other one's are not its"
+
+
+@pytest.mark.asyncio
 async def test_a_contest_that_nobody_leaves_is_ended_and_is_audited_in_another_job(tmp_path) -> None:
     async with local_host(tmp_path / "host") as host:
         bench = await ready(host, small_task(tmp_path))
