@@ -32,7 +32,9 @@ def kept_beside(contest: Sequence[ProcessSample]) -> AuditedGain | None:
     incumbent's. The error is no more than what the incumbent's times tell: a candidate can make its own differ.
     """
     each = [
-        _over_cases(one.cases.values()) for one in deciding(contest) if all(case.fresh for case in one.cases.values())
+        _over_cases(one.cases.values())
+        for one in deciding(contest)
+        if one.cases and all(case.fresh for case in one.cases.values())
     ]
     if len(each) < FEWEST:
         return None

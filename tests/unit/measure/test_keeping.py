@@ -103,3 +103,9 @@ def test_objects_have_no_such_calls() -> None:
     contest = [ProcessSample(number, {"case": case(1.0, 0.5)}) for number in range(9)]
     assert kept_beside(contest) is None
     assert refuse_kept(contest, CLAIMED) is None
+
+
+def test_a_benchmark_of_a_tasks_own_has_no_calls_at_all() -> None:
+    contest = [ProcessSample(number, {}, score=(1.0, 2.0)) for number in range(9)]
+    assert kept_beside(contest) is None
+    assert refuse_kept(contest, CLAIMED) is None
