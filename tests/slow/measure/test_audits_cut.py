@@ -12,7 +12,7 @@ from kpd.measure.audits import FEWEST_ALONE
 from kpd.measure.driver.audits import Audited, audit, begun
 from tests.support.measure.measured import CPU, FEW, LOOP, QUICK, kernel, lab
 
-SLOW = kernel(f"for (volatile int r = 0; r < 500; r++) {{ {LOOP} }}")
+SLOW = kernel(f"for (volatile int r = 0; r < 1500; r++) {{ {LOOP} }}")
 """So slow that the job is ended before it has taken many more processes."""
 
 
