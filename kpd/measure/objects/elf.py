@@ -65,7 +65,7 @@ def tables(data: bytes, allowed: Allowed) -> tuple[Flag, ...]:
                 return (NotInspected(f"it has {many} symbols, and kpd looks at {MOST_SYMBOLS} at most"),)
             named += _characters(elf, symbols.data(), symbols["sh_entsize"], symbols.stringtable.data())
         if named > MOST_CHARACTERS:
-            return (NotInspected(f"its names have {named} characters, and kpd reads {MOST_CHARACTERS} at most"),)
+            return (NotInspected(f"its names have more than {MOST_CHARACTERS} characters, which kpd does not read"),)
         names = list(symbols.iter_symbols()) if symbols is not None else []
         return tuple(dict.fromkeys(_found(sections, names, allowed)))
     except UNREADABLE as err:
@@ -73,13 +73,18 @@ def tables(data: bytes, allowed: Allowed) -> tuple[Flag, ...]:
 
 
 def _characters(elf: ELFFile, table: bytes, each: int, strings: bytes) -> int:
-    """Count the characters of all names of a table whose entries, of `each` bytes, begin with the name's place.
+    """Count the characters of the names of a table whose entries, of `each` bytes, begin with the name's place.
 
-    A long name may lie in many others.
+    A long name may be that of many, so none is looked at any more once there are too many characters.
     """
     place = struct.Struct("<I" if elf.little_endian else ">I")
-    starts = [place.unpack_from(table, at)[0] for at in range(0, len(table), each)]
-    return sum(strings.index(0, at) - at for at in starts)
+    found = 0
+    for at in range(0, len(table), each):
+        (start,) = place.unpack_from(table, at)
+        found += strings.index(0, start) - start
+        if found > MOST_CHARACTERS:
+            break
+    return found
 
 
 def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowed) -> Iterator[Flag]:
