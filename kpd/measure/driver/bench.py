@@ -187,9 +187,9 @@ class DriverBench:
             self._part_of[job] = begun.spec.id
 
             def goes_on() -> bool:
-                if leave():
+                if on := leave():
                     self._followed[incumbent, candidate] = begun
-                return leave()
+                return on
 
             samples = timing.samples_of(
                 self.host, self.harness, begun.spec, 0, joined.AHEAD, say, {0, *begun.reports}, goes_on
@@ -228,8 +228,7 @@ class DriverBench:
         return not self._joins and not self.checks_alone
 
     async def repeat(self, built: str, job: str, say: Say, incumbent: str | None = None) -> dict[str, int]:
-        followed = self._followed.pop((incumbent or "", built), None)
-        if incumbent is not None and followed is not None:
+        if incumbent is not None and (followed := self._followed.pop((incumbent, built), None)) is not None:
             calls = await audits.repeated(followed, say)
             self._repeated[incumbent, built] = followed
             return calls

@@ -21,7 +21,7 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.driver.harness import OBJECT, BadHarness, Harness, described
 from kpd.measure.python.interpreter import Interpreter, found
 from kpd.measure.python.needs import libraries, remedy
-from kpd.measure.python.program import archive, sources
+from kpd.measure.python.program import COMPILED, archive, sources
 from kpd.measure.roofline import MeasureRoofline, measured
 from kpd.measure.run_context import RunContext, timed_context, untimed_context
 from kpd.model.hosts import Device
@@ -30,17 +30,6 @@ from kpd.workspace.task import Task, TaskError
 
 HARNESS, KERNEL = "harness.py", "kernel.py"
 RUNNER, FILES = "runner.zip", "task.zip"
-COMPILED = """\
-import importlib.util, marshal, sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as sources, zipfile.ZipFile(sys.argv[2], "w") as made:
-    for path in sources.namelist():
-        source = sources.read(path)
-        code = marshal.dumps(compile(source, path, "exec", dont_inherit=True))
-        head = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + importlib.util.source_hash(source)
-        for name, content in ((path, source), (path + "c", head + code)):
-            made.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
-"""
-"""Copies the runner's archive with the bytecode of its modules, which is taken as it is (PEP 552)."""
 
 
 async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBench:

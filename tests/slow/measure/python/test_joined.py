@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -56,6 +58,17 @@ async def own(bench: DriverBench) -> BuiltObject:
     return await bench.build(await bench.stage(files), files, print)
 
 
+@asynccontextmanager
+async def contested(folder: Path) -> AsyncIterator[tuple[DriverBench, str, str]]:
+    """A bench whose driver forks, and the builds of two kernels, of which the other one's check goes on."""
+    async with local_host(folder / "host") as host:
+        bench = await ready(host, small_task(folder))
+        object.__setattr__(bench.harness, "forks", True)
+        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
+        await bench.check(other, "check", print, partial(own, bench))
+        yield bench, mine, other
+
+
 @pytest.mark.asyncio
 async def test_the_contest_goes_on_in_the_job_of_the_check(tmp_path) -> None:
     async with local_host(tmp_path / "host") as host:
@@ -92,11 +105,7 @@ async def test_the_contest_goes_on_in_the_job_of_the_check(tmp_path) -> None:
 @pytest.mark.parametrize("settled", [CLEAR - 1, CLEAR, CLEAR + 2])
 async def test_audits_go_on_in_the_job_of_the_contest(tmp_path, settled: int) -> None:
     """They stand where a clear gain is accepted, and are read there whenever it is."""
-    async with local_host(tmp_path / "host") as host:
-        bench = await ready(host, small_task(tmp_path))
-        object.__setattr__(bench.harness, "forks", True)
-        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
-        await bench.check(other, "check", print, partial(own, bench))
+    async with contested(tmp_path) as (bench, mine, other):
         samples = bench.time(mine, other, "time0", 0, 30, print, leave=lambda: True)
         taken = [await anext(samples) for _ in range(settled)]
         await samples.aclose()
@@ -111,32 +120,24 @@ async def test_audits_go_on_in_the_job_of_the_contest(tmp_path, settled: int) ->
 
 @pytest.mark.asyncio
 async def test_audits_that_nobody_reads_are_ended_by_the_next_check(tmp_path) -> None:
-    async with local_host(tmp_path / "host") as host:
-        bench = await ready(host, small_task(tmp_path))
-        object.__setattr__(bench.harness, "forks", True)
-        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
-        await bench.check(other, "check", print, partial(own, bench))
+    async with contested(tmp_path) as (bench, mine, other):
         samples = bench.time(mine, other, "time0", 0, 30, print, leave=lambda: True)
         await anext(samples)
         await samples.aclose()
-        assert await host.running() == ["check"]
+        assert await bench.host.running() == ["check"]
         await bench.check(other, "check-of-another", print, partial(own, bench))
-        assert await host.running() == ["check-of-another"]
+        assert await bench.host.running() == ["check-of-another"]
         await bench.repeat(other, "audit-repeats", print, mine)
         assert (tmp_path / "host" / "jobs" / "audit-repeats").exists(), "the other one's are not its"
 
 
 @pytest.mark.asyncio
 async def test_a_contest_that_nobody_leaves_is_ended_and_is_audited_in_another_job(tmp_path) -> None:
-    async with local_host(tmp_path / "host") as host:
-        bench = await ready(host, small_task(tmp_path))
-        object.__setattr__(bench.harness, "forks", True)
-        mine, other = (await own(bench)).job, await built(bench, {"kernel.py": SUM})
-        await bench.check(other, "check", print, partial(own, bench))
+    async with contested(tmp_path) as (bench, mine, other):
         samples = bench.time(mine, other, "time0", 0, 30, print)
         await anext(samples)
         await samples.aclose()
-        assert not await host.running()
+        assert not await bench.host.running()
         await bench.repeat(other, "audit-repeats", print, mine)
         assert (tmp_path / "host" / "jobs" / "audit-repeats").exists()
 
