@@ -82,6 +82,16 @@ async def _kept(winner: Winner, verdict: Verdict) -> Verdict:
     return verdict
 
 
+async def _average(winner: Winner, verdict: Verdict) -> Verdict:
+    """Compare the gain of most calls of the contest with that of all. It costs nothing."""
+    attempt = winner.attempt
+    if attempt.is_baseline or attempt.is_tasks_own or attempt.in_place:
+        return verdict
+    if refused := audits.refuse_average(winner.samples, verdict.gain):
+        raise CandidateFailed(refused, final=True)
+    return verdict
+
+
 async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
     """Call the candidate again and again on inputs that do not change. The first audit may be taken beside that."""
     attempt = winner.attempt
@@ -182,6 +192,7 @@ async def _held_out(winner: Winner, verdict: Verdict) -> Verdict:
 
 HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (
     _clock,
+    _average,
     _kept,
     _repeats,
     _gain,

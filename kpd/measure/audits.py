@@ -14,6 +14,7 @@ from math import hypot, log
 from msgspec import structs
 
 from kpd.measure.audit_gains import alone_gain, by_driver, by_turns, case_weights, steady_error
+from kpd.measure.averages import longer_on_average
 from kpd.measure.fresh_gains import FreshCase, clocked_gain, cold_share, fresh_gain, kept_gain
 from kpd.measure.judge import percent
 from kpd.measure.keeping import kept_beside
@@ -34,6 +35,10 @@ KEPT_BESIDE = 0.5
 """The share from which that is refused even where the contest had nothing of it."""
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
+MOST_SELDOM = 0.1
+"""The share of the contest's gain that few calls may take back, and …"""
+LEAST_SELDOM = 0.03
+"""… the logarithm of time that they may take in any case: of 36 contests without such calls none had 0.004."""
 FEWEST_REFUSING = 7
 """So many audits refuse a gain at the least, where each kernel has a process of its own: three can be in one state."""
 MOST_TOGETHER = 3
@@ -97,6 +102,15 @@ def refuse_kept(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld 
     if kept is None or _ratio(kept.low) <= max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT):
         return None
     return GainNotHeld("kept", claimed.low, kept.pct, kept.low)
+
+
+def refuse_average(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:
+    """Return the fault of a candidate some of whose calls take so long that little of its gain is left on average."""
+    longer = longer_on_average(contest)
+    if longer <= max(MOST_SELDOM * _ratio(claimed.pct), LEAST_SELDOM) + ROUNDING:
+        return None
+    average = percent(_ratio(claimed.pct) - longer)
+    return GainNotHeld("average", claimed.pct, average, average)
 
 
 def refuse_gain(found: AuditSummary, claimed: Gain) -> GainNotHeld | GainUnconfirmed | None:

@@ -80,6 +80,9 @@ def not_held(found: f.GainNotHeld) -> str:
     if found.audit == "kept":
         told = f"{found.pct:.1f} % of time (at least {found.high_pct:.1f} %)"
         return f"of the gain of at least {found.claimed_pct:+.1f} %, {told} is there only while inputs hardly change"
+    if found.audit == "average":
+        most = f"the gain of {found.claimed_pct:+.1f} % is that of most calls"
+        return f"{most}; some take so much longer that all together gain at most {found.pct:+.1f} %"
     told = f"{found.pct:+.1f} % (at most {found.high_pct:+.1f} %)"
     return f"the gain of {found.claimed_pct:+.1f} % is not there {_WHERE[found.audit]}: {told}"
 

@@ -11,6 +11,7 @@
  *   calls.c    what it cannot ask of the system       limits.c        what it may use
  *   secret.c   numbers that nobody can foresee     truth.c            oracle and comparison
  *   orders.c   inputs in another order              ahead.c           sets of inputs that are made ahead
+ *   steady.c   what calls of the same work take
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H

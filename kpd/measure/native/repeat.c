@@ -5,6 +5,8 @@
  * The first call on each is compared with the truth, the others bit by bit with that. One that differs has to be right, too; and
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  *
+ * On a CPU calls are compared in what they take, too (steady.c).
+ *
  * To ask the worker and to hear from it takes as long as a short call on a device, with all that is copied. So there a request is
  * for several calls, each of which finds its inputs and leaves its results in a place of its own. Cases with small buffers come
  * first there, as the driver's thread (ahead.c) meanwhile makes what the others need.
@@ -75,8 +77,11 @@ static int call_once(repeating *r) {
     snprintf(r->when, sizeof r->when, "call %zu on two sets of inputs in turn", r->calls + 1);
     arena_show(v);
     arena_poison(v);
+    steady_before();
     worker_call(CANDIDATE, (int)v->number, 0, 1);
-    return answered(CANDIDATE, v, timed_name(), r->when) && seen(r, v);
+    if (!answered(CANDIDATE, v, timed_name(), r->when)) return 0;
+    steady_after();
+    return seen(r, v);
 }
 
 /* Places for the buffers, in this order: those in which the kernel is called, the two sets as they are before a call, and what
@@ -113,10 +118,12 @@ static size_t repeat_one(view *sets, steadiness asked, uint64_t limit_ns) {
     r = (repeating){.sets = sets, .asked = asked, .free = asked == NEVER, .limit_ns = limit_ns};
     await_turn();
     if (!loaded()) return 0;
+    steady_start();
     for (uint64_t passed = 0; r.calls < FEWEST || passed < limit_ns; passed = now_ns() - r.start) {
         size_t count = some(&r, passed);
         if (count > 1 ? !call_some(&r, count) : !call_once(&r)) return 0;
     }
+    if (!engine_uses_device && !steady(sets)) return 0;
     return r.calls;
 }
 

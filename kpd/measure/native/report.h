@@ -79,6 +79,12 @@ void mappings_note_parts(void);
 int unpatched(void);
 int code_compared(void); /* by that */
 
+/* steady.c */
+void steady_start(void);
+void steady_before(void);
+void steady_after(void);
+int steady(const view *v);
+
 /* check.c, timed.c, fresh.c, repeat.c */
 typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */
 void check(const char *object, int seeds);

@@ -9,6 +9,7 @@ from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.harness import OBJECT
 from kpd.measure.driver.repeat import repeat
 from kpd.model.defects import Complaint, WrongValue
+from tests.support.hosts.local import linux_only
 from tests.support.measure.measured import Lab
 from tests.support.measure.sizes import LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers
 
@@ -119,3 +120,56 @@ async def test_a_slow_kernel_is_called_four_times(lab: Lab, call: int, found: bo
 async def test_what_is_written_beside_a_buffer_in_some_call_is_found(lab: Lab) -> None:
     with pytest.raises(CheckFailed, match=r"wrote past the end of y.*call 7"):
         await repeated(lab, in_some("call == 7", "y[n] = 1.0f;"))
+
+
+def stalling(each: int, loops: int) -> str:
+    """A kernel that does its work `loops` times more in one call of `each`."""
+    again = f'for (int i = 0; i < {loops}; i++) {{ __asm__ volatile("" ::: "memory"); {LOOP} }}'
+    return in_some(f"call % {each} == 0", again)
+
+
+@linux_only
+async def test_a_few_calls_that_take_very_long_are_found(lab: Lab) -> None:
+    """On average it takes many times as long as in the middle."""
+    with pytest.raises(CheckFailed, match=r"times as long on average as in most calls .* calls on two sets") as caught:
+        await repeated(lab, stalling(97, 97 * 400))
+    assert isinstance(caught.value.wrong.what, Complaint)
+
+
+@linux_only
+async def test_a_little_more_in_a_few_calls_is_not_and_neither_are_single_ones(lab: Lab) -> None:
+    assert await repeated(lab, stalling(97, 20)) >= 200
+    assert (
+        await repeated(lab, in_some("call == 150 || call == 170", "for (volatile long i = 0; i < 90000000; i++);"))
+        >= 170
+    )
+
+
+@linux_only
+async def test_inputs_that_are_more_work_than_others_are_no_stalls(lab: Lab) -> None:
+    longer = kernel(
+        f'{LOOP} for (int i = 0; i < 2000 && x[0] < 0.0f; i++) {{ __asm__ volatile("" ::: "memory"); {LOOP} }}'
+    )
+    for _ in range(4):  # in one of two draws one set is more work, and the other one is not
+        assert await repeated(lab, longer) >= 4
+
+
+@linux_only
+@pytest.mark.parametrize("each", [64, 65536])
+async def test_memory_that_each_call_keeps_is_found(lab: Lab, each: int) -> None:
+    """Also where the limit of memory is met early, and the kernel goes on without more."""
+    leaks = kernel(
+        f'{LOOP} char *kept = malloc({each} * 64); if (kept) kept[0] = 1; __asm__ volatile("" :: "r"(kept) : "memory");'
+    )
+    with pytest.raises(
+        CheckFailed, match=r"keeps memory of its calls: it has .* MiB more than after the first 4"
+    ) as caught:
+        await repeated(lab, leaks)
+    assert isinstance(caught.value.wrong.what, Complaint)
+
+
+@linux_only
+async def test_memory_that_is_given_back_or_found_again_is_not(lab: Lab) -> None:
+    mine = "static float *kept; static long room; if (room < n) { free(kept); kept = malloc((room = n) * 4); }"
+    given = f"float *one = malloc(4 * n + 5000000); {LOOP} one[n] = y[0]; kept[0] = one[n]; free(one);"
+    assert await repeated(lab, kernel(mine + given)) >= 200

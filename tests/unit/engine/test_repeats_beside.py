@@ -141,6 +141,19 @@ async def test_what_its_contest_shows_to_be_kept_is_refused_before_anything_is_m
     )
 
 
+async def test_what_few_calls_take_so_long_for_is_refused_before_anything_is_measured() -> None:
+    bench = Place(well, well)
+    found = winner(bench)
+    stalls = CaseSample(1, (900,) * 20, (400,) * 19 + (8000,))
+    found.samples = tuple(ProcessSample(number, {"one": stalls}) for number in range(9))
+    with pytest.raises(CandidateFailed) as failed:
+        await all_hold(found, ACCEPTED)
+    assert isinstance(failed.value.what, GainNotHeld) and failed.value.what.audit == "average"
+    assert failed.value.final and bench.noted == []
+    found.attempt.in_place = "incumbent"
+    assert await all_hold(found, ACCEPTED) == ACCEPTED
+
+
 async def test_repeats_are_over_before_the_audit_begins_where_they_need_its_cpu() -> None:
     bench = Place(well, well, repeats_beside=False)
     await all_hold(winner(bench), ACCEPTED)

@@ -1,0 +1,30 @@
+"""Estimates from the samples of a contest how much of a gain calls have on average, not in the middle alone.
+
+A verdict takes the median of a process's quads, as other work makes some of them longer. So a candidate that is quick
+in most calls, and takes a hundred times as long in a few, loses nothing there: work that it puts off, a collector of
+its own, a path that some inputs take. All its calls together take that time.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import exp, log
+from statistics import fmean
+
+from kpd.measure.judge import log_ratio
+from kpd.measure.samples import CaseSample, ProcessSample, deciding
+
+LEFT_OUT = 2
+"""The processes that count least for the candidate and are left out: other work may have disturbed some."""
+
+
+def longer_on_average(contest: Sequence[ProcessSample]) -> float:
+    """Compute how much longer all calls of the candidate took than its gain says, as a logarithm: at the least."""
+    kept = deciding(contest)
+    gains = {name: fmean(log_ratio(one.judged[name]) for one in kept) for name in kept[0].judged}
+    each = sorted(_longer(one.judged, gains) for one in kept)
+    return log(fmean(each[:-LEFT_OUT] or each[:1]))
+
+
+def _longer(cases: Mapping[str, CaseSample], gains: Mapping[str, float]) -> float:
+    """Return how many times as long as by these gains all calls of a process took, by the weights of its cases."""
+    times = [exp(gains[name]) * sum(case.b_ns) / sum(case.a_ns) for name, case in cases.items()]
+    return fmean(times, [case.weight for case in cases.values()])

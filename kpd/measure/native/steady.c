@@ -1,0 +1,72 @@
+/* Do calls of the same work take the same, each time? Few calls that take very long are hardly in a contest, in which each copy of a
+ * kernel's code is called some dozen times, and whose batches count by their median. So the repeats add up what the worker's CPU
+ * time was, as the system tells it; calls on both sets of inputs count as one, as either may be more work. And memory that is still
+ * growing after the first calls is never given back: it is what each call keeps. */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FIRST_CALLS 4     /* of a case: these take memory that later ones find again */
+#define MOST_GROWN_KB 512 /* a heap grows by 132 KiB at a time */
+#define MOST_PAIRS (1u << 16)
+#define FEWEST_PAIRS 50
+#define LEFT_OUT 2 /* the longest pairs: other work, or the hypervisor, may be in their time */
+#define MOST_TIMES 2.0 /* as long as in the middle, all together */
+
+static uint64_t pairs[MOST_PAIRS], begun_ns;
+static size_t calls;
+static long first_kb;
+
+static long memory_kb(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", worker_process());
+    return proc_number(path, "VmData:", 0);
+}
+
+void steady_start(void) {
+    calls = 0;
+    first_kb = 0;
+}
+
+void steady_before(void) { begun_ns = worker_busy(); }
+
+void steady_after(void) {
+    size_t pair = calls / 2;
+    if (pair < MOST_PAIRS) pairs[pair] = (calls % 2 ? pairs[pair] : 0) + worker_busy() - begun_ns;
+    if (++calls == FIRST_CALLS) first_kb = memory_kb();
+}
+
+static int by_time(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* How many times as long as the middle one pairs took on average, but for the longest; 1 where there are too few. */
+static double times_the_middle(size_t count) {
+    if (count < FEWEST_PAIRS) return 1.0;
+    qsort(pairs, count, sizeof *pairs, by_time);
+    double sum = 0.0, middle = (double)pairs[count / 2];
+    for (size_t i = 0; i < count - LEFT_OUT; i++) sum += (double)pairs[i];
+    return middle > 0.0 ? sum / middle / (double)(count - LEFT_OUT) : 1.0;
+}
+
+/* 0 after a problem. */
+int steady(const view *v) {
+    size_t count = calls / 2 < MOST_PAIRS ? calls / 2 : MOST_PAIRS;
+    static char when[80];
+    snprintf(when, sizeof when, "%zu calls on two sets of inputs in turn", calls);
+    long grown = calls > FIRST_CALLS && first_kb ? memory_kb() - first_kb : 0;
+    if (grown > MOST_GROWN_KB) {
+        blame("damage", CANDIDATE, v, timed_name(), when);
+        snprintf(problem.message, sizeof problem.message,
+            "keeps memory of its calls: it has %.1f MiB more than after the first %d", (double)grown / 1024.0, FIRST_CALLS);
+        return 0;
+    }
+    double times = times_the_middle(count);
+    if (times <= MOST_TIMES) return 1;
+    blame("damage", CANDIDATE, v, timed_name(), when);
+    snprintf(problem.message, sizeof problem.message,
+        "takes %.1f times as long on average as in most calls on the same inputs: some take very long", times);
+    return 0;
+}

@@ -1,0 +1,92 @@
+"""How much longer all calls of a candidate take than its gain says, which is that of the median quad."""
+
+from math import exp, log
+
+import pytest
+
+from kpd.measure.audits import LEAST_SELDOM, MOST_SELDOM, refuse_average
+from kpd.measure.averages import LEFT_OUT, longer_on_average
+from kpd.measure.judge import percent
+from kpd.measure.samples import CaseSample, ProcessSample
+from kpd.model.verdicts import Gain
+from kpd.text.faults import fault
+
+QUADS, PROCESSES = 64, 9
+
+
+def case(a: float, b: float, stalled: float = 0.0, quads: int = QUADS, weight: float = 1.0) -> CaseSample:
+    """One whose batches take that long, but the last one of the candidate, which takes as much more of all of them."""
+    times = [b] * (2 * quads)
+    times[-1] += stalled * sum(times)
+    return CaseSample(1, (a,) * (2 * quads), tuple(times), weight=weight)
+
+
+def contest(*each: CaseSample) -> list[ProcessSample]:
+    return [ProcessSample(number, {"case": one}) for number, one in enumerate(each)]
+
+
+def test_nothing_is_longer_where_all_calls_are_alike() -> None:
+    assert longer_on_average(contest(*[case(9.0, 3.0)] * PROCESSES)) == pytest.approx(0.0)
+
+
+def test_a_call_in_many_that_takes_long_is_in_the_average() -> None:
+    assert longer_on_average(contest(*[case(9.0, 3.0, 4.0)] * PROCESSES)) == pytest.approx(log(5.0))
+
+
+def test_as_much_longer_calls_of_the_incumbent_make_up_for_it() -> None:
+    """Other work makes calls of both longer."""
+    both = CaseSample(1, (9.0,) * 127 + (900.0,), (3.0,) * 127 + (300.0,))
+    assert longer_on_average(contest(*[both] * PROCESSES)) == pytest.approx(0.0)
+
+
+def test_cases_count_by_their_weights() -> None:
+    cases = {"one": case(9.0, 3.0, 1.0, weight=3.0), "other": case(9.0, 3.0)}
+    found = longer_on_average([ProcessSample(number, cases) for number in range(PROCESSES)])
+    assert found == pytest.approx(log((3 * 2 + 1) / 4))
+
+
+@pytest.mark.parametrize(("processes", "seen"), [(LEFT_OUT, False), (LEFT_OUT + 1, True)])
+def test_what_few_processes_have_is_left_out(processes: int, seen: bool) -> None:
+    """Other work may have disturbed these, or the candidate itself; it cannot be told."""
+    found = longer_on_average(contest(*[case(9.0, 3.0, 50.0)] * processes, *[case(9.0, 3.0)] * (PROCESSES - processes)))
+    assert (found > 1.0) == seen
+
+
+def test_tainted_processes_tell_nothing() -> None:
+    tainted = [ProcessSample(number, {"case": case(9.0, 3.0, 50.0)}, taint="busy") for number in range(20, 29)]
+    assert longer_on_average([*contest(*[case(9.0, 3.0)] * PROCESSES), *tainted]) == pytest.approx(0.0)
+
+
+def test_what_is_slow_in_whole_processes_counts_by_its_time() -> None:
+    """The gain is the mean of logarithms, in which a process that takes 40 times as long counts little."""
+    some = contest(*[case(9.0, 1.0)] * 5, *[case(9.0, 40.0)] * 4)
+    claimed = (5 * log(9) + 4 * log(9 / 40)) / 9
+    assert longer_on_average(some) == pytest.approx(claimed + log((5 / 9 + 2 * 40 / 9) / 7))
+
+
+@pytest.mark.parametrize(
+    ("claimed", "most"),
+    [
+        (0.1, LEAST_SELDOM),
+        (LEAST_SELDOM / MOST_SELDOM, LEAST_SELDOM),
+        (0.6, 0.6 * MOST_SELDOM),
+        (2.0, 2.0 * MOST_SELDOM),
+    ],
+)
+@pytest.mark.parametrize(("share", "refused"), [(0.99, False), (1.01, True)])
+def test_a_tenth_of_the_gain_may_be_missing_or_three_percent(
+    claimed: float, most: float, share: float, refused: bool
+) -> None:
+    stalled = exp(share * most) - 1
+    gain = Gain(percent(claimed), percent(claimed), percent(claimed))
+    found = refuse_average(contest(*[case(exp(claimed), 1.0, stalled)] * PROCESSES), gain)
+    assert (found is not None) == refused
+    if found is not None:
+        assert "that of most calls" in fault(found)
+        assert found.high_pct == pytest.approx(percent(claimed - share * most))
+
+
+def test_a_benchmark_of_a_tasks_own_has_one_time_a_process() -> None:
+    some = [ProcessSample(number, {}, score=CaseSample(1, (9.0,), (3.0 + number % 2,))) for number in range(PROCESSES)]
+    gain = percent(log(9 / 3.5))
+    assert refuse_average(some, Gain(gain, gain, gain)) is None
