@@ -38,7 +38,7 @@ LEAST_KEPT = 0.03
 MOST_SELDOM = 0.1
 """The share of the contest's gain that few calls may take back, and …"""
 LEAST_SELDOM = 0.03
-"""… the logarithm of time that they may take in any case: of 36 contests without such calls none had 0.004."""
+"""… the logarithm of time that they may take in any case: of some 100 contests without such calls none had 0.003."""
 FEWEST_REFUSING = 7
 """So many audits refuse a gain at the least, where each kernel has a process of its own: three can be in one state."""
 MOST_TOGETHER = 3

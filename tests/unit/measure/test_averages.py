@@ -6,7 +6,7 @@ import pytest
 
 from kpd.measure.audits import LEAST_SELDOM, MOST_SELDOM, refuse_average
 from kpd.measure.averages import LEFT_OUT, longer_on_average
-from kpd.measure.judge import percent
+from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import Gain
 from kpd.text.faults import fault
@@ -15,9 +15,9 @@ QUADS, PROCESSES = 64, 9
 
 
 def case(a: float, b: float, stalled: float = 0.0, quads: int = QUADS, weight: float = 1.0) -> CaseSample:
-    """One whose batches take that long, but the last one of the candidate, which takes as much more of all of them."""
+    """One whose last batch of the candidate takes so many times as much as all but the first quad."""
     times = [b] * (2 * quads)
-    times[-1] += stalled * sum(times)
+    times[-1] += stalled * sum(times[2:])
     return CaseSample(1, (a,) * (2 * quads), tuple(times), weight=weight)
 
 
@@ -37,6 +37,19 @@ def test_as_much_longer_calls_of_the_incumbent_make_up_for_it() -> None:
     """Other work makes calls of both longer."""
     both = CaseSample(1, (9.0,) * 127 + (900.0,), (3.0,) * 127 + (300.0,))
     assert longer_on_average(contest(*[both] * PROCESSES)) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("layouts", "longer"), [(1, log(5.0)), (QUADS - 1, log(5.0)), (QUADS, 0.0)])
+def test_the_first_quad_of_each_layout_says_nothing(layouts: int, longer: float) -> None:
+    """Its memory may be new: each call is slow there, of a kernel with a large static buffer."""
+    quads = [1000.0] * (2 * layouts) + [3.0] * (2 * (QUADS - layouts))
+    if layouts < QUADS:
+        quads[-1] += 4 * 3.0 * 2 * (QUADS - layouts)
+    one = CaseSample(1, (9.0,) * (2 * QUADS), tuple(quads), layouts=layouts)
+    claimed = log_ratio(one)
+    found = longer_on_average(contest(*[one] * PROCESSES))
+    expected = claimed + log(3.0 / 9.0) + longer if layouts < QUADS else 0.0
+    assert found == pytest.approx(expected)
 
 
 def test_cases_count_by_their_weights() -> None:
