@@ -37,6 +37,7 @@ OUTSIDE = 3  # abstract unix sockets and signals to processes outside the sandbo
 
 READ = EXECUTE | READ_FILE | READ_DIR
 REWRITE = WRITE_FILE | TRUNCATE  # opens a file as C's "w" does
+CHANGES = (1 << 15) - 1 & ~READ  # of files and folders: write, remove, make, refer, truncate
 DEVICE = WRITE_FILE | READ_FILE | READ_DIR | IOCTL_DEVICE
 SYSTEM = (
     "/usr", "/lib*", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc", "/sys", "/etc/ld.so.*",
@@ -54,10 +55,11 @@ class Sandbox(NamedTuple):
     reads: Tuple[str, ...] = ()  # noqa: UP006
     writes: Tuple[str, ...] = ()  # noqa: UP006
     gpu: bool = (
-        False  # CUDA names its threads, and so writes in /proc; what runs a candidate there narrows that to itself
+        False  # CUDA names its threads, and so writes in /proc; what runs a candidate is `single`, or narrows that
     )
     capable: bool = False  # for profilers: it keeps its capabilities, and may open TCP connections and shared memory
     online: bool = False  # for coding agents: it may open TCP connections, and has no GPU
+    single: bool = False  # with `gpu`: it writes in the part of /proc that is of this process
 
 
 def toolchains(path: str) -> "list[str]":
@@ -146,7 +148,7 @@ def confine(sandbox: Sandbox) -> "list[str]":
     if ruleset < 0:
         raise OSError("Landlock: no ruleset can be made")
     writes = (*sandbox.writes, "/dev/shm") if sandbox.capable else sandbox.writes
-    proc = ("/proc",) if sandbox.gpu else ()
+    proc = ("/proc/self" if sandbox.single else "/proc",) if sandbox.gpu else ()
     devices = DEVICES[: -len(GPUS)] if sandbox.online else DEVICES
     rules = (
         (READ, (*SYSTEM, *sandbox.reads)), (READ_DIR, ("/dev",)), (DEVICE, devices), (rights, writes), (REWRITE, proc),
@@ -160,6 +162,22 @@ def confine(sandbox: Sandbox) -> "list[str]":
     if not sandbox.capable and LIBC is not None:  # root's could read the memory maps of any process
         LIBC.capset(struct.pack("=Ii", CAPABILITIES, 0), bytes(24))
     return []
+
+
+def narrow(writes: "Sequence[str]") -> None:
+    """Let this process change what is below these paths, and nothing else, for good. Nothing holds without Landlock."""
+    has = version()
+    if not has:
+        return
+    rights = next(rights for since, rights in ALL_RIGHTS if has >= since) & CHANGES
+    ruleset = call(CREATE_RULESET, struct.pack("Q", rights), 8, 0)
+    if ruleset < 0:
+        raise OSError("Landlock: no ruleset can be made")
+    for path in writes:
+        allow(ruleset, path, rights)
+    if not prctl(NO_NEW_PRIVS, 1) or call(RESTRICT_SELF, ruleset, 0, 0) < 0:
+        raise OSError("Landlock: the process cannot be confined")
+    os.close(ruleset)
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:

@@ -1,8 +1,8 @@
 /* Filters of system calls: what a worker can ask of the system, beside Landlock's rules or where there are none.
  *
- * It starts no process, opens no connection, and cannot ask for another process's memory, files or limits; without a device it
- * changes no file, either. Once the kernels are loaded, what it maps is data, and code that is there stays as it is. About
- * each thread the driver is asked. Elsewhere than on Linux they do nothing.
+ * It starts no process, opens no connection, and cannot ask for another process's memory, files or limits, or have it
+ * scheduled otherwise; without a device it changes no file, either. Once the kernels are loaded, what it maps is data, and code
+ * that is there stays as it is. About each thread the driver is asked. Elsewhere than on Linux they do nothing.
  */
 #include "driver.h"
 
@@ -34,7 +34,7 @@ static const uint32_t forbidden[] = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_perf_event_open, SYS_bpf, SYS_userfaultfd,
     SYS_keyctl, SYS_add_key, SYS_request_key, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot,
     SYS_open_by_handle_at, SYS_execve, SYS_execveat, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_personality,
-    SYS_setsid, SYS_setpgid, SYS_shmget, SYS_shmat, SYS_msgget, SYS_semget, SYS_mq_open,
+    SYS_setsid, SYS_setpgid, SYS_setpriority, SYS_ioprio_set, SYS_shmget, SYS_shmat, SYS_msgget, SYS_semget, SYS_mq_open,
     424 /* pidfd_send_signal */, 425 /* io_uring_setup */, 426, 427, 428 /* open_tree, and on to fspick */, 429, 430, 431, 432, 433,
     434 /* pidfd_open */, 438 /* pidfd_getfd */, 440 /* process_madvise */, 442 /* mount_setattr */, 448 /* process_mrelease */,
 #ifdef __x86_64__
@@ -56,6 +56,22 @@ static const uint32_t changing[] = {
     SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
 };
+
+/* By which root changes the machine, and which no profiler needs. Mounts are Landlock's. */
+static const uint32_t of_the_machine[] = {
+    SYS_reboot, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_settimeofday, SYS_clock_settime,
+    SYS_adjtimex, SYS_clock_adjtime, SYS_swapon, SYS_swapoff, SYS_sethostname, SYS_setdomainname, SYS_acct, SYS_quotactl,
+    SYS_setns, SYS_bpf, SYS_setpriority, SYS_ioprio_set,
+#ifdef SYS_kexec_file_load
+    SYS_kexec_file_load,
+#endif
+#ifdef __x86_64__
+    SYS_iopl, SYS_ioperm,
+#endif
+};
+
+/* Of any process of the user, for which Landlock has no rule; 0 is the thread that asks. */
+static const uint32_t schedules[] = {SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity};
 
 #define NUMBER (uint32_t)offsetof(struct seccomp_data, nr)
 #define ARGUMENT(i) (uint32_t)(offsetof(struct seccomp_data, args) + 8u * (i)) /* its low half, as both are little-endian */
@@ -123,6 +139,18 @@ static void forbid_changes(void) {
     forbid_if(SYS_mmap, 3, BPF_JSET, MAP_SHARED, 1);
 }
 
+static void schedule_only_itself(void) {
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) forbid_if(schedules[i], 0, BPF_JEQ, 0, 0);
+}
+
+/* Under a profiler on a GPU, which keeps what root may. */
+void calls_narrow(void) {
+    begin();
+    forbid(of_the_machine, sizeof of_the_machine / sizeof *of_the_machine);
+    schedule_only_itself();
+    install();
+}
+
 void calls_filter(void) {
     uint32_t self = (uint32_t)getpid();
     begin();
@@ -134,6 +162,7 @@ void calls_filter(void) {
     forbid_if(SYS_kill, 0, BPF_JEQ, self, 0);
     forbid_if(SYS_tgkill, 0, BPF_JEQ, self, 0);
     forbid_if(SYS_prlimit64, 0, BPF_JEQ, 0, 0);
+    schedule_only_itself();
     if (engine_uses_device) forbid_if(SYS_socket, 0, BPF_JEQ, AF_UNIX, 0);
     else {
         step(SKIP_IF(BPF_JEQ, SYS_socket, 0, 1));
@@ -185,8 +214,7 @@ static void forbid_code_in_mmap(void) {
  * there. The C library's realloc copies instead. With no handler of its own a kernel cannot close pages to the other one, which
  * would take a fault for each. */
 static const uint32_t settled[] = {
-    SYS_prctl, SYS_seccomp, SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
-    SYS_sched_setaffinity, SYS_ioprio_set, SYS_mremap, SYS_rt_sigaction, SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
+    SYS_prctl, SYS_seccomp, SYS_mremap, SYS_rt_sigaction, SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
 #ifdef __x86_64__
     SYS_alarm,
 #endif
@@ -195,6 +223,7 @@ static const uint32_t settled[] = {
 static int filter_code(void) {
     begin();
     forbid(settled, sizeof settled / sizeof *settled);
+    forbid(schedules, sizeof schedules / sizeof *schedules);
     forbid_other_advice();
     forbid_code_in_mmap();
     end_if_code(SYS_mprotect);
@@ -202,6 +231,8 @@ static int filter_code(void) {
     return install();
 }
 #else
+void calls_narrow(void) {}
+
 void calls_filter(void) {}
 static int filter_code(void) { return 1; }
 #endif
@@ -242,6 +273,8 @@ int calls_ask_for_threads(void) { return -1; }
 void calls_let_thread_start(int asked) { (void)asked; }
 #endif
 #else
+void calls_narrow(void) {}
+
 void calls_filter(void) {}
 
 int calls_seal(void) { return 1; }

@@ -251,6 +251,7 @@ int sandbox_is_open(void);
 
 /* calls.c: the last is the driver's, the others are the worker's */
 void calls_filter(void);
+void calls_narrow(void);
 int calls_seal(void);
 int calls_ask_for_threads(void);
 void calls_let_thread_start(int asked);

@@ -92,7 +92,7 @@ int limits_listen(int line) {
 }
 #endif
 
-/* In the worker. `line` is the one to the driver. */
+/* In the worker. `line` is the one to the driver; below 0 where a kernel runs in the driver itself, and nobody is asked. */
 void limits_enter(int line) {
     struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0}, opened = {OPEN_FILES, OPEN_FILES};
     setrlimit(RLIMIT_FSIZE, &file);
@@ -100,7 +100,7 @@ void limits_enter(int line) {
     if (!engine_own_bytes) return;
     setrlimit(RLIMIT_NOFILE, &opened);
     limit_memory();
-    tell_what_asks(line);
+    if (line >= 0) tell_what_asks(line);
 }
 
 /* How many threads a process has; a folder has a link from each folder in it, and two of its own. */

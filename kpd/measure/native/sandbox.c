@@ -106,13 +106,15 @@ void sandbox_enter(const char *const objects[2]) {
     calls_filter();
 }
 
-/* Under a profiler or a sanitizer, which works in this process: it writes only in the job's folder, to devices and to itself.
- * The job of a kernel on a GPU can write all of /proc, and root's could change the system's settings there. */
+/* Under a profiler or a sanitizer of a GPU, which works in this process and keeps what root may: it writes only in the job's
+ * folder, to devices and to itself, as the job can write all of /proc, and asks for no change of the machine. */
 void sandbox_narrow(void) {
     static const char *const writable[] = {".", "/dev", "/proc/self"};
     long version = syscall(CREATE_RULESET, NULL, 0, 1);
     uint64_t changes = CHANGES & (ALL_FILES | (version >= 2 ? REFER : 0) | (version >= 3 ? TRUNCATE : 0));
-    if (version < 1 || sandbox_is_open() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return;
+    if (sandbox_is_open() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return;
+    calls_narrow();
+    if (version < 1) return;
     int ruleset = (int)syscall(CREATE_RULESET, &changes, sizeof changes, 0);
     if (ruleset < 0) return;
     for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) allow(ruleset, writable[i], changes, 0);

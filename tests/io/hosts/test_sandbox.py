@@ -137,3 +137,26 @@ def test_a_path_has_the_libraries_of_its_programs() -> None:
 
 def test_a_job_that_is_not_confined_is_not(tmp_path: Path) -> None:
     assert not JobSpec("job", "true", 1.0).confined
+
+
+OPENS = """
+import os, sys
+from kpd.hosts.helper.sandbox import Sandbox, confine, narrow
+{confined}
+for path in ("/proc/self/comm", "/dev/null", "/proc/sys/kernel/core_pattern", f"/proc/{{os.getppid()}}/oom_score_adj"):
+    try: os.close(os.open(path, os.O_WRONLY)); print("opened")
+    except PermissionError: print("refused")
+"""
+
+
+@pytest.mark.parametrize(
+    "confined",
+    [
+        "confine(Sandbox(tuple(filter(None, sys.path)), gpu=True, single=True))",
+        'narrow((os.getcwd(), "/dev", "/proc/self"))',
+    ],
+    ids=["a worker", "under a profiler"],
+)
+def test_what_runs_a_candidate_on_a_gpu_writes_in_its_own_part_of_proc(confined: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", OPENS.format(confined=confined)], capture_output=True, text=True)
+    assert (ran.stdout.split(), ran.stderr) == (["opened", "opened", "refused", "refused"], "")

@@ -66,7 +66,7 @@ IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN, ALSO = "then", "also"
 QUICK, ALONE, REPEAT = "q", "alone", "repeat"
 NAMED = ("fresh", "apart", REPEAT)  # words of a line that are the names of what its process does
-WORKERS = {"describe": 0, REPEAT: 2}  # of one command; 1 of the others, but for those that time two kernels
+WORKERS = {"describe": 0, "run": 0, REPEAT: 2}  # of one command; 1 of the others, but for those that time two kernels
 
 
 def say(report: dict[str, Any]) -> None:

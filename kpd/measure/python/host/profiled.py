@@ -1,18 +1,27 @@
-"""Calls a kernel in this process, for a profiler: to follow another one would take longer. No secret is here."""
+"""Calls a kernel for a profiler. No secret is here.
+
+On a GPU the kernel is in this process: to follow another one would take longer. On a CPU it is in one of its own, which
+is confined as a worker is: counters are read from outside.
+"""
 
 from __future__ import annotations
 
 import gc
 import json
+import math
 import mmap
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from kpd.measure.python.host import arrays
+from kpd.hosts.helper import sandbox
+from kpd.measure.python.host import arrays, calls
+from kpd.measure.python.host.problems import NotStarted
 from kpd.measure.python.host.session import SHARED, RunnerCommand
 from kpd.measure.python.host.spare import shared_file
-from kpd.measure.python.host.worker import Kernels
+from kpd.measure.python.host.turns import in_child
+from kpd.measure.python.host.worker import Kernels, confined
 
 SEED = 1
 TRITON = "out/triton.json"
@@ -40,15 +49,32 @@ class TritonLaunches:
             self.hooks.remove(self._seen)
 
 
-def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
+def run(session: RunnerCommand, kernel: str, times: str) -> dict[str, Any]:
     """Call a kernel so many times in each case: on a GPU each case is a range of NVTX, and only these calls are marked.
 
     What Triton says of the kernels that were launched is written to `out/triton.json`.
     """
     memory = memoryview(mmap.mmap(shared_file(SHARED), SHARED))
+    folder = session.unpacked(kernel)
+    if session.gpu:
+        sandbox.narrow((str(Path.cwd()), "/dev", "/proc/self"))
+        calls.narrow()
+        _called(session, memory, folder, int(times))
+    elif status := in_child(lambda: _confined(session, memory, folder, int(times)), math.inf):
+        raise NotStarted(f"the kernel's process ended with {status} while its counters were read")
+    return {}
+
+
+def _confined(session: RunnerCommand, memory: memoryview, folder: str, times: int) -> int:
+    os.dup2(2, 1)  # what a kernel prints is no report
+    confined([], gpu=False)
+    _called(session, memory, folder, times)
+    return 0
+
+
+def _called(session: RunnerCommand, memory: memoryview, folder: str, times: int) -> None:
     kernels = Kernels(memory, session.gpu)
     kernels.entry = session.harness.entry
-    folder = session.unpacked(kernel)
     kernels.keep("b", session.compiled.get(folder, ""))
     kernels.load("b", folder)
     launched: dict[str, list[int]] = {}
@@ -57,15 +83,14 @@ def run(session: RunnerCommand, kernel: str, calls: str) -> dict[str, Any]:
         memory[: inputs.size] = bytes(inputs.content)
         kernels.prepare(0, [[arrays.told(layout) for layout in inputs.layouts.values()]], inputs.size)
         if kernels.gpu is None:
-            kernels.run("b", 0, 1, int(calls))
+            kernels.run("b", 0, 1, times)
             continue
         kernels.run("b", 0, 1, 1)
         with TritonLaunches() as seen:
-            kernels.gpu.marked(case, kernels.functions["b"], kernels.laid[0].sets[0], int(calls))
+            kernels.gpu.marked(case, kernels.functions["b"], kernels.laid[0].sets[0], times)
         launched[case] = list(seen.functions)
     if any(launched.values()):
         Path(TRITON).write_text(json.dumps(_told(launched)))
-    return {}
 
 
 def _told(launched: dict[str, list[int]]) -> dict[str, Any]:

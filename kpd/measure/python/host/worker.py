@@ -247,6 +247,18 @@ def limit(what: int, most: int) -> None:
     resource.setrlimit(what, (most, most))
 
 
+def confined(writes: list[str] | None, gpu: bool) -> None:
+    """Limit and confine this process for good."""
+    limit(resource.RLIMIT_CORE, 0)
+    if not gpu:
+        limit(resource.RLIMIT_DATA, LIMIT_DATA)
+        limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    if writes is not None:
+        roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
+        confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu, single=True))
+        calls.forbid(gpu)
+
+
 def main(
     channel: socket.socket,
     memory: int,
@@ -261,16 +273,9 @@ def main(
     for name in libraries:
         __import__(name)
     apart = elsewhere(place)  # noqa: F841 - for as long as the process lives
-    limit(resource.RLIMIT_CORE, 0)
     if gpu:
         ninja.install(Path.cwd())
-    else:
-        limit(resource.RLIMIT_DATA, LIMIT_DATA)
-        limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    if writes is not None:
-        roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
-        confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu))
-        calls.forbid(gpu)
+    confined(writes, gpu)
     kernels = Kernels(shared, gpu)  # only now: threads of CUDA's driver are confined, too
     gc.disable()
     # The one function that may be called between two requests is this one's `recv`, in which the process is stopped.
