@@ -14,8 +14,9 @@
 #define LEFT_OUT 2 /* the longest pairs: other work, or the hypervisor, may be in their time */
 #define MOST_TIMES 2.0 /* as long as in the middle, all together */
 
-static uint64_t pairs[MOST_PAIRS], begun_ns;
-static size_t calls;
+static uint64_t pairs[MOST_PAIRS], begun_ns; /* of this case */
+static double times[MOST_PAIRS];              /* of all cases */
+static size_t calls, compared;
 static long first_kb;
 
 static long memory_kb(void) {
@@ -42,13 +43,27 @@ static int by_time(const void *a, const void *b) {
     return one < other ? -1 : one > other;
 }
 
-/* How many times as long as the middle one pairs took on average, but for the longest; 1 where there are too few. */
-static double times_the_middle(size_t count) {
-    if (count < FEWEST_PAIRS) return 1.0;
-    qsort(pairs, count, sizeof *pairs, by_time);
-    double sum = 0.0, middle = (double)pairs[count / 2];
-    for (size_t i = 0; i < count - LEFT_OUT; i++) sum += (double)pairs[i];
-    return middle > 0.0 ? sum / middle / (double)(count - LEFT_OUT) : 1.0;
+static int by_size(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* Note how many times as long as the middle one of its case each pair took: calls that take very long end a case's time. */
+static void compare_pairs(size_t count) {
+    static uint64_t sorted[MOST_PAIRS];
+    memcpy(sorted, pairs, count * sizeof *pairs);
+    qsort(sorted, count, sizeof *sorted, by_time);
+    double middle = count ? (double)sorted[count / 2] : 0.0;
+    for (size_t i = 0; i < count && middle > 0.0 && compared < MOST_PAIRS; i++) times[compared++] = (double)pairs[i] / middle;
+}
+
+/* The mean of these over all cases so far, but for the longest; 1 where there are too few. */
+static double times_on_average(void) {
+    if (compared < FEWEST_PAIRS) return 1.0;
+    qsort(times, compared, sizeof *times, by_size);
+    double sum = 0.0;
+    for (size_t i = 0; i < compared - LEFT_OUT; i++) sum += times[i];
+    return sum / (double)(compared - LEFT_OUT);
 }
 
 /* 0 after a problem. */
@@ -63,10 +78,11 @@ int steady(const view *v) {
             "keeps memory of its calls: it has %.1f MiB more than after the first %d", (double)grown / 1024.0, FIRST_CALLS);
         return 0;
     }
-    double times = times_the_middle(count);
-    if (times <= MOST_TIMES) return 1;
+    compare_pairs(count);
+    double average = times_on_average();
+    if (average <= MOST_TIMES) return 1;
     blame("damage", CANDIDATE, v, timed_name(), when);
     snprintf(problem.message, sizeof problem.message,
-        "takes %.1f times as long on average as in most calls on the same inputs: some take very long", times);
+        "takes %.1f times as long on average as in most calls on the same inputs: some take very long", average);
     return 0;
 }
