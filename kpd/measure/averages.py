@@ -7,13 +7,16 @@ its own, a path that some inputs take. All its calls together take that time.
 
 from collections.abc import Mapping, Sequence
 from math import exp, log
-from statistics import fmean
+from statistics import fmean, median
 
+from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import CaseSample, ProcessSample, deciding
 
 LEFT_OUT = 2
 """The processes that count least for the candidate and are left out: other work may have disturbed some."""
+LONGEST_SHARE = 0.02
+"""The share of either kernel's calls on fresh inputs that is left out, the longest ones, for the same reason."""
 
 
 def longer_on_average(contest: Sequence[ProcessSample]) -> float:
@@ -40,3 +43,20 @@ def _share(case: CaseSample) -> float:
     if len(case.a_ns) <= first:
         return exp(-log_ratio(case))
     return sum(case.b_ns[first:]) / sum(case.a_ns[first:])
+
+
+def longer_on_fresh(cases: Mapping[str, FreshCase]) -> float | None:
+    """Compute how much longer the candidate's calls on fresh inputs are on average than in the middle, as a logarithm.
+
+    As much longer as the incumbent's they may be, as caches and other work make calls of both longer. None where both
+    shared a process: these audits are of few calls. Inputs that are slow are drawn in few processes of a contest.
+    """
+    if not all(case.separate for case in cases.values()):
+        return None
+    return log(_average([case.b_ns for case in cases.values()]) / _average([case.a_ns for case in cases.values()]))
+
+
+def _average(cases: Sequence[Sequence[int]]) -> float:
+    """Return the mean time of all calls but the longest ones, in median calls of their cases."""
+    times = sorted(time / median(one) for one in cases for time in one)
+    return fmean(times[: len(times) - int(LONGEST_SHARE * len(times))])

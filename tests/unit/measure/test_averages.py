@@ -4,8 +4,18 @@ from math import exp, log
 
 import pytest
 
-from kpd.measure.audits import LEAST_SELDOM, MOST_SELDOM, refuse_average
-from kpd.measure.averages import LEFT_OUT, longer_on_average
+from kpd.measure.audits import (
+    FRESH_SELDOM,
+    LEAST_FRESH_SELDOM,
+    LEAST_SELDOM,
+    MOST_SELDOM,
+    AuditSamples,
+    refuse_average,
+    refuse_gain,
+    summary,
+)
+from kpd.measure.averages import LEFT_OUT, LONGEST_SHARE, longer_on_average, longer_on_fresh
+from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import Gain
@@ -103,3 +113,44 @@ def test_a_benchmark_of_a_tasks_own_has_one_time_a_process() -> None:
     some = [ProcessSample(number, {}, score=CaseSample(1, (9.0,), (3.0 + number % 2,))) for number in range(PROCESSES)]
     gain = percent(log(9 / 3.5))
     assert refuse_average(some, Gain(gain, gain, gain)) is None
+
+
+CALLS = 100
+
+
+def fresh(slow: int, times: float, slow_a: int = 0, apart: bool = True) -> dict[str, FreshCase]:
+    """Calls on fresh inputs: so many of the candidate's take so many times as long; of the incumbent's, 100 times."""
+    a = (9000,) * (CALLS - slow_a) + (900_000,) * slow_a
+    b = (3000,) * (CALLS - slow) + (int(3000 * times),) * slow
+    return {"case": FreshCase(1, 4, True, a, b, apart=apart)}
+
+
+def test_inputs_that_are_slow_are_in_the_average_of_calls_on_fresh_ones() -> None:
+    out = int(LONGEST_SHARE * CALLS)
+    assert longer_on_fresh(fresh(0, 1)) == pytest.approx(0.0)
+    assert longer_on_fresh(fresh(out, 1000)) == pytest.approx(0.0), "other work may have been in these"
+    assert longer_on_fresh(fresh(out + 5, 40)) == pytest.approx(log((93 + 5 * 40) / 98))
+    assert longer_on_fresh(fresh(out + 5, 100, out + 5)) == pytest.approx(0.0), "as much longer as the incumbent's"
+
+
+def test_calls_of_kernels_that_share_a_process_tell_nothing() -> None:
+    assert longer_on_fresh(fresh(20, 40, apart=False)) is None
+
+
+@pytest.mark.parametrize(
+    ("claimed", "most"),
+    [(0.3, LEAST_FRESH_SELDOM), (LEAST_FRESH_SELDOM / FRESH_SELDOM, LEAST_FRESH_SELDOM), (2.0, 2.0 * FRESH_SELDOM)],
+)
+@pytest.mark.parametrize(("share", "refused"), [(0.99, False), (1.01, True)])
+def test_a_quarter_of_the_gain_may_be_missing_on_fresh_inputs(
+    claimed: float, most: float, share: float, refused: bool
+) -> None:
+    both = CaseSample(1, (9000.0,) * 8, (9000.0 / exp(claimed),) * 8)
+    processes = contest(*[both] * PROCESSES)
+    ns = round(1e6 / exp(claimed))
+    times = 1 + (exp(share * most) - 1) * 98 / 10  # ten of the 98 that count
+    calls = (ns,) * 88 + (round(ns * times),) * 12
+    cases = {"case": FreshCase(1, 4, True, (1_000_000,) * CALLS, calls, apart=True)}
+    gain = Gain(percent(claimed), percent(claimed), percent(claimed))
+    found = refuse_gain(summary(AuditSamples(cases, tuple(processes[:4]), 0.5, 0.5, 11), processes), gain)
+    assert (found is not None and getattr(found, "audit", "") == "average") == refused
