@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import socket
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +23,7 @@ from kpd.workspace.listener import bind_private
 CATCH_UP = 2000  # events; a subscriber further behind gets a snapshot
 MAX_OPEN = 32  # requests of one client under way; further ones wait unread
 HELLO_S = 10.0
+REFUSALS_S = 10.0  # of which one line at the most is in the log
 OnQuery = Callable[[str, dict[str, Any]], Awaitable[Any]]
 OnCommand = Callable[[str, dict[str, Any], str], Awaitable[Any]]
 log = logging.getLogger(__name__)
@@ -40,6 +43,7 @@ class Server:
         self._on_command = on_command
         self._clients: set[_Client] = set()
         self._answering: set[asyncio.Task[None]] = set()
+        self._refused_at = -math.inf
 
     async def __aenter__(self) -> Self:
         """Begin to listen. The caller holds the workspace's lock, so an existing socket belongs to no living daemon.
@@ -94,9 +98,28 @@ class Server:
             sender.cancel()
             client.outbox.abort()
 
+    def _check_peer(self, connection: socket.socket) -> None:
+        pid, uid = peer(connection)
+        if uid != os.getuid():
+            raise DaemonError(
+                "refused", f"this daemon serves user {os.getuid()}, not user {uid}", "run a daemon of your own"
+            )
+        of_a_job = is_of_a_job(pid)
+        if of_a_job or is_confined(pid):
+            self._log_refused(pid, "belongs to a job, or has ended" if of_a_job else "is in a sandbox")
+            whom = "of a job" if of_a_job else "in a sandbox"
+            raise DaemonError("refused", f"this daemon serves no process {whom}", "ask from a terminal of your own")
+
+    def _log_refused(self, pid: int, why: str) -> None:
+        """Note it in the log, but not so often that who connects again and again fills the disk."""
+        now = time.monotonic()
+        if now - self._refused_at >= REFUSALS_S:
+            log.warning("process %d %s, so it is not served", pid, why)
+            self._refused_at = now
+
     async def _listen(self, client: "_Client", reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            _check_peer(writer.get_extra_info("socket"))
+            self._check_peer(writer.get_extra_info("socket"))
             async with asyncio.timeout(HELLO_S):
                 first = await _line(reader)
             if first is None:
@@ -220,17 +243,3 @@ async def _line(reader: asyncio.StreamReader) -> bytes | None:
         return None
     except asyncio.LimitOverrunError as err:
         raise DaemonError("protocol", f"a message may have {MAX_REQUEST} bytes at most") from err
-
-
-def _check_peer(connection: socket.socket) -> None:
-    pid, uid = peer(connection)
-    if uid != os.getuid():
-        raise DaemonError(
-            "refused", f"this daemon serves user {os.getuid()}, not user {uid}", "run a daemon of your own"
-        )
-    if is_of_a_job(pid):
-        log.warning("process %d belongs to a job, so it is not served", pid)
-        raise DaemonError("refused", "this daemon serves no process of a job", "ask from a terminal of your own")
-    if is_confined(pid):
-        log.warning("process %d is in a sandbox, so it is not served", pid)
-        raise DaemonError("refused", "this daemon serves no process in a sandbox", "ask from a terminal of your own")

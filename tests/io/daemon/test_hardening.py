@@ -1,5 +1,6 @@
 """A job reaches neither the daemon's socket nor, in its memory, the key."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kpd.daemon import server
 from kpd.daemon.hardening import is_confined, is_of_a_job
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
@@ -130,3 +132,20 @@ async def test_a_coding_agent_may_not_speak_to_the_daemon(tmp_path: Path) -> Non
         assert is_of_a_job(int(await kept.stdout.readline()))
     finally:
         await kept.end()
+
+
+@pytest.mark.parametrize(("apart_s", "lines"), [(600.0, 1), (0.0, 3)])
+async def test_a_job_that_connects_again_and_again_does_not_fill_the_log(
+    folder: Path, journal: EventJournal, answers: Answers, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture, apart_s: float, lines: int,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(server, "is_of_a_job", lambda pid: True)
+    monkeypatch.setattr(server, "REFUSALS_S", apart_s)
+    async with Server(folder / "s", journal, answers.query, answers.command):
+        for _ in range(3):
+            reader, writer = await asyncio.open_unix_connection(folder / "s")
+            assert b"serves no process of a job" in await reader.read()
+            writer.close()
+    assert [one.getMessage() for one in caplog.records].count(
+        f"process {os.getpid()} belongs to a job, or has ended, so it is not served"
+    ) == lines
