@@ -61,14 +61,14 @@ struct parts {
 };
 
 static void sum_parts(void *context, size_t from, size_t to) {
-    const parts *p = (const parts *)context;
+    const struct parts *p = (const struct parts *)context;
     for (size_t at = from; at < to; at += kPart) p->sums[at / kPart] = sum(p->x + at, to - at < kPart ? to - at : kPart);
 }
 
 static void oracle(const kpd_case *c, void *const *data, double *const *want) {
     size_t n = (size_t)c->dims[0];
     std::vector<double> sums(n / kPart + 1);
-    parts p = {(const float *)data[X], sums.data()};
+    struct parts p = {(const float *)data[X], sums.data()};
     kpd_parallel(n, kPart, sum_parts, &p);
     want[OUT][0] = 0.0;
     for (double one : sums) want[OUT][0] += one;
