@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #define MOST_FAILURES 200
-#define DRAWS 3 /* sizes that each seed draws, the first a larger one */
+#define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last a small one with fences behind its buffers */
 
 static struct {
     size_t comparisons;
@@ -85,15 +85,14 @@ static int check_nonfinite(kpd_rng *rng) {
 }
 
 /* A size is asked of the candidate where the baseline is right: within the bounds of the case near it. */
-static int check_drawn(kpd_rng *rng, int larger) {
+static int check_drawn(kpd_rng *rng, size_kind kind, int fenced) {
     view *v = &job.views[kpd_task.case_count];
     static kpd_case drawn;
-    int near_case = size_drawn(rng, &drawn, larger);
+    int near_case = size_drawn(rng, &drawn, kind);
     kpd_distribution d = promised_kind(rng);
     checked.drawn++;
     checked.unchecked++;
     if (near_case < 0) return 1;
-    int fenced = kpd_random(rng) & 1 ? FENCED_BEFORE : FENCED_BEHIND;
     arena_resize(v, &drawn, fenced);
     size_watched(&drawn);
     arena_fill(v, d);
@@ -118,8 +117,10 @@ static int check_round(kpd_rng *rng) {
             if (job.promised[d] && !check_one(c, (kpd_distribution)d)) return 0;
     }
     if (job.nonfinite && !check_nonfinite(rng)) return 0;
-    for (int i = 0; job.baseline && i < DRAWS; i++)
-        if (!check_drawn(rng, i == 0)) return 0;
+    for (int i = 0; job.baseline && i < DRAWS; i++) {
+        int last = i == DRAWS - 1, before = !last && kpd_random(rng) & 1;
+        if (!check_drawn(rng, last ? SMALL_SIZE : i ? ANY_SIZE : LARGER_SIZE, before ? FENCED_BEFORE : FENCED_BEHIND)) return 0;
+    }
     return 1;
 }
 

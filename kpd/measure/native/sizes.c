@@ -9,6 +9,7 @@
 
 #define NEAR 3     /* a size is so much more or less than a case's, */
 #define FURTHER 4  /* or one dim of it up to so many times that of the case, … */
+#define SMALL 3    /* all dims of a small size at the most: its buffers end far from the end of a line of the cache */
 #define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
 #define TRIES 64   /* draws for one that is allowed and that no case has */
 
@@ -43,8 +44,9 @@ long size_allowed(long size, const kpd_limit *limit) {
     return limit->most > 0 && size > limit->most ? 0 : size;
 }
 
-static long one_size(kpd_rng *rng, long named, const kpd_limit *limit) {
+static long one_size(kpd_rng *rng, long named, int small, const kpd_limit *limit) {
     long multiple = limit->multiple > 0 ? limit->multiple : 1;
+    if (small) return size_allowed(1 + (long)below(rng, SMALL), limit);
     switch (below(rng, 5)) {
     case 0: return named;
     case 1: return size_allowed(named + ((long)below(rng, 2 * NEAR + 1) - NEAR) * multiple, limit);
@@ -88,21 +90,21 @@ static int is_new(const kpd_case *drawn) {
     return 1;
 }
 
-/* Draw a size; `larger`: one of its dims is, where that can be. Returns the number of the checked case that it is near; -1 where
- * none is allowed that no case has. */
-int size_drawn(kpd_rng *rng, kpd_case *drawn, int larger) {
+/* Draw a size, of that kind where that can be: one dim of a larger one is. Returns the number of the checked case that it is
+ * near; -1 where none is allowed that no case has. */
+int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
     for (int try = 0; try < TRIES; try++) {
         size_t c = below(rng, kpd_task.case_count);
-        int whole = 1, sized = 0;
+        int whole = 1, sized = 0, of_kind = try < TRIES / 2;
         if (kpd_task.cases[c].use == KPD_TIME_ONLY) continue;
         *drawn = kpd_task.cases[c];
         for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d]; d++) {
             if (drawn->dims[d] <= 0) continue;
-            drawn->dims[d] = one_size(rng, drawn->dims[d], &kpd_task.limits[d]);
+            drawn->dims[d] = one_size(rng, drawn->dims[d], kind == SMALL_SIZE && of_kind, &kpd_task.limits[d]);
             whole &= drawn->dims[d] > 0;
             sized = 1;
         }
-        if (whole && sized && larger && try < TRIES / 2) enlarge(rng, &kpd_task.cases[c], drawn);
+        if (whole && sized && kind == LARGER_SIZE && of_kind) enlarge(rng, &kpd_task.cases[c], drawn);
         if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;
     }
     return -1;

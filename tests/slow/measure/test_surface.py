@@ -93,12 +93,19 @@ async def test_a_size_beyond_the_bounds_of_memory_is_not_drawn(lab: Lab, n: int,
         assert (await checked(lab, wrong, limits=limits, n=n, count=count)).worst < 1
 
 
-@pytest.mark.parametrize(("call", "right"), [(4, False), (5, True)])
-async def test_each_seed_draws_three_sizes(lab: Lab, call: int, right: bool) -> None:
-    """With the call of the one case that is four."""
+@pytest.mark.parametrize(("call", "right"), [(5, False), (6, True)])
+async def test_each_seed_draws_four_sizes(lab: Lab, call: int, right: bool) -> None:
+    """With the call of the one case that is five."""
     leaves = kernel(f"static int calls; if (++calls == {call}) exit(0); {LOOP}")
     with contextlib.nullcontext() if right else pytest.raises(CheckFailed, match="end"):
         await checked(lab, leaves, replace(ANY, seeds=1))
+
+
+async def test_one_of_them_is_small_and_ends_before_a_fence(lab: Lab) -> None:
+    """Of larger ones that end there many end at a line of the cache, too."""
+    reads = kernel(f"{LOOP} volatile float z; if (n <= 3) for (long i = n; i < 16; i++) z = x[i]; (void)z;")
+    with pytest.raises(CheckFailed, match=r"n=[123], normal: read past the end of x, at x\[4\]"):
+        await checked(lab, reads, replace(ANY, seeds=1))
 
 
 EVEN = "if (n % 2) {}; " + LOOP
@@ -111,7 +118,7 @@ async def test_a_size_at_which_the_own_kernel_is_wrong_is_not_asked(lab: Lab, be
     own = kernel(EVEN.format(beyond))
     passed = await checked(lab, own, spec, own=own)
     assert passed.worst < 1
-    assert passed.drawn == 3 * spec.seeds
+    assert passed.drawn == 4 * spec.seeds
     if beyond == "abort()":
         assert 0 < passed.unchecked < passed.drawn
     if "for" not in beyond:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cases import WorkerCase
+from kpd.measure.python.host.gathered import DeviceMixtures, on_device
 from kpd.measure.python.host.judging import refuse_wrong
 from kpd.measure.python.host.marks import RequestCost
+from kpd.measure.python.host.mixed import Mixtures, mixable
 from kpd.measure.python.host.problems import blamed
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.watched import scheduled_ns
@@ -44,18 +46,21 @@ FASTER = 4  # times that a candidate's calls may be faster, for its batches to l
 ONCE = 8  # times as many sets, where each can be called only once as kernels overwrite them
 WAIT_MS = 60_000.0
 EARLY = 512 << 20  # bytes of inputs of all cases that are laid out before anything is timed
+MOST_MIXED = 1 << 30  # bytes of inputs of which mixtures are made
 
 
 class WarmCase(NamedTuple):
     """A case whose kernels have been called: what they return is known.
 
-    A call takes about `each` nanoseconds, and a batch has `sets` of inputs.
+    A call takes about `each` nanoseconds, and a batch has `sets` of inputs. Where fresh ones are `mixtures` that a
+    device makes, these can be made.
     """
 
     work: WorkerCase
     calls: CallSets
     each: int
     sets: int
+    mixtures: DeviceMixtures | None = None
 
     @property
     def bytes(self) -> int:
@@ -97,7 +102,8 @@ def batch_ns(gpu: bool, request: RequestCost) -> int:
 def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     """Call both kernels for the first time: they may compile. Raises KernelProblem.
 
-    A batch has fewer sets of inputs where all are `fresh` in each: a kernel may look at those of later calls.
+    A batch has fewer sets of inputs where all are `fresh` in each: a kernel may look at those of later calls. Not where
+    a device makes them: then such a batch is as the others of a contest.
     """
     how, calls = batching(work.session.gpu), work.calls()
     calls.fill(0, work.drawn.sets[0])
@@ -108,10 +114,23 @@ def warmed(work: WorkerCase, fresh: bool) -> WarmCase:
     warm = WarmCase(work, calls, _about(calls, how.trial, work.limit_ms), 1)
     worker, most = work.workers["a"], how.sets * (ONCE if warm.once else 1)
     fitting = -(-(how.room or worker.device.room) // calls.drawn[0].size)
-    if fresh:
+    if fresh and device_mixes(work):
+        warm = warm._replace(mixtures=DeviceMixtures(worker.device, Mixtures(work.unseen, work.rng)))
+    elif fresh:
         most = min(FRESH_SETS, max(1, round(worker.request(1).ns / warm.each)))
     wanted = round(batch_ns(worker.gpu, worker.request(1)) / warm.each)
     return warm._replace(sets=max(1, min(wanted, most, fitting)))
+
+
+def mixes(work: WorkerCase) -> bool:
+    """Return whether fresh inputs of a case are mixtures: to make these is quick."""
+    few = sum(one.size for one in work.unseen) < MOST_MIXED
+    return few and mixable([*work.unseen, *work.drawn.sets], work.session.harness.fixed)
+
+
+def device_mixes(work: WorkerCase) -> bool:
+    """Return whether a device can make these."""
+    return work.session.gpu and mixes(work) and on_device(work.drawn.sets, work.session.harness.outputs)
 
 
 def _about(calls: CallSets, rounds: int, limit_ms: float) -> int:
@@ -177,15 +196,26 @@ def rounds_of(warm: WarmCase) -> int:
     return max(1, round(wanted / max(min(each.values()), each["a"] / FASTER)))
 
 
-def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: float, probed: float = 0.0) -> Batch:
+def batch(
+    work: WorkerCase,
+    calls: CallSets,
+    side: str,
+    rounds: int,
+    compared: float,
+    probed: float = 0.0,
+    shown: Callable[[int], None] | None = None,
+    sets: int | None = None,
+) -> Batch:
     """Take one batch, of such shares of which a result is compared, and the device is probed. Raises KernelProblem.
 
-    What the process and this one waited for others is no time of the batch.
+    It has calls on the first `sets`; None: on all. Are its inputs wholly new, a set that is compared is `shown` first;
+    else some elements change. What the process and this one waited for others is no time of the batch.
     """
-    worker, count = work.workers[side], len(calls.drawn)
-    if not worker.gpu:  # there a change writes all anew
-        calls.restore()
-    calls.change(work.rng)
+    worker, count = work.workers[side], len(calls.drawn[:sets])
+    if shown is None:
+        if not worker.gpu:  # there a change writes all anew
+            calls.restore()
+        calls.change(work.rng)
     before, drawn = scheduled_ns(worker.pid), work.rng.random()
     looks, probes = drawn < compared, worker.gpu and drawn < max(compared, probed)
     answer, spent = calls.run(side, count, rounds, work.limit_ms, probes)
@@ -194,7 +224,10 @@ def batch(work: WorkerCase, calls: CallSets, side: str, rounds: int, compared: f
     known = False
     if looks:
         with work.session.marks.of("results"):
-            known = compare(work, calls, side, work.rng.randrange(count))
+            number = work.rng.randrange(count)
+            if shown is not None:
+                shown(number)
+            known = compare(work, calls, side, number)
     with blamed(side):
         said = answer["at"][-1] if worker.gpu else 0
         host = said if type(said) is int and 0 <= said <= spent else 0

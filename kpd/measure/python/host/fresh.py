@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from functools import partial
 from typing import Any
 
-from kpd.measure.python.host.anew import FreshPairs, making
+from kpd.measure.python.host.anew import FreshPairs, new_inputs
 from kpd.measure.python.host.batching import WarmCase
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.timing import timed
@@ -31,8 +30,8 @@ def _fresh(warm: WarmCase, share: float) -> dict[str, Any]:
     work, worker, count = warm.work, warm.work.workers["a"], warm.sets
     most, fewest = (PAIRS_ON_A_GPU, FEWEST_ON_A_GPU) if worker.gpu else (PAIRS, FEWEST_PAIRS)
     until = time.monotonic() + FRESH_S / len(work.session.harness.cases) if worker.gpu else math.inf
-    with contextlib.closing(making(warm, 2 * most)) as made:
-        fresh = FreshPairs(warm, made)
+    with new_inputs(warm, 2 * most) as inputs:
+        fresh = FreshPairs(warm, inputs)
         fresh.take(most, fewest, share, until)
     beside = max(worker.request(count).ns for worker in warm.calls.workers.values())
     return {

@@ -20,24 +20,57 @@ DRAWN = 2  # inputs that mixtures are made of
 PIECE, FEWEST_PIECES = 127, 64  # elements of a piece at most, and pieces of an array at least, if it has as many
 
 
+GOLDEN, SHIFTS, FACTORS = 0x9E3779B97F4A7C15, (30, 27, 31), (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+SINGLE = 1 << 40  # what a value behind the last whole piece adds to its place
+
+
 class MixedArray(NamedTuple):
     """An array of mixtures, and all numbers that were drawn for it, one after another."""
 
     layout: Layout
     numbers: Any
 
-    def put(self, content: bytearray, rng: Any) -> None:
-        """Write a mixture."""
+    @property
+    def many(self) -> int:
+        """Its elements."""
+        return self.layout.span // self.layout.itemsize
+
+    @property
+    def piece(self) -> int:
+        """The elements of a piece."""
+        return max(1, min(PIECE, self.many // FEWEST_PIECES))
+
+    @property
+    def whole(self) -> int:
+        """The elements of all whole pieces: those after them are drawn one by one."""
+        return self.many - self.many % self.piece
+
+    @property
+    def begins(self) -> int:
+        """At so many numbers a piece can begin."""
+        return len(self.numbers) - self.piece + 1
+
+    def put(self, content: bytearray, seed: int) -> None:
+        """Write the mixture of a seed."""
         import numpy
 
-        width, count = self.layout.itemsize, self.layout.span // self.layout.itemsize
-        piece = max(1, min(PIECE, count // FEWEST_PIECES))
-        to = numpy.frombuffer(content, self.numbers.dtype, count, self.layout.offset)
-        whole = count - count % piece
+        width, many, whole, piece = self.layout.itemsize, self.many, self.whole, self.piece
+        to = numpy.frombuffer(content, self.numbers.dtype, many, self.layout.offset)
         of_piece = numpy.dtype((numpy.void, piece * width))  # copied at once, not number by number
-        pieces = numpy.ndarray(len(self.numbers) - piece + 1, of_piece, self.numbers, strides=width)
-        to[:whole].view(of_piece)[...] = pieces[rng.integers(len(pieces), size=whole // piece)]
-        to[whole:] = self.numbers[rng.integers(len(self.numbers), size=count - whole)]
+        pieces = numpy.ndarray(self.begins, of_piece, self.numbers, strides=width)
+        to[:whole].view(of_piece)[...] = pieces[_below(self.begins, seed, numpy.arange(whole // piece))]
+        to[whole:] = self.numbers[_below(len(self.numbers), seed, SINGLE + numpy.arange(whole, many))]
+
+
+def _below(most: int, seed: int, keys: Any) -> Any:
+    """Return a number below `most` for each key, as SplitMix64 draws them (its numbers come from the seed in steps)."""
+    import numpy
+
+    with numpy.errstate(over="ignore"):
+        bits = keys.astype("uint64") * numpy.uint64(GOLDEN) + numpy.uint64(seed)
+        for shift, factor in zip(SHIFTS, (*FACTORS, 1), strict=True):
+            bits = (bits ^ bits >> numpy.uint64(shift)) * numpy.uint64(factor)
+    return (bits >> numpy.uint64(32)) * numpy.uint64(most) >> numpy.uint64(32)
 
 
 class Mixtures:
@@ -46,17 +79,25 @@ class Mixtures:
     def __init__(self, drawn: Sequence[Inputs], rng: random.Random) -> None:
         import numpy
 
-        self.like, self.rng = drawn[0], numpy.random.default_rng(rng.getrandbits(128))
+        self.like, self.rng = drawn[0], rng
         self.arrays = [
             MixedArray(layout, numpy.concatenate([_words(one, layout) for one in drawn]))
             for layout in _several(drawn[0])
         ]
 
+    def seeds(self) -> list[int]:
+        """Draw what a mixture is, for each of its arrays."""
+        return [self.rng.getrandbits(64) for _ in self.arrays]
+
+    def write(self, content: bytearray, seeds: Sequence[int]) -> None:
+        """Write the mixture of these seeds over inputs; arrays of one element stay as they are there."""
+        for one, seed in zip(self.arrays, seeds, strict=True):
+            one.put(content, seed)
+
     def make(self) -> Inputs:
         """Return a mixture."""
         content = bytearray(self.like.content)
-        for one in self.arrays:
-            one.put(content, self.rng)
+        self.write(content, self.seeds())
         return Inputs(self.like.layouts, content)
 
 

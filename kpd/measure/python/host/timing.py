@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from kpd.measure.python.host.anew import FreshPairs, making
+from kpd.measure.python.host.anew import FreshPairs, new_inputs
 from kpd.measure.python.host.batching import (
     Batch,
     WarmCase,
@@ -205,8 +205,8 @@ def time_fresh(warm: WarmCase, report: dict[str, Any]) -> dict[str, Any]:
     What a kernel keeps from call to call is worth nothing there. Raises KernelProblem.
     """
     until = time.monotonic() + FRESH_SHARE * (sum(report["a_ns"]) + sum(report["b_ns"])) / 1e9
-    with contextlib.closing(making(warm, 2 * FRESH_PAIRS)) as made:
-        pairs = FreshPairs(warm, made)
+    with new_inputs(warm, 2 * FRESH_PAIRS) as inputs:
+        pairs = FreshPairs(warm, inputs)
         pairs.take(FRESH_PAIRS, 1, math.inf, until)
     for held in warm.calls.held.values():
         held.refuse_overwritten()

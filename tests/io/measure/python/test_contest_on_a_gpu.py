@@ -1,32 +1,17 @@
 """A check and a contest on a GPU, in one job, with libraries that pass for torch and for CUDA's driver."""
 
 import json
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from kpd.measure.python.host.fresh import FEWEST_ON_A_GPU, PAIRS_ON_A_GPU
 from kpd.measure.python.host.held import OVERWRITES
 from kpd.measure.python.host.quick import AT_ONCE, QUADS
-from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
+from tests.support.measure.on_a_gpu import OUT, RIGHT, environment, job
 
-TWO_CASES = HARNESS.replace('{"small": {"n": 4099}}', '{"small": {"n": 4099}, "large": {"n": 40_000}}')
 ALSO_RIGHT = RIGHT.replace("2 * a.array + b.array", "b.array + a.array + a.array")
-LONG_NS = 50_000_000
-"""Beside other work a call of these kernels, which the CPU computes, takes milliseconds."""
-JOB = f"""
-import sys
-sys.path.insert(0, {{folder!r}})
-from kpd.measure.python.host import main, quick, worker
-worker.confine = lambda sandbox: None  # memory of the device is files here, which no worker may write
-quick.LONG_NS = {LONG_NS}
-sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "limit_s=60", "first_ms=20000", *{{commands!r}}]))
-"""
 COUNTS = "count = [0]\n\n\ndef kernel"
 WRONG_LATER = "    count[0] += 1\n    if count[0] > 60:\n        out.array[0] += 1\n    return out\n"
 CHECK, CONTEST = ("check", "b.zip", "1", "20000"), ("times", "a.zip", "b.zip", "1", "20000", "3")
@@ -36,24 +21,6 @@ LINES = "".join(f"{seed:x} {'ab'[seed % 2]} -\n" for seed in range(901, 904))
 @pytest.fixture(name="environment", scope="module")
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return environment(tmp_path_factory.mktemp("cuda")) | {"KPD_IMPORTS": "numpy torch"}
-
-
-def job(
-    folder: Path, environment: dict[str, str], candidate: str, commands: tuple[str, ...], lines: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the job, for the candidate and an incumbent that is right; nothing of it is left."""
-    (folder / "harness.py").write_text(TWO_CASES)
-    for side, kernel in {"a": RIGHT, "b": candidate}.items():
-        with zipfile.ZipFile(folder / f"{side}.zip", "w") as archive:
-            archive.writestr("kernel.py", HEAD + kernel)
-    words = [str(folder / word) if word.endswith(".zip") and "=" not in word else word for word in commands]
-    command = [sys.executable, "-c", JOB.format(folder=str(folder), commands=words)]
-    ended = subprocess.run(
-        command, cwd=folder, env=environment, input=lines, capture_output=True, text=True, check=False, timeout=120
-    )
-    running = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
-    assert not any(str(folder) in words for words in running)
-    return ended
 
 
 def reports(folder: Path, environment: dict[str, str], candidate: str) -> list[dict[str, Any]]:

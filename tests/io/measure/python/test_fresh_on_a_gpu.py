@@ -1,0 +1,56 @@
+"""The audit on fresh inputs that a device makes, with libraries that pass for torch and for CUDA's driver."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.measure.on_a_gpu import RIGHT, environment, job
+
+KEEPS = """
+seen = {}
+def kernel(a, b):
+    at = a.array.ctypes.data, a.array.shape
+    last = seen.get(at)
+    if last is not None and np.count_nonzero(last != a.array) > len(last) // 2:
+        WHERE_ALL_IS_NEW
+    seen[at] = a.array.copy()
+"""
+BODY = RIGHT.partition("\n")[2]
+TIMED = ("times", "a.zip", "b.zip", "4", "20000", "2", "100", "4", "1", "2")
+LINES = "901 a -\n902 a fresh\n"
+
+
+@pytest.fixture(name="environment", scope="module")
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return environment(tmp_path_factory.mktemp("cuda")) | {"KPD_IMPORTS": "numpy torch"}
+
+
+def reports(folder: Path, environment: dict[str, str], text: str) -> list[dict[str, Any]]:
+    """What a process of a contest reports, and the audit after it."""
+    ended = job(folder, environment, KEEPS.replace("WHERE_ALL_IS_NEW", text) + BODY, TIMED, LINES)
+    assert not ended.stderr, ended.stderr
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def test_what_a_kernel_keeps_from_call_to_call_is_not_there(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Both have as many sets of inputs, so nothing tells an audit from a contest before its first call."""
+    contest, fresh = reports(tmp_path, environment, "[np.sort(a.array) for _ in range(200)]")
+    assert not contest["problem"] and not fresh["problem"]
+    for name, case in fresh["cases"].items():
+        known = contest["cases"][name]
+        call, anew = (min(one["b_ns"]) / one["reps"] for one in (known, case))
+        assert 4 * call < anew
+
+
+def test_results_on_them_are_compared(tmp_path: Path, environment: dict[str, str]) -> None:
+    contest, fresh = reports(tmp_path, environment, "return b")
+    assert not contest["problem"]
+    assert (fresh["problem"]["kind"], fresh["problem"]["who"]) == ("wrong", "candidate")
+
+
+def test_an_input_that_a_kernel_changes_there_is_found(tmp_path: Path, environment: dict[str, str]) -> None:
+    contest, fresh = reports(tmp_path, environment, "a.array[0] += 1")
+    assert not contest["problem"]
+    assert (fresh["problem"]["kind"], fresh["problem"]["who"]) == ("input", "candidate")
