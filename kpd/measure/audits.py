@@ -35,8 +35,8 @@ KEPT_BESIDE = 0.5
 """The share from which that is refused even where the contest had nothing of it."""
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
-MOST_SELDOM = 0.1
-"""The share of the contest's gain that few calls may take back, and …"""
+MOST_SELDOM = 0.2
+"""The share of the contest's gain that few calls may take back (a pool of threads on one CPU took a tenth), and …"""
 LEAST_SELDOM = 0.03
 """… the logarithm of time that they may take in any case: of some 100 contests without such calls none had 0.003."""
 FRESH_SELDOM, LEAST_FRESH_SELDOM = 0.25, 0.15

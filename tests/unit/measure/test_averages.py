@@ -97,7 +97,7 @@ def test_what_is_slow_in_whole_processes_counts_by_its_time() -> None:
     ],
 )
 @pytest.mark.parametrize(("share", "refused"), [(0.99, False), (1.01, True)])
-def test_a_tenth_of_the_gain_may_be_missing_or_three_percent(
+def test_a_fifth_of_the_gain_may_be_missing_or_three_percent(
     claimed: float, most: float, share: float, refused: bool
 ) -> None:
     stalled = exp(share * most) - 1
