@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from kpd.evidence.archive import CANDIDATES, Bundle, iteration_file
@@ -194,7 +195,7 @@ class Derivation:
         return ""
 
     def _audit(self) -> str:
-        """Derive the audits' findings; refuse a gain that they do not bear out."""
+        """Derive the audits' findings; refuse a gain that they, or all samples of the contest, do not bear out."""
         judged = self.found.judged
         if judged is None or not judged.verdict.accepted or self.is_baseline:
             return ""
@@ -203,6 +204,10 @@ class Derivation:
             raise _Broken(f"its samples do not fit the driver's own clock: {forged}")
         if judged.audited is None:
             return ""
+        claimed = judged.verdict.gain
+        for refuse in (audits.refuse_kept, audits.refuse_average):
+            if self._read(TIMING, partial(refuse, samples, claimed)):
+                raise _Broken("all samples of its contest together do not bear out its gain, and it was accepted")
         audit = self._read(AUDIT, lambda: codec.decode(self._file(AUDIT), _AuditFile)).samples
         if len(audit.alone) > MOST_PROCESSES:
             raise _Broken(f"{AUDIT} has {len(audit.alone)} processes, more than an audit takes")
@@ -212,7 +217,7 @@ class Derivation:
         if found := differences(judged.audited, derived, optional=True):
             older = ", which an older kpd estimated otherwise" if judged.audited.times is None else ""
             raise _Broken(f"its audit does not follow from the audit's samples{older}: {told(found)}")
-        if self._read(AUDIT, lambda: audits.refuse_gain(derived, judged.verdict.gain)):
+        if self._read(AUDIT, lambda: audits.refuse_gain(derived, claimed)):
             raise _Broken("its audits do not bear out its gain, and it was accepted")
         return (
             f"audited: {derived.fresh.pct:.3g} % on fresh inputs, {derived.alone.pct:.3g} % in processes of their own"

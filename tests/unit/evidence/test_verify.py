@@ -263,6 +263,20 @@ def test_an_audit_of_endless_processes_is_not_judged(many: int, refused: bool) -
     assert any("does not follow from the audit's samples" in one for one in said) != refused
 
 
+def test_a_gain_that_few_calls_take_back_is_found() -> None:
+    """The slowest quad of a case becomes slower: the middle of a process's quads stays as it was."""
+    name = iteration_file(AUDITED, "timing.json")
+    found = json.loads(recorded().files[name])
+    for sample in found["samples"]:
+        a, b = (sample["cases"]["square_4096"][side] for side in ("a_ns", "b_ns"))
+        quad = max(range(2, len(b), 2), key=lambda at: sum(b[at : at + 2]) / sum(a[at : at + 2]))
+        b[quad + (b[quad + 1] > b[quad])] *= 1000
+    raw = json.dumps(found).encode()
+    slower = with_file(recorded(), name, raw)
+    log = [row.replace(digest(recorded().files[name]).encode(), digest(raw).encode()) for row in rows(slower)]
+    assert any("all samples of its contest together do not" in said for said in wrong(with_rows(slower, log)))
+
+
 def test_an_audit_of_an_older_kpd_is_told_as_that() -> None:
     def older(row: bytes) -> bytes:
         event = json.loads(row)
