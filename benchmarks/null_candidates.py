@@ -128,6 +128,14 @@ void transpose(const float *in, float *out, long rows, long cols, cudaStream_t s
 """,
     (0.0002, 0.2),
 )  # fmt: skip
+MATMUL_CPU = Kernel(
+    "kernel.c", "matmul", "const float *a, const float *b, float *c, long m, long n, long k", "a, b, c, m, n, k",
+    "m * n * k", DEAD_C, WAIT_C, "", (0.01, 0.0),
+)  # fmt: skip
+CONV2D_CPU = Kernel(
+    "kernel.c", "conv2d", "const float *x, const float *w, float *y, long planes, long rows, long cols",
+    "x, w, y, planes, rows, cols", "planes * rows * cols", DEAD_C, WAIT_C, "", (0.5, 0.0),
+)  # fmt: skip
 IDLE_CUDA = """
 __global__ void idle(long long ns) {
     long long now, begun;
@@ -138,6 +146,9 @@ __global__ void idle(long long ns) {
 """
 KERNELS = {"transpose_cpu": TRANSPOSE_CPU, "rmsnorm_silu_cpu": RMSNORM_CPU, "transpose_cuda": TRANSPOSE_CUDA}
 """The kernels by the names of their tasks."""
+WITH_WASTE = {**{name: one for name, one in KERNELS.items() if name.endswith("cpu")},
+              "matmul_cpu": MATMUL_CPU, "conv2d_cpu": CONV2D_CPU}  # fmt: skip
+"""Those on a CPU that can waste time after the kernel; of the last two there is no clumsy one."""
 
 
 def incumbent(source: str, kernel: Kernel) -> str:

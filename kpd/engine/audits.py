@@ -100,18 +100,18 @@ async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
     if attempt.is_baseline or not attempt.bench.repeats_beside:
         await _repeated(winner)
     else:
-        winner.first = await _beside_repeats(winner)
+        winner.first = await _beside_repeats(winner, audits.at_first(verdict.gain))
     return verdict
 
 
-async def _beside_repeats(winner: Winner) -> AuditSamples | None:
-    """Take the first audit, and the repeats once no calls on fresh inputs are timed: nothing may slow down one side.
+async def _beside_repeats(winner: Winner, times: int) -> AuditSamples | None:
+    """Take the first audits, and the repeats once no calls on fresh inputs are timed: nothing may slow down one side.
 
-    What is wrong in repeats is told first, and ends the audit's job.
+    What is wrong in repeats is told first, and ends the audits' job.
     """
     attempt = winner.attempt
     timed = asyncio.Event()
-    audit = asyncio.create_task(_audited(winner, "", fresh=timed.set))
+    audit = asyncio.create_task(_audited(winner, "", times, fresh=timed.set))
     audit.add_done_callback(lambda ended: timed.set())
     try:
         await timed.wait()
@@ -142,13 +142,14 @@ async def _repeated(winner: Winner) -> None:
 
 
 async def _audited(
-    winner: Winner, again: str, alone: bool = True, fresh: bench.Fresh | None = None
+    winner: Winner, again: str, times: int, alone: int = 1, fresh: bench.Fresh | None = None
 ) -> AuditSamples | None:
-    """Measure for the audits; `again` tells the jobs of one that is taken once more, which draws other numbers."""
+    """Measure for so many audits; `again` tells the jobs of some that are more, which draw other numbers."""
     attempt, built = winner.attempt, (winner.incumbent.job, winner.candidate.job)
     try:
         with numbers_of(f"audit{again}"):
-            return await attempt.bench.audit(*built, attempt.job(f"audit{again}"), attempt.say("job"), alone, fresh)
+            job = attempt.job(f"audit{again}")
+            return await attempt.bench.audit(*built, job, attempt.say("job"), alone, fresh, times)
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
 
@@ -158,15 +159,16 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     attempt = winner.attempt
     if attempt.is_baseline:
         return verdict
-    found = winner.first or await _audited(winner, "")
+    found = winner.first or await _audited(winner, "", audits.at_first(verdict.gain))
     if found is None:
         return verdict
     winner.audited = audits.summary(found, winner.samples)
     for number in range(2, MOST_AUDITS + 1):
         if attempt.in_place or not audits.wants_more(winner.audited, verdict.gain):
             break
-        alone = audits.wants_alone(winner.audited, verdict.gain)
-        if (more := await _audited(winner, f"-{number}", alone)) is not None:
+        times = audits.until_next_look(winner.audited)
+        alone = audits.times_alone(winner.audited, verdict.gain, times)
+        if (more := await _audited(winner, f"-{number}", times, alone)) is not None:
             found = audits.joined(found, more)
             winner.audited = audits.summary(found, winner.samples)
     attempt.keep(AUDIT, {"summary": winner.audited, "samples": found})

@@ -48,6 +48,9 @@ MOST_TOGETHER = 3
 often each callable is timed alone."""
 MOST_AUDITS = 11
 """The same where each has a process of its own: of eleven the second one bounds what is there with 99.4 %."""
+LOOKS = (3, 5, FEWEST_REFUSING, MOST_AUDITS)
+"""After so many audits it is asked whether more are wanted, where one job takes several: another number of them hardly
+ever tells what none before has told."""
 FEWEST_ALONE = 4
 """Processes that time one kernel only, in an audit."""
 SMALL_PCT = 10.0
@@ -148,6 +151,27 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
         return not apart or times < FEWEST_REFUSING or _missing(found, claimed) is None
     lows = [gain.low for gain in (found.fresh, found.clocked) if gain is not None]
     return apart and (min(lows) <= 0 or (times == 1 and claimed.pct < SMALL_PCT))
+
+
+def at_first(claimed: Gain) -> int:
+    """Return how many audits are to be taken before it is asked for the first time whether more are wanted."""
+    return LOOKS[0] if claimed.pct < SMALL_PCT else 1
+
+
+def until_next_look(found: AuditSummary) -> int:
+    """Return how many more audits are to be taken until that is asked again."""
+    times = found.times or 1
+    return next((look for look in LOOKS if look > times), times + 1) - times
+
+
+def times_alone(found: AuditSummary, claimed: Gain, more: int) -> int:
+    """Return how often each kernel is to be timed alone in a job that takes so many `more` audits.
+
+    With the last job that is as often as there are audits: the first one has it once.
+    """
+    if not wants_alone(found, claimed):
+        return 0
+    return more + (LOOKS[0] - 1 if (found.times or 1) + more == MOST_AUDITS else 0)
 
 
 def wants_alone(found: AuditSummary, claimed: Gain) -> bool:

@@ -186,12 +186,15 @@ class Bench(Protocol):
         """
 
     async def audit(
-        self, incumbent: str, candidate: str, job: str, say: Say, alone: bool = True, fresh: Fresh | None = None
-    ) -> AuditSamples | None:
+        self, incumbent: str, candidate: str, job: str, say: Say, alone: int = 1, fresh: Fresh | None = None,
+        times: int = 1,
+    ) -> AuditSamples | None:  # fmt: skip
         """Time a candidate that is about to be accepted as the audits want it; None where that cannot be done.
 
-        With `alone`, there are processes that time one kernel only, after the calls on fresh inputs: `fresh` is called
-        in between. Raises CheckFailed.
+        That is so many `times` where one job can, else once.
+
+        So often, `alone`, there are processes that time one kernel only, after the calls on fresh inputs: `fresh` is
+        called in between. Raises CheckFailed.
         """
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:

@@ -11,20 +11,15 @@ from math import inf, log, sqrt
 from statistics import fmean, median, median_low, stdev
 
 from kpd.measure.audit_gains import CONFIDENCE, LAST_CONFIDENCE, STEADY, case_weights, half_width, level
+from kpd.measure.fresh_clock import PAIRS_A_PLACE, gain_by_clock, quickest_by_place
 from kpd.measure.judge import percent
-from kpd.measure.orders import lower_quartile, median_bounds
+from kpd.measure.orders import deviation, median_bounds, variance_of_median
 from kpd.measure.samples import ProcessSample, deciding
 from kpd.model.audits import AuditedGain
 
 COLDER_NS = 20.0
 """How much more than the incumbent's a call of the candidate may take for the state of caches, as its code is another:
 two steps of a clock, or a missed branch or two. It matters for calls of less than a microsecond."""
-SHORT_NS, HEARD_LATER_NS = 10_000.0, 2000.0
-"""The driver may hear of the end of a candidate's call by so much later than of the incumbent's, where that is short.
-On a virtual machine it was 1.3 microseconds in nine of eleven audits, for a kernel that was faster."""
-FAR_SHORTER = 2.0
-"""How many times as long as the candidate's the incumbent's calls take at the least where these are compared one by one
-with the driver's clock."""
 FEW_CONFIDENCE = 0.95
 """How sure audits must be after the last one where they are too few to go by their order."""
 OWN_CONFIDENCE = 0.99
@@ -35,12 +30,8 @@ times what the incumbent's do: it can have another gain in each place of its cod
 little of a gain to be seen, in whichever places."""
 WITHOUT_ONE = 5
 """So many processes, before the last audit, are as quick as the second slowest: one may be in a state of its own."""
-PAIRS_A_PLACE = 10
-"""Pairs of batches with the code in one place of the memory (fresh.c): their times have the state of that in common."""
-_SIGMA = 1.4826
-"""The standard deviation of a normal distribution, in median absolute deviations."""
-_MEDIAN = 1.2533
-"""The standard error of a median of normal values, in that of their mean."""
+PAIRS_IN_A_ROW = 10
+"""The same of callables and on a GPU, where the code stays in one place: pairs that came one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +65,11 @@ class FreshCase:
         """Whether each kernel had a process of its own."""
         return self.apart or bool(self.b_passed_ns)
 
+    @property
+    def alike(self) -> int:
+        """How many pairs that follow one another have a state of the code in common."""
+        return PAIRS_A_PLACE if self.b_passed_ns else PAIRS_IN_A_ROW
+
 
 def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False) -> AuditedGain:
     """Compute the gain on fresh inputs: the median over the processes of their weighted means over the cases.
@@ -85,7 +81,7 @@ def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample],
     def of_process(part: Mapping[str, FreshCase]) -> tuple[float, float]:
         ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in part.items()}
         most = {name: _most(one.a_ns, ratios[name]) if last else inf for name, one in part.items()}
-        variances = {name: _variance_by_place(some, most[name]) for name, some in ratios.items()}
+        variances = {name: _variance_by_place(some, most[name], part[name].alike) for name, some in ratios.items()}
         return _over_cases(ratios, variances, case_weights(contest))
 
     pairs = sum(len(one.a_ns) - 1 for one in cases.values())
@@ -98,45 +94,20 @@ def clocked_gain(
     """Compute the gain on fresh inputs by the driver's clock, which no kernel can reach; None for older samples.
 
     By that a call lasts longer than it does: until the worker is awake, and until the driver has heard of its end. That
-    is alike for both kernels (see `_by_clock`).
+    is alike for both kernels (see `gain_by_clock`).
     """
     if not all(one.b_passed_ns for one in cases.values()):
         return None
 
     def of_process(part: Mapping[str, FreshCase]) -> tuple[float, float]:
-        found = {name: _by_clock(one) for name, one in part.items()}
+        found = {
+            name: gain_by_clock(one.a_ns, one.b_ns, one.a_passed_ns, one.b_passed_ns) for name, one in part.items()
+        }
         gains = {name: [gain] for name, (gain, _) in found.items()}
         return _over_cases(gains, {name: variance for name, (_, variance) in found.items()}, case_weights(contest))
 
-    fewest = min(len(one.b_passed_ns) for one in cases.values()) - 1
+    fewest = min(len(quickest_by_place(one.b_passed_ns)) for one in cases.values()) - 1
     return _over_audits([of_process(part) for part in _processes(cases)], contest, fewest, last)
-
-
-def _by_clock(case: FreshCase) -> tuple[float, float]:
-    """Return the gain of a case by the driver's clock, a logarithm, and its variance.
-
-    The calls of both differ by as much as what was called, which is added to A's own time. Where B's are said to be
-    `FAR_SHORTER` that difference says little: what A's calls differ by among themselves may be longer than B's. Then
-    what is beside a call is taken from A's calls one by one, each by its process's own clock, and off B's.
-    """
-    a_passed, b_passed = map(lower_quartile, (case.a_passed_ns, case.b_passed_ns))
-    a_ns, b_told = median(case.a_ns), median(case.b_ns)
-    if b_told * FAR_SHORTER > a_ns:
-        b_ns = max(_heard(a_ns, a_ns + b_passed.middle - a_passed.middle, b_told), 1.0)
-        return log(a_ns / b_ns), (a_passed.error**2 + b_passed.error**2) / b_ns**2
-    a = lower_quartile(case.a_ns)
-    beside = lower_quartile([passed - ns for passed, ns in zip(case.a_passed_ns, case.a_ns, strict=True)])
-    b_ns = max(_heard(a.middle, b_passed.middle - beside.middle, b_told), 1.0)
-    variance = (a.error / a.middle) ** 2 + (beside.error**2 + b_passed.error**2) / b_ns**2
-    return log(a.middle / b_ns), variance
-
-
-def _heard(a_ns: float, b_ns: float, told_ns: float) -> float:
-    """Return the time of the candidate's call by the driver's clock, without what short ones are heard later.
-
-    That makes it no less than what the candidate's own process has told.
-    """
-    return b_ns if a_ns >= SHORT_NS else max(b_ns - HEARD_LATER_NS, min(b_ns, told_ns))
 
 
 def _processes(cases: Mapping[str, FreshCase]) -> list[Mapping[str, FreshCase]]:
@@ -148,19 +119,20 @@ def _processes(cases: Mapping[str, FreshCase]) -> list[Mapping[str, FreshCase]]:
     }
     if counts == {0} or len(counts) != 1:
         return [cases]
-    parts = {name: _parts(one) for name, one in cases.items()}
+    parts = {name: parts_of(one) for name, one in cases.items()}
     return [{name: some[at] for name, some in parts.items()} for at in range(counts.pop())]
 
 
-def _parts(case: FreshCase) -> list[FreshCase]:
+def parts_of(case: FreshCase) -> list[FreshCase]:
     """Return the pairs of each process."""
     fresh, swapped = (
         pairwise([0, *accumulate(taken)]) for taken in (case.taken, case.swapped_taken or (0,) * len(case.taken))
     )
     return [
         replace(
-            case, a_ns=case.a_ns[a:b], b_ns=case.b_ns[a:b], a_passed_ns=case.a_passed_ns[a:b],
-            b_passed_ns=case.b_passed_ns[a:b], swapped_a_ns=case.swapped_a_ns[c:d], swapped_b_ns=case.swapped_b_ns[c:d],
+            case, taken=(), swapped_taken=(), a_ns=case.a_ns[a:b], b_ns=case.b_ns[a:b],
+            a_passed_ns=case.a_passed_ns[a:b], b_passed_ns=case.b_passed_ns[a:b],
+            swapped_a_ns=case.swapped_a_ns[c:d], swapped_b_ns=case.swapped_b_ns[c:d],
         )
         for (a, b), (c, d) in zip(fresh, swapped, strict=True)
     ]  # fmt: skip
@@ -199,7 +171,7 @@ def _between(contest: Sequence[ProcessSample], last: bool) -> float:
     """
     a, b = ([level(sample, side) for sample in deciding(contest)] for side in ("a_ns", "b_ns"))
     ratios = [one - other for one, other in zip(a, b, strict=True)]
-    return min(_deviation(ratios), STEADY * _deviation(a) if last else inf)
+    return min(deviation(ratios), STEADY * deviation(a) if last else inf)
 
 
 def cold_share(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample]) -> float:
@@ -257,7 +229,8 @@ def _kept(cases: Mapping[str, FreshCase], weights: Mapping[str, float]) -> tuple
     fresh = {name: _ratios(one.a_ns, one.b_ns) for name, one in cases.items()}
     swapped = {name: _ratios(one.swapped_a_ns, one.swapped_b_ns) for name, one in cases.items()}
     (middle, variance), (less, more) = (
-        _over_cases(some, {name: _variance(its) for name, its in some.items()}, weights) for some in (swapped, fresh)
+        _over_cases(some, {name: variance_of_median(its) for name, its in some.items()}, weights)
+        for some in (swapped, fresh)
     )
     return middle - less, variance + more
 
@@ -280,21 +253,13 @@ def _over_cases(
 
 def _most(a_ns: Sequence[int], ratios: Sequence[float]) -> float:
     """Return the most that a deviation counts after the last audit: a kernel can make its own times differ."""
-    return max(STEADY * _deviation([log(ns) for ns in a_ns]), BY_PLACE * median(ratios))
+    return max(STEADY * deviation([log(ns) for ns in a_ns]), BY_PLACE * median(ratios))
 
 
-def _variance(values: Sequence[float], most: float = inf) -> float:
-    """Estimate the variance of their median; their deviation counts `most` of it."""
-    return (_MEDIAN * min(_deviation(values), most)) ** 2 / len(values)
+def _variance_by_place(ratios: Sequence[float], most: float, alike: int) -> float:
+    """Estimate it for pairs in several places: a place counts as one value where these differ by more than pairs.
 
-
-def _variance_by_place(ratios: Sequence[float], most: float) -> float:
-    """Estimate it for pairs in several places: a place counts as one value where these differ by more than pairs."""
-    places = [median(ratios[at : at + PAIRS_A_PLACE]) for at in range(0, len(ratios), PAIRS_A_PLACE)]
-    return max(_variance(ratios, most), _variance(places, most))
-
-
-def _deviation(values: Sequence[float]) -> float:
-    """Estimate the standard deviation robustly; 0 for a single value."""
-    middle = median(values)
-    return _SIGMA * median(abs(value - middle) for value in values)
+    So many pairs that follow one another are of one place.
+    """
+    places = [median(ratios[at : at + alike]) for at in range(0, len(ratios), alike)]
+    return max(variance_of_median(ratios, most), variance_of_median(places, most))

@@ -5,12 +5,16 @@ few values does not know of the speed that none of them had.
 """
 
 from collections.abc import Sequence
-from math import comb, sqrt
-from statistics import NormalDist
+from math import comb, inf, sqrt
+from statistics import NormalDist, median
 from typing import NamedTuple
 
 QUARTER = 0.25
 """Of single calls by the driver's clock, and of processes: shorter ones tell of the kernel, others of other work."""
+_SIGMA = 1.4826
+"""The standard deviation of a normal distribution, in median absolute deviations."""
+_MEDIAN = 1.2533
+"""The standard error of a median of normal values, in that of their mean."""
 
 
 class Quartile(NamedTuple):
@@ -46,3 +50,14 @@ def median_bounds(values: Sequence[float], confidence: float) -> tuple[float, fl
     while outside < many and sum(chances[: outside + 1]) <= 1 - confidence:
         outside += 1
     return (ordered[outside - 1], ordered[-outside]) if outside else None
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Estimate the standard deviation robustly; 0 for a single value."""
+    middle = median(values)
+    return _SIGMA * median(abs(value - middle) for value in values)
+
+
+def variance_of_median(values: Sequence[float], most: float = inf) -> float:
+    """Estimate the variance of their median; their deviation counts `most` of it."""
+    return (_MEDIAN * min(deviation(values), most)) ** 2 / len(values)

@@ -202,8 +202,9 @@ class CommandBench:
         """Return None: the calls are the benchmark's own."""
 
     async def audit(
-        self, incumbent: str, candidate: str, job: str, say: Say, alone: bool = True, fresh: Fresh | None = None
-    ) -> None:
+        self, incumbent: str, candidate: str, job: str, say: Say, alone: int = 1, fresh: Fresh | None = None,
+        times: int = 1,
+    ) -> None:  # fmt: skip
         """Return None: the calls, and their inputs, are the benchmark's own."""
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:

@@ -7,11 +7,12 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
-from kpd.measure.audits import FEWEST_ALONE, AuditSamples
+from kpd.measure.audits import FEWEST_ALONE, AuditSamples, joined as joined_audits
 from kpd.measure.bench import Fresh, Say
 from kpd.measure.driver import repeat
 from kpd.measure.driver.check import Report, seed, seeded
@@ -26,20 +27,23 @@ from kpd.measure.samples import ProcessSample
 from kpd.workspace.specs import BenchSpec, CheckSpec
 
 FRESH_MS = 800
-"""Milliseconds of calls on fresh inputs, all cases together."""
+"""Milliseconds of calls on fresh inputs, all cases together, in a process …"""
+APART_MS, SEVERAL_MS = 600, 250
+"""… where either kernel has one of its own, beside a part of a contest; and in each of several such processes."""
 ALONE = (6, 4)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU. See ALONE_S."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
-"""Seconds that all of them may take: where FEWEST_ALONE tell that they would take longer, no more are taken."""
+"""Seconds that all of them may take, each time: where FEWEST_ALONE tell that it would be more, no more are taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audited:
     """What both audits use: a harness on a host, the objects of two build jobs, and how they are timed.
 
-    `reference` and `baseline` are as in Harness.command. `alone`: some processes time one kernel only.
+    `reference` and `baseline` are as in Harness.command. So often, `alone`, some processes time one kernel only.
+    `fresh` are the processes whose calls are on fresh inputs.
     """
 
     host: Host
@@ -52,7 +56,8 @@ class Audited:
     place: PlaceObject | None = None
     reference: str = ""
     baseline: str = ""
-    alone: bool = True
+    alone: int = 1
+    fresh: int = 1
 
     @property
     def gpu(self) -> bool:
@@ -69,7 +74,12 @@ class Audited:
     @property
     def processes(self) -> int:
         """Those that time each kernel without the other one, at the most."""
-        return (1 if self.apart else ALONE[self.gpu]) if self.alone else 0
+        return self.alone * (1 if self.apart else ALONE[self.gpu])
+
+    @property
+    def fewest_alone(self) -> int:
+        """Those that tell whether all of them would take too long."""
+        return self.alone * FEWEST_ALONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +103,7 @@ class AuditJob:
     @property
     def reports(self) -> range:
         """The numbers of what the audits report in it."""
-        return range(self.first, self.first + self.repeats + 1 + self.what.processes)
+        return range(self.first, self.first + self.repeats + self.what.fresh + self.what.processes)
 
 
 def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
@@ -101,14 +111,14 @@ def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
     path = jobs.out(what.host, what.candidate, OBJECT)
     stdin = _lines(what)
     first = repeat.words(path, what.tolerance) if repeats else ()
-    limit_s = (1 + what.processes) * what.bench.limit_s
+    limit_s = (what.fresh + what.processes) * what.bench.limit_s
     made = _forked if what.harness.forks else _each_its_own
     return AuditJob(what, made(what, job, first, seed("repeat") + stdin if repeats else stdin, limit_s), repeats)
 
 
 def _lines(what: Audited) -> bytes:
     alone = audit_line(APART) * what.processes if what.apart else lines(0, what.processes, alone=True)
-    return audit_line(FRESH) + alone
+    return audit_line(FRESH, what.fresh) + alone
 
 
 def among(what: Audited, number: int) -> tuple[bytes, tuple[object, ...]]:
@@ -141,18 +151,25 @@ async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = Non
     what, number = job.what, job.first + job.repeats
     start = time.monotonic()
     async with _forgotten(job):
-        report = await first_report(
-            what.host, what.harness, job.spec, _Report, "audit", what.bench.limit_s, say, number=number
-        )
+        found = [await _on_fresh_inputs(job, number + nth, say) for nth in range(what.fresh)]
         between = time.monotonic()
         if fresh is not None:
             fresh()
-        taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, range(number + 1))
-        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken, what.processes, job.first > 0))
-    if len(samples) < min(FEWEST_ALONE, what.processes):
+        taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, range(number + what.fresh))
+        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken, what, job.first > 0))
+    if len(samples) < min(what.fewest_alone, what.processes):
         await jobs.forget(what.host, job.spec.id)
         return await audit(job, say, fresh)
-    return AuditSamples(report.cases, samples, between - start, time.monotonic() - between)
+    first, *others = (AuditSamples(cases, (), 0.0, 0.0) for cases in found)
+    seconds = between - start, time.monotonic() - between
+    return replace(reduce(joined_audits, others, first), alone=samples, fresh_s=seconds[0], alone_s=seconds[1])
+
+
+async def _on_fresh_inputs(job: AuditJob, number: int, say: Say | None) -> dict[str, FreshCase]:
+    """Return what the report with this number says of calls on fresh inputs."""
+    what, limit_s = job.what, job.what.bench.limit_s
+    report = await first_report(what.host, what.harness, job.spec, _Report, "audit", limit_s, say, number=number)
+    return report.cases
 
 
 @asynccontextmanager
@@ -169,8 +186,12 @@ def _each_its_own(what: Audited, job: str, first: tuple[str, ...], stdin: bytes,
     more_s = what.tolerance.limit_s if first else 0.0
     return pair_spec(
         what.host, what.harness, what.incumbent, what.candidate, job, _short(what.bench), what.tolerance, what.where,
-        what.place, what.reference, stdin, limit_s + more_s, FRESH_MS, first, what.baseline,
+        what.place, what.reference, stdin, limit_s + more_s, _fresh_ms(what), first, what.baseline,
     )  # fmt: skip
+
+
+def _fresh_ms(what: Audited) -> int:
+    return FRESH_MS if what.gpu else APART_MS if what.fresh == 1 else SEVERAL_MS
 
 
 def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit_s: float) -> JobSpec:
@@ -189,15 +210,16 @@ def _short(bench: BenchSpec) -> BenchSpec:
     return replace(bench, quads=min(bench.quads, ALONE_QUADS))
 
 
-async def _enough(taken: AsyncGenerator[ProcessSample], most: int, others: bool) -> tuple[ProcessSample, ...]:
+async def _enough(taken: AsyncGenerator[ProcessSample], what: Audited, others: bool) -> tuple[ProcessSample, ...]:
     """Take samples until they are enough. Where `others` of a contest follow in the job, it is ended then."""
     begun = time.monotonic()
     samples: list[ProcessSample] = []
     async with aclosing(taken):
         async for sample in taken:
             samples.append(sample)
-            if others and len(samples) == most:
+            if others and len(samples) == what.processes:
                 break
-            if len(samples) == FEWEST_ALONE and (time.monotonic() - begun) * most / FEWEST_ALONE > ALONE_S:
+            expected_s = (time.monotonic() - begun) * what.processes / len(samples)
+            if len(samples) == what.fewest_alone and expected_s > what.alone * ALONE_S:
                 break
     return tuple(samples)

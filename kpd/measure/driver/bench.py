@@ -252,21 +252,25 @@ class DriverBench:
         return self.harness.forks or self.device.kind == "gpu"
 
     def _audited(
-        self, incumbent: str, candidate: str, where: RunContext, reference: str, baseline: str = "", alone: bool = True
-    ) -> audits.Audited:
+        self, incumbent: str, candidate: str, where: RunContext, reference: str, baseline: str = "", alone: int = 1,
+        times: int = 1,
+    ) -> audits.Audited:  # fmt: skip
+        if self._joins:
+            alone, times = min(alone, 1), 1
         return audits.Audited(
             self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check, where, self._place,
-            reference, baseline, alone,
+            reference, baseline, alone, times,
         )  # fmt: skip
 
     async def audit(
-        self, incumbent: str, candidate: str, job: str, say: Say, alone: bool = True, fresh: Fresh | None = None
-    ) -> AuditSamples:
+        self, incumbent: str, candidate: str, job: str, say: Say, alone: int = 1, fresh: Fresh | None = None,
+        times: int = 1,
+    ) -> AuditSamples:  # fmt: skip
         begun = self._repeated.pop((incumbent, candidate), None)
         if begun is None:
             reference, own = await self._terms.reference(say)
             where = self._terms.sealed(self._measuring, own, incumbent, candidate)
-            begun = audits.begun(self._audited(incumbent, candidate, where, reference, alone=alone), job)
+            begun = audits.begun(self._audited(incumbent, candidate, where, reference, alone=alone, times=times), job)
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate, seals=begun.what.where.seals):
             found = await audits.audit(begun, say, fresh)

@@ -135,10 +135,10 @@ def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> by
     return b"".join(_line(draws, side, side if alone else "q" if at < quick else "-") for at, side in numbered)
 
 
-def audit_line(what: str) -> bytes:
-    """Return the line of a process of an audit that is FRESH, APART or REPEAT; which side it loads first is drawn."""
+def audit_line(what: str, processes: int = 1) -> bytes:
+    """Return the lines of processes of an audit that are FRESH, APART or REPEAT; what each loads first is drawn."""
     draws = Draws(what)
-    return _line(draws, "ab"[draws.below(2)], what)
+    return b"".join(_line(draws, "ab"[draws.below(2)], what) for _ in range(processes))
 
 
 def _line(draws: Draws, order: str, what: str) -> bytes:

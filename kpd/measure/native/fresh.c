@@ -22,13 +22,15 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define PLACES 4         /* places of the code in memory, of as many as there are; each kernel's copies may have states of their own */
-#define PAIRS_A_PLACE 10 /* of calls, one of each side, for either kind of contents */
+#define PLACES MAX_LAYOUTS /* places of the code in memory: a kernel's calls differ by more from one to the next than within one */
+#define PAIRS_A_PLACE 3  /* of calls, one of each side, for either kind of contents; where calls take long it is one, in more places */
 #define PAIRS (PLACES * PAIRS_A_PLACE)
-#define FEWEST_PAIRS 4   /* in a place, whatever they cost */
+#define FEWEST_PAIRS 4   /* whatever they cost */
 #define REHEARSED 4      /* quads of a timing before a case's calls, at the least … */
-#define MOST_REHEARSED 64 /* … and less than this many more; it ends anywhere in what a contest times */
+#define MOST_REHEARSED 64 /* … and less than this many more; it ends anywhere in what a contest times … */
+#define SHORT_MS 500     /* … but mostly early in a process that has less time than this: others of its audits have such parts, too */
 #define SWAPPED_SHARE 3  /* a third of the time is for contents that hardly change */
+#define FILLING_NS 480000000u /* for filling, over all cases: above that the elements are put into another order */
 #define LEAST_SHARE 4    /* a case has this part of an equal share of the time, whatever the others took */
 #define LINE 64          /* bytes of a cache's line, at the least */
 #define DEAR 4           /* a truth that takes more than one in so many parts of a case's time is found once only */
@@ -92,14 +94,17 @@ static int keep_filled(const view *v) {
     return filled != NULL;
 }
 
-/* Whether the harness is quick enough to fill the inputs for each of so many calls. */
-static int fills_anew(uint64_t fill_ns, uint64_t budget_ns) { return kpd_task.change || fill_ns * 2 * PAIRS < budget_ns / 2; }
+/* Whether the harness is quick enough to fill the inputs for each of so many calls, whatever time this process has for them: in
+ * another order some outputs stay the same. */
+static int fills_anew(uint64_t fill_ns, int cases) { return kpd_task.change || fill_ns * 2 * PAIRS * (uint64_t)cases < FILLING_NS; }
 
 /* What is in the inputs of a call. */
 typedef enum { SWAPPED, FRESH, CONTENTS } contents;
 
 typedef struct {
-    int pairs[CONTENTS], compared, anew, dear;
+    int pairs[CONTENTS], compared, anew, dear, secret;
+    uint64_t first, step; /* the order of the places */
+    uint64_t rehearsal_ns; /* of the part of a timing */
     uint64_t dear_ns; /* a comparison that takes longer is made once only */
     uint64_t seed, turns; /* of the swaps that the pristine inputs have seen */
     uint64_t ns[CONTENTS][2][PAIRS];
@@ -159,23 +164,36 @@ static int compared(int number, slot who, found *f) {
     return right(who, v, when);
 }
 
-/* Up to PAIRS_A_PLACE pairs of calls with such contents, until `deadline` at the latest. Some fresh ones are compared. */
-static int take_pairs(int number, contents what, int layout, uint64_t deadline, found *f, kpd_rng *rng) {
-    int from = f->pairs[what];
-    int secret = from + (int)(kpd_random(rng) % FEWEST_PAIRS);
-    for (int pair = from; pair < from + PAIRS_A_PLACE && (pair < from + FEWEST_PAIRS || now_ns() < deadline); pair++) {
-        slot first = kpd_random(rng) & 1 ? CANDIDATE : INCUMBENT;
-        for (int turn = 0; turn < 2; turn++) {
-            slot who = turn ? (slot)!first : first;
-            uint64_t passed;
-            if (!(f->ns[what][who][pair] = call(number, who, what, layout, !turn, f, &passed))) return 0;
-            if (what == FRESH) f->passed[who][pair] = passed;
-            if (what != FRESH || who != CANDIDATE || f->dear || (pair != secret && kpd_random(rng) % 8)) continue;
-            uint64_t comparing = now_ns();
-            if (!compared(number, who, f)) return 0;
-            f->dear = now_ns() - comparing > f->dear_ns;
+/* A pair of calls. Of each FEWEST_PAIRS fresh ones one, drawn in secret, is compared. */
+static int take_pair(int number, contents what, int layout, found *f, kpd_rng *rng) {
+    slot first = kpd_random(rng) & 1 ? CANDIDATE : INCUMBENT;
+    int pair = f->pairs[what];
+    if (pair % FEWEST_PAIRS == 0) f->secret = pair + (int)(kpd_random(rng) % FEWEST_PAIRS);
+    for (int turn = 0; turn < 2; turn++) {
+        slot who = turn ? (slot)!first : first;
+        uint64_t passed;
+        if (!(f->ns[what][who][pair] = call(number, who, what, layout, !turn, f, &passed))) return 0;
+        if (what == FRESH) f->passed[who][pair] = passed;
+        if (what != FRESH || who != CANDIDATE || f->dear || pair != f->secret) continue;
+        uint64_t comparing = now_ns();
+        if (!compared(number, who, f)) return 0;
+        f->dear = now_ns() - comparing > f->dear_ns;
+    }
+    f->pairs[what] = pair + 1;
+    return 1;
+}
+
+/* Pairs of calls with such contents, place by place in a drawn order, until `deadline` at the latest. */
+static int take_pairs(int number, contents what, uint64_t deadline, found *f, kpd_rng *rng) {
+    uint64_t from = now_ns(), time = deadline > from ? deadline - from : 0;
+    int a_place = PAIRS_A_PLACE;
+    for (uint64_t place = 0; place < PLACES; place++) {
+        int layout = (int)((f->first + f->step * place) % PLACES);
+        for (int pair = 0; pair < a_place; pair++) {
+            if (f->pairs[what] >= FEWEST_PAIRS && now_ns() >= deadline) return 1;
+            if (!take_pair(number, what, layout, f, rng)) return 0;
+            if (f->pairs[what] == 1 && (now_ns() - from) * PAIRS > time) a_place = 1;
         }
-        f->pairs[what] = pair + 1;
     }
     return 1;
 }
@@ -186,13 +204,22 @@ static int begun(int number, slot who) {
     return answered_and_rests(who, &job.views[number]);
 }
 
-static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
+/* Quads of a timing: any number of them is possible. */
+static int drawn_quads(int budget_ms, kpd_rng *rng) {
+    uint64_t most = budget_ms < SHORT_MS ? 1 + kpd_random(rng) % MOST_REHEARSED : MOST_REHEARSED;
+    return REHEARSED + (int)(kpd_random(rng) % most);
+}
+
+/* In the time there is no part of a timing. */
+static int audit_one(int number, uint64_t budget_ns, int cases, int quads, kpd_rng *rng, found *f) {
     view *v = &job.views[number];
     turn_to(CANDIDATE);
     if (!engine_uses_device) {
+        uint64_t from = now_ns();
         arena_fill(v, job.timed);
         arena_poison(v);
-        if (!rehearsed(number, REHEARSED + (int)(kpd_random(rng) % MOST_REHEARSED))) return 0;
+        if (!rehearsed(number, quads)) return 0;
+        f->rehearsal_ns = now_ns() - from;
     }
     uint64_t start = now_ns();
     arena_fill(v, job.timed);
@@ -205,14 +232,13 @@ static int audit_one(int number, uint64_t budget_ns, kpd_rng *rng, found *f) {
     }
     if ((of_incumbent && !begun(number, INCUMBENT)) || !begun(number, CANDIDATE)) return 0;
     f->seed = secret_draw();
-    f->anew = fills_anew(filling, budget_ns);
+    f->anew = fills_anew(filling, cases);
     f->dear_ns = budget_ns / (8 * DEAR);
-    for (uint64_t place = 0; place < PLACES && (!place || now_ns() < start + budget_ns * (place + 1) / PLACES); place++) {
-        int layout = (int)(secret_draw() % MAX_LAYOUTS);
-        uint64_t from = now_ns(), until = start + budget_ns * (place + 1) / PLACES, time = until > from ? until - from : 0;
-        if (!take_pairs(number, SWAPPED, layout, from + time / SWAPPED_SHARE, f, rng)) return 0;
-        if (!take_pairs(number, FRESH, layout, until, f, rng)) return 0;
-    }
+    f->first = secret_draw();
+    f->step = secret_draw() | 1; /* an odd step comes to each place once */
+    start = now_ns();
+    if (!take_pairs(number, SWAPPED, start + budget_ns / SWAPPED_SHARE, f, rng)) return 0;
+    if (!take_pairs(number, FRESH, start + budget_ns, f, rng)) return 0;
     return 1;
 }
 
@@ -237,12 +263,13 @@ static void print_found(const view *v, const found *f) {
 
 void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms) {
     kpd_rng rng = {secret_draw()};
-    int going = 1, cases = 0;
+    int going = 1, cases = 0, left;
     static found f;
     job.paths[INCUMBENT] = incumbent;
     job.paths[CANDIDATE] = candidate;
     job.first = first;
     for (size_t c = 0; c < kpd_task.case_count; c++) cases += kpd_task.cases[c].use != KPD_CHECK_ONLY;
+    left = cases;
     uint64_t budget_ns = (uint64_t)budget_ms * 1000000u;
     printf("{\"cases\":{");
     await_turn();
@@ -251,9 +278,10 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
     for (size_t c = 0; c < kpd_task.case_count && going; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
         memset(&f, 0, sizeof f);
-        uint64_t now = now_ns(), share = end > now ? (end - now) / (uint64_t)cases : 0; /* of what others have left */
-        cases--;
-        going = audit_one((int)c, share > least ? share : least, &rng, &f);
+        uint64_t now = now_ns(), share = end > now ? (end - now) / (uint64_t)left : 0; /* of what others have left */
+        left--;
+        going = audit_one((int)c, share > least ? share : least, cases, drawn_quads(budget_ms, &rng), &rng, &f);
+        end += f.rehearsal_ns;
         if (going) print_found(&job.views[c], &f);
     }
     turn_to(CANDIDATE);

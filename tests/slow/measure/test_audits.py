@@ -50,15 +50,27 @@ async def test_an_honest_kernel_passes(lab: Lab, candidate: str) -> None:
 
 
 async def test_another_audit_need_not_time_each_kernel_alone(lab: Lab) -> None:
-    (whole, contest), (more, _) = [
-        await lab.audit(f.SLOW, next(iter(f.HONEST.values())), alone) for alone in (True, False)
-    ]
+    (whole, contest), (more, _) = [await lab.audit(f.SLOW, next(iter(f.HONEST.values())), alone) for alone in (1, 0)]
     assert len(whole.alone) >= audits.FEWEST_ALONE
     assert more.fresh.keys() == whole.fresh.keys()
     assert more.alone == ()
     found = audits.joined(whole, more)
     assert (found.times, found.alone) == (2, whole.alone)
     assert audits.refuse_gain(audits.summary(found, contest), judge(contest, 1.0).gain) is None
+
+
+async def test_one_job_takes_several_audits(lab: Lab) -> None:
+    audit, contest = await lab.audit(f.SLOW, f.HALF, times=3)
+    assert audit.times == 3
+    for case in audit.fresh.values():
+        assert len(case.taken) == len(case.swapped_taken) == 3
+        assert min(*case.taken, *case.swapped_taken) >= 4
+        assert sum(case.taken) == len(case.b_ns) == len(case.b_passed_ns)
+        assert case.compared >= 3, "one output in each process, at the least"
+    assert len(audit.alone) >= audits.FEWEST_ALONE
+    told = audits.summary(audit, contest)
+    assert told.times == 3
+    assert told.fresh.low > 20, "of half the time"
 
 
 async def test_a_kernel_that_computes_only_what_has_changed_has_no_gain_on_fresh_inputs(lab: Lab) -> None:

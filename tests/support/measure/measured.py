@@ -107,7 +107,7 @@ class Lab:
         return tuple([sample async for sample in samples])
 
     async def audit(
-        self, incumbent: str, candidate: str, alone: bool = True
+        self, incumbent: str, candidate: str, alone: int = 1, times: int = 1
     ) -> tuple[AuditSamples, tuple[ProcessSample, ...]]:
         """What the audits measure, and the contest before them."""
         contest = await self.time(incumbent, candidate, processes=5)
@@ -115,6 +115,7 @@ class Lab:
         what = Audited(
             self.host, self.harness, a.job, b.job, FEW, replace(QUICK, limit_s=4.0), replace(self.where, lease=CPU),
             layout.placed(self.host, self.tools), alone=alone,
+            fresh=times,
         )  # fmt: skip
         number = next(_numbers)
         return await audit(begun(what, f"audit{number}")), contest

@@ -1,11 +1,13 @@
 """Simulates contests and the audits of what they accept, on machines of several kinds."""
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import exp, hypot, log
 from random import Random
 from statistics import fmean
 
-from kpd.measure.audits import AuditSamples, joined, summary, wants_alone, wants_more
+from kpd.measure.audits import AuditSamples, at_first, joined, summary, times_alone, until_next_look, wants_more
+from kpd.measure.fresh_clock import PAIRS_A_PLACE
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.interval import t_half_width
 from kpd.measure.samples import CaseSample, ProcessSample
@@ -15,6 +17,8 @@ from kpd.model.verdicts import Gain
 CALL_NS = 1e6
 FACTOR = 1.6
 """How many times as long a slow process takes."""
+PLACES = 16
+"""Of the code in memory, in each audit."""
 WAKE_NS = 60_000
 """What the driver's clock sees of a call beside the call: its process wakes up."""
 
@@ -66,10 +70,10 @@ def audited(machine: Machine, truth: Truth, contests: int = 60) -> list[tuple[Au
         contest, claimed = _contest(rng, machine, truth.contest)
         if claimed.low <= 0.0 or claimed.pct < 1.0:
             continue
-        audit = _audit(rng, machine, truth)
+        audit = _audits(rng, machine, truth, at_first(claimed))
         while wants_more(found := summary(audit, contest), claimed):
-            more = _audit(rng, machine, truth)
-            audit = joined(audit, more if wants_alone(found, claimed) else replace(more, alone=()))
+            times = until_next_look(found)
+            audit = joined(audit, _audits(rng, machine, truth, times, times_alone(found, claimed, times)))
         done.append((found, claimed))
     return done
 
@@ -85,17 +89,23 @@ def _contest(rng: Random, machine: Machine, quick: float) -> tuple[list[ProcessS
     return [_sample(number, *pair) for number, pair in enumerate(pairs)], claimed
 
 
+def _audits(rng: Random, machine: Machine, truth: Truth, times: int, alone: int = 1) -> AuditSamples:
+    """So many audits of one job, in which each kernel is timed `alone` so often."""
+    alike = [process for _ in range(alone) for process in _alone(rng, machine, truth)]
+    return replace(reduce(joined, (_audit(rng, machine, truth) for _ in range(times))), alone=tuple(alike))
+
+
 def _audit(rng: Random, machine: Machine, truth: Truth) -> AuditSamples:
     """The times are of two processes that run in turns: what the machine does is in both."""
     whole, of_a = _process(rng, machine), rng.gauss(0, 0.1 if rng.random() < machine.odd else machine.apart)
     own = truth.fresh + (rng.gauss(0, machine.by_process) if truth.fresh else 0.0)
-    places = [rng.gauss(0, machine.by_place) for _ in range(4)]
+    places = [rng.gauss(0, machine.by_place) for _ in range(PLACES)]
 
     def calls(mean: float) -> list[float]:
-        return [CALL_NS * exp(mean + rng.gauss(0, machine.of_a_call)) for _ in range(40)]
+        return [CALL_NS * exp(mean + rng.gauss(0, machine.of_a_call)) for _ in range(PLACES * PAIRS_A_PLACE)]
 
     def by_place(times: list[float]) -> list[float]:
-        return [ns * exp(places[n // 10]) for n, ns in enumerate(times)]
+        return [ns * exp(places[n // PAIRS_A_PLACE]) for n, ns in enumerate(times)]
 
     def passed(times: list[float], more: float = 0.0) -> list[float]:
         waits = [rng.expovariate(1 / 2e6) if rng.random() < machine.waits else 0.0 for _ in times]
@@ -106,8 +116,12 @@ def _audit(rng: Random, machine: Machine, truth: Truth) -> AuditSamples:
     clocks = passed(a), passed(b, truth.clocked - truth.fresh)
     ns = (tuple(map(round, times)) for times in (a, b, *swapped))
     fresh = FreshCase(1, 1, True, *ns, (), *(tuple(map(round, times)) for times in clocks))
+    return AuditSamples({"case": fresh}, (), 0.5, 1.0)
+
+
+def _alone(rng: Random, machine: Machine, truth: Truth) -> list[ProcessSample]:
     alone = (_process(rng, machine) + n % 2 * truth.alone for n in range(6))
-    return AuditSamples({"case": fresh}, tuple(_sample(n, one, one) for n, one in enumerate(alone)), 0.5, 1.0)
+    return [_sample(n, one, one) for n, one in enumerate(alone)]
 
 
 def _process(rng: Random, machine: Machine) -> float:

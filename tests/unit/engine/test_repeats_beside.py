@@ -12,7 +12,7 @@ import pytest
 from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.audits import Winner, all_hold
 from kpd.hosts.errors import HostError
-from kpd.measure.audits import AuditSamples
+from kpd.measure.audits import SMALL_PCT, AuditSamples
 from kpd.measure.bench import BuiltObject, CheckFailed, Fresh
 from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.samples import Batches, CaseSample, ProcessSample
@@ -25,7 +25,9 @@ CASE = CaseSample(1, (900, 900), (400, 400))
 CONTEST = tuple(ProcessSample(number, {"one": CASE}) for number in range(9))
 FRESH = {"one": FreshCase(1, 4, True, (900,) * 40, (400,) * 40)}
 ALONE = tuple(ProcessSample(n, {"one": CaseSample(1, *2 * (((900, 400)[n % 2],) * 2,))}) for n in range(6))
+UNSURE = tuple(ProcessSample(n, {"one": CaseSample(1, *2 * ((900,) * 2,))}) for n in range(6))
 FOUND = AuditSamples(FRESH, ALONE, 0.5, 0.4)
+NOTHING = {"one": FreshCase(1, 4, True, *((900,) * 40,) * 4, a_passed_ns=(960,) * 40, b_passed_ns=(960,) * 40)}
 ACCEPTED = Verdict("faster", Gain(55.0, 54.0, 56.0), 9, False, "accepted", 1.0)
 OWN, AUDITS = WrongResult(Complaint("it differs")), WrongResult(Complaint("it is wrong while timed"))
 
@@ -40,7 +42,10 @@ class Place:
     repeats: Takes
     audits: Takes
     repeats_beside: bool = True
+    found: AuditSamples = FOUND
     noted: list[str] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    alone: list[int] = field(default_factory=list)
     begun: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def event(self, what: str) -> asyncio.Event:
@@ -63,15 +68,17 @@ class Place:
         return {"one": 9}
 
     async def audit(
-        self, incumbent: str, candidate: str, job: str, say: object, alone: bool, fresh: Fresh | None
+        self, incumbent: str, candidate: str, job: str, say: object, alone: int, fresh: Fresh | None, times: int
     ) -> AuditSamples:
+        self.times.append(times)
+        self.alone.append(alone)
         async with self.job(job):
             await asyncio.sleep(0)
             self.noted.append("fresh inputs are timed")
             if fresh is not None:
                 fresh()
             await self.audits(self)
-        return FOUND
+        return replace(self.found, times=times)
 
     async def forget(self, job: str) -> None:
         self.noted.append(f"{job} is forgotten")
@@ -124,6 +131,17 @@ async def test_repeats_begin_when_all_calls_on_fresh_inputs_are_timed_and_go_on_
     assert found.audited is not None and (found.repeats, found.audited.times) == (9, 1)
     assert bench.noted[:3] == ["audit begins", "fresh inputs are timed", "repeats begins"]
     assert set(bench.noted[3:]) == {"audit is over", "repeats is over"}
+
+
+@pytest.mark.parametrize(("pct", "times"), [(SMALL_PCT - 0.1, [3, 2, 2]), (SMALL_PCT, [1, 2, 2, 2])])
+@pytest.mark.parametrize("beside", [True, False])
+async def test_audits_are_taken_in_few_jobs(pct: float, times: list[int], beside: bool) -> None:
+    """Each takes those that are missing until it is asked whether more are wanted: until enough refuse the gain."""
+    bench = Place(well, well, repeats_beside=beside, found=replace(FOUND, fresh=NOTHING, alone=UNSURE))
+    with pytest.raises(CandidateFailed, match="fresh"):
+        await all_hold(winner(bench), replace(ACCEPTED, gain=Gain(pct, pct - 0.1, pct + 0.1)))
+    assert bench.times == times
+    assert bench.alone == [1, *times[1:]], "after the first one each kernel is timed alone as often as on fresh inputs"
 
 
 async def test_what_its_contest_shows_to_be_kept_is_refused_before_anything_is_measured() -> None:

@@ -53,7 +53,7 @@ def test_small_gains_that_are_there_are_accepted_where_processes_run_at_one_of_t
     found = outcomes(replace(UNSTEADY, slow=slow), honest(log(1 - gain_pct / 100)))
     assert found["all"] >= 50
     assert found["all"] - found["accepted"] <= 0.02 * found["all"]
-    assert found["audits"] <= 5 * found["all"]
+    assert found["audits"] <= 5.5 * found["all"]
 
 
 @pytest.mark.parametrize(("gain_pct", "share"), [(1.5, 0.97), (5.0, 1.0)])

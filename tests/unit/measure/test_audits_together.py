@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from kpd.measure.audits import SMALL_PCT, AuditSamples, joined, refuse_gain, summary, wants_more
-from kpd.measure.fresh_gains import PAIRS_A_PLACE, FreshCase
+from kpd.measure.fresh_gains import PAIRS_IN_A_ROW, FreshCase
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import Gain
 
@@ -46,7 +46,7 @@ def accepted(fresh: float, many: int = 1, slower: float = 0.0, noise: float = 0.
     return counted
 
 
-@pytest.mark.parametrize("many", [1, PAIRS_A_PLACE])
+@pytest.mark.parametrize("many", [1, PAIRS_IN_A_ROW])
 @pytest.mark.parametrize("slower", [0.0, 1.0, 3.0, 5.0])
 def test_a_kernel_that_makes_its_own_times_differ_hides_no_missing_gain(many: int, slower: float) -> None:
     assert accepted(0.0, many, slower) == 0
@@ -55,7 +55,7 @@ def test_a_kernel_that_makes_its_own_times_differ_hides_no_missing_gain(many: in
 @pytest.mark.parametrize("noise", [0.003, 0.2])
 def test_a_gain_that_is_there_is_accepted(noise: float) -> None:
     assert accepted(QUICK, noise=noise) >= 0.99 * TRIES
-    assert accepted(QUICK, PAIRS_A_PLACE, 0.1, noise) >= 0.99 * TRIES
+    assert accepted(QUICK, PAIRS_IN_A_ROW, 0.1, noise) >= 0.99 * TRIES
 
 
 def by_turns(gain: float, noise: float = 0.06, hides: float = 0.0, claimed: Gain = CLAIMED) -> int:

@@ -8,12 +8,17 @@ from msgspec import structs
 from kpd.measure.audits import (
     ALONE_SHARE,
     FEWEST_REFUSING,
+    LOOKS,
     MOST_AUDITS,
     MOST_TOGETHER,
+    SMALL_PCT,
     AuditSamples,
+    at_first,
     joined,
     refuse_gain,
     summary,
+    times_alone,
+    until_next_look,
     wants_alone,
     wants_more,
 )
@@ -57,6 +62,27 @@ def test_one_audit_does_not_tell_of_a_small_gain(claimed: float, times: int, mor
     assert wants_more(found, Gain(claimed, claimed, claimed)) == more
     together = structs.replace(found, clocked=None)
     assert not wants_more(together, Gain(claimed, claimed, claimed)), "where both kernels are in one process, it does"
+
+
+@pytest.mark.parametrize(("claimed", "times"), [(SMALL_PCT - 0.01, LOOKS[0]), (SMALL_PCT, 1)])
+def test_of_a_small_gain_the_first_job_takes_several(claimed: float, times: int) -> None:
+    assert at_first(Gain(claimed, claimed, claimed)) == times
+
+
+@pytest.mark.parametrize(("times", "more"), [(1, 2), (2, 1), (3, 2), (4, 1), (5, 2), (7, 4), (10, 1)])
+def test_another_job_takes_as_many_as_can_tell_more(times: int, more: int) -> None:
+    found = AuditSummary(seen(2.0), seen(2.0), 160, 8, 1.5, clocked=seen(2.0), times=times)
+    assert until_next_look(found) == more
+
+
+@pytest.mark.parametrize(("times", "more", "alone"), [(3, 2, 2), (7, 3, 3), (7, 4, 6)])
+def test_with_the_last_job_each_kernel_was_timed_alone_in_as_many_processes_as_audits_have(
+    times: int, more: int, alone: int
+) -> None:
+    unsure = AuditedGain(0.2, -5.0, 5.0)
+    found = AuditSummary(seen(2.0), unsure, 160, 8, 1.5, driver=unsure, clocked=seen(2.0), times=times)
+    assert times_alone(found, CLAIMED, more) == alone
+    assert times_alone(structs.replace(found, alone=seen(2.0), driver=None), CLAIMED, more) == 0
 
 
 @pytest.mark.parametrize(("share", "again"), [(ALONE_SHARE + 0.01, False), (ALONE_SHARE - 0.01, True)])
