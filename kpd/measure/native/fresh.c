@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 
 #define PLACES MAX_LAYOUTS /* places of the code in memory: a kernel's calls differ by more from one to the next than within one */
-#define PAIRS_A_PLACE 3  /* of calls, one of each side, for either kind of contents; where calls take long it is one, in more places */
+#define PAIRS_A_PLACE 3  /* of calls, one of each side, for either kind of contents; where calls take long it is one or two, in more places */
 #define PAIRS (PLACES * PAIRS_A_PLACE)
 #define FEWEST_PAIRS 4   /* whatever they cost */
 #define REHEARSED 4      /* quads of a timing before a case's calls, at the least … */
@@ -102,7 +102,7 @@ static int fills_anew(uint64_t fill_ns, int cases) { return kpd_task.change || f
 typedef enum { SWAPPED, FRESH, CONTENTS } contents;
 
 typedef struct {
-    int pairs[CONTENTS], compared, anew, dear, secret;
+    int pairs[CONTENTS], compared, anew, dear, secret, places;
     uint64_t first, step; /* the order of the places */
     uint64_t rehearsal_ns; /* of the part of a timing */
     uint64_t dear_ns; /* a comparison that takes longer is made once only */
@@ -183,16 +183,18 @@ static int take_pair(int number, contents what, int layout, found *f, kpd_rng *r
     return 1;
 }
 
-/* Pairs of calls with such contents, place by place in a drawn order, until `deadline` at the latest. */
+/* Pairs of calls with such contents, place by place in a drawn order, until `deadline` at the latest. Fresh contents, which have
+ * twice the time, come to no place where there were no others: the first call there may find memory that nobody has touched. */
 static int take_pairs(int number, contents what, uint64_t deadline, found *f, kpd_rng *rng) {
     uint64_t from = now_ns(), time = deadline > from ? deadline - from : 0;
     int a_place = PAIRS_A_PLACE;
-    for (uint64_t place = 0; place < PLACES; place++) {
-        int layout = (int)((f->first + f->step * place) % PLACES);
+    for (int place = 0; place < (what == FRESH ? f->places : PLACES); place++) {
+        int layout = (int)((f->first + f->step * (uint64_t)place) % PLACES);
         for (int pair = 0; pair < a_place; pair++) {
             if (f->pairs[what] >= FEWEST_PAIRS && now_ns() >= deadline) return 1;
             if (!take_pair(number, what, layout, f, rng)) return 0;
-            if (f->pairs[what] == 1 && (now_ns() - from) * PAIRS > time) a_place = 1;
+            if (what != FRESH) f->places = place + 1;
+            if (f->pairs[what] == 1 && (now_ns() - from) * PAIRS > time) a_place = what == FRESH ? 2 : 1;
         }
     }
     return 1;
