@@ -48,12 +48,16 @@ def _share(case: CaseSample) -> float:
 def longer_on_fresh(cases: Mapping[str, FreshCase]) -> float | None:
     """Compute how much longer the candidate's calls on fresh inputs are on average than in the middle, as a logarithm.
 
-    As much longer as the incumbent's they may be, as caches and other work make calls of both longer. None where both
-    shared a process: these audits are of few calls. Inputs that are slow are drawn in few processes of a contest.
+    By as many nanoseconds as the incumbent's they may be longer: what other work takes of a call is no less of a short
+    one. None where both shared a process: these audits are of few calls. Inputs that are slow are drawn in few
+    processes of a contest.
     """
     if not all(case.separate for case in cases.values()):
         return None
-    return log(_average([case.b_ns for case in cases.values()]) / _average([case.a_ns for case in cases.values()]))
+    a, b = ([getattr(case, side) for case in cases.values()] for side in ("a_ns", "b_ns"))
+    as_long = fmean(median(theirs) / median(own) for theirs, own in zip(a, b, strict=True))
+    average, allowed = _average(b), max(0.0, _average(a) - 1.0) * as_long
+    return log(max(average - allowed, min(average, 1.0)))
 
 
 def _average(cases: Sequence[Sequence[int]]) -> float:

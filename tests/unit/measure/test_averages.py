@@ -130,7 +130,10 @@ def test_inputs_that_are_slow_are_in_the_average_of_calls_on_fresh_ones() -> Non
     assert longer_on_fresh(fresh(0, 1)) == pytest.approx(0.0)
     assert longer_on_fresh(fresh(out, 1000)) == pytest.approx(0.0), "other work may have been in these"
     assert longer_on_fresh(fresh(out + 5, 40)) == pytest.approx(log((93 + 5 * 40) / 98))
-    assert longer_on_fresh(fresh(out + 5, 100, out + 5)) == pytest.approx(0.0), "as much longer as the incumbent's"
+    assert longer_on_fresh(fresh(out + 5, 298, out + 5)) == pytest.approx(0.0), "as much longer as the incumbent's"
+    assert longer_on_fresh(fresh(out + 5, 299, out + 5)) == pytest.approx(log((98 + 5) / 98)), (
+        "which takes 3 times as long"
+    )
 
 
 def test_calls_of_kernels_that_share_a_process_tell_nothing() -> None:
