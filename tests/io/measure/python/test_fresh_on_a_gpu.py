@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -35,12 +36,15 @@ def reports(folder: Path, environment: dict[str, str], text: str) -> list[dict[s
 
 
 def test_what_a_kernel_keeps_from_call_to_call_is_not_there(tmp_path: Path, environment: dict[str, str]) -> None:
-    """Both have as many sets of inputs, so nothing tells an audit from a contest before its first call."""
+    """Both have as many sets of inputs, so nothing tells an audit from a contest before its first call.
+
+    The first call on a set has nothing to compare it with, so the first batch of the audit is as quick.
+    """
     contest, fresh = reports(tmp_path, environment, "[np.sort(a.array) for _ in range(200)]")
     assert not contest["problem"] and not fresh["problem"]
     for name, case in fresh["cases"].items():
         known = contest["cases"][name]
-        call, anew = (min(one["b_ns"]) / one["reps"] for one in (known, case))
+        call, anew = (median(one["b_ns"]) / one["reps"] for one in (known, case))
         assert 4 * call < anew
 
 
