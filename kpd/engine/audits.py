@@ -72,22 +72,12 @@ async def _clock(winner: Winner, verdict: Verdict) -> Verdict:
     return verdict
 
 
-async def _kept(winner: Winner, verdict: Verdict) -> Verdict:
-    """Compare the contest's calls on inputs that hardly change with those on fresh ones. It costs nothing."""
+async def _contest(winner: Winner, verdict: Verdict) -> Verdict:
+    """Look at all samples of the contest: its gain is that of most calls, on inputs that hardly change. It is free."""
     attempt = winner.attempt
     if attempt.is_baseline or attempt.is_tasks_own or attempt.in_place:
         return verdict
-    if refused := audits.refuse_kept(winner.samples, verdict.gain):
-        raise CandidateFailed(refused, final=True)
-    return verdict
-
-
-async def _average(winner: Winner, verdict: Verdict) -> Verdict:
-    """Compare the gain of most calls of the contest with that of all. It costs nothing."""
-    attempt = winner.attempt
-    if attempt.is_baseline or attempt.is_tasks_own or attempt.in_place:
-        return verdict
-    if refused := audits.refuse_average(winner.samples, verdict.gain):
+    if refused := audits.refuse_contest(winner.samples, verdict.gain):
         raise CandidateFailed(refused, final=True)
     return verdict
 
@@ -194,8 +184,7 @@ async def _held_out(winner: Winner, verdict: Verdict) -> Verdict:
 
 HOLDS: tuple[Callable[[Winner, Verdict], Awaitable[Verdict]], ...] = (
     _clock,
-    _average,
-    _kept,
+    _contest,
     _repeats,
     _gain,
     _held_out,

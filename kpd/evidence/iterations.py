@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from kpd.evidence.archive import CANDIDATES, Bundle, iteration_file
@@ -205,9 +204,8 @@ class Derivation:
         if judged.audited is None:
             return ""
         claimed = judged.verdict.gain
-        for refuse in (audits.refuse_kept, audits.refuse_average):
-            if self._read(TIMING, partial(refuse, samples, claimed)):
-                raise _Broken("all samples of its contest together do not bear out its gain, and it was accepted")
+        if self._read(TIMING, lambda: audits.refuse_contest(samples, claimed)):
+            raise _Broken("all samples of its contest together do not bear out its gain, and it was accepted")
         audit = self._read(AUDIT, lambda: codec.decode(self._file(AUDIT), _AuditFile)).samples
         if len(audit.alone) > MOST_PROCESSES:
             raise _Broken(f"{AUDIT} has {len(audit.alone)} processes, more than an audit takes")

@@ -40,7 +40,8 @@ MOST_SELDOM = 0.2
 LEAST_SELDOM = 0.03
 """… the logarithm of time that they may take in any case: of some 100 contests without such calls none had 0.003."""
 FRESH_SELDOM, LEAST_FRESH_SELDOM = 0.25, 0.15
-"""The same on fresh inputs, where few calls are timed, one by one: of 112 audits of honest kernels one had 0.08."""
+"""The same on fresh inputs, where few calls are timed, one by one: of 112 audits of honest kernels one had 0.08, by
+shares of either kernel's own time, not by nanoseconds as now."""
 FEWEST_REFUSING = 7
 """So many audits refuse a gain at the least, where each kernel has a process of its own: three can be in one state."""
 MOST_TOGETHER = 3
@@ -100,6 +101,11 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         by_turns(audit.alone),
         None if (longer := longer_on_fresh(audit.fresh)) is None else 100 * expm1(longer),
     )
+
+
+def refuse_contest(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:
+    """Return the fault of a candidate whose gain all samples of its own contest together do not bear out."""
+    return refuse_average(contest, claimed) or refuse_kept(contest, claimed)
 
 
 def refuse_kept(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:

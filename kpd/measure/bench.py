@@ -191,10 +191,8 @@ class Bench(Protocol):
     ) -> AuditSamples | None:  # fmt: skip
         """Time a candidate that is about to be accepted as the audits want it; None where that cannot be done.
 
-        That is so many `times` where one job can, else once.
-
-        So often, `alone`, there are processes that time one kernel only, after the calls on fresh inputs: `fresh` is
-        called in between. Raises CheckFailed.
+        There are as many `times` processes for calls on fresh inputs, where one job can take several, and after them
+        `alone` times those that time one kernel only. `fresh` is called in between. Raises CheckFailed.
         """
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:

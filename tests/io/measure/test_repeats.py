@@ -1,5 +1,6 @@
 """Calls on two sets of inputs in turn: what is wrong now and then, and what differs from call to call."""
 
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -166,6 +167,16 @@ async def test_memory_that_each_call_keeps_is_found(lab: Lab, each: int) -> None
     ) as caught:
         await repeated(lab, leaks)
     assert isinstance(caught.value.wrong.what, Complaint)
+
+
+@linux_only
+@pytest.mark.parametrize(("kib", "found"), [(512, False), (516, True)])
+async def test_half_a_mebibyte_more_may_be_kept(lab: Lab, kib: int, found: bool) -> None:
+    """Whole pages, taken in one call after the first four."""
+    includes = "#include <sys/mman.h>\n"
+    takes = f"mmap(0, {kib} << 10, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);"
+    with pytest.raises(CheckFailed, match="keeps memory of its calls") if found else contextlib.nullcontext():
+        assert await repeated(lab, includes + in_some("call == 10", takes)) >= 200
 
 
 @linux_only

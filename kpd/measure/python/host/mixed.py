@@ -18,8 +18,6 @@ from kpd.measure.python.host.harness import Inputs, changed
 
 DRAWN = 2  # inputs that mixtures are made of
 PIECE, FEWEST_PIECES = 127, 64  # elements of a piece at most, and pieces of an array at least, if it has as many
-
-
 GOLDEN, SHIFTS, FACTORS = 0x9E3779B97F4A7C15, (30, 27, 31), (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SINGLE = 1 << 40  # what a value behind the last whole piece adds to its place
 
