@@ -38,8 +38,9 @@ def made(device: CudaDevice, dtype: str, elements: int) -> dict[str, object]:
     mixtures = Mixtures([drawn(1, dtype, elements), drawn(2, dtype, elements)], random.Random(5))
     on_device, seeds = DeviceMixtures(device, mixtures), mixtures.seeds()
     here = bytearray(mixtures.like.content)
+    begun_as = (ctypes.c_char * len(here)).from_buffer_copy(here)
     memory = device.taken(len(here))
-    device.copy(memory, ctypes.addressof((ctypes.c_char * len(here)).from_buffer_copy(here)), len(here))
+    device.copy(memory, ctypes.addressof(begun_as), len(here))
     device.wait()
     mixtures.write(here, seeds)
     spent = []
