@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Literal
 from kpd import __version__
 from kpd.wire import MAX_REQUEST, PROTOCOL, DaemonError, NoDaemon, clean_name
 
-__all__ = ["DaemonError", "NoDaemon", "ask", "operator", "own_socket"]
+__all__ = ["DaemonError", "NoDaemon", "ask", "hello", "operator", "own_socket"]
 
 
 def ask(
@@ -32,7 +32,6 @@ def ask(
     """
     own_socket(path)
     key = "what" if kind == "query" else "verb"
-    hello = {"op": "hello", "id": 1, "protocol": PROTOCOL, "version": __version__, "client": client, "by": by}
     request = {"op": kind, "id": 2, key: name, "args": args or {}}
     try:
         line = json.dumps(request, allow_nan=False, ensure_ascii=False).encode()
@@ -53,7 +52,7 @@ def ask(
         lines = connection.makefile("rb")
         try:
             with contextlib.suppress(BrokenPipeError):  # the daemon has refused already: its reason can be read
-                connection.sendall(json.dumps(hello).encode() + b"\n" + line + b"\n")
+                connection.sendall(hello(client, by) + line + b"\n")
             _result(lines)
             return _result(lines)
         except TimeoutError as err:
@@ -67,6 +66,12 @@ def ask(
             raise DaemonError("infra", message, remedy) from err
         except OSError as err:
             raise DaemonError("infra", f"the connection to the daemon was lost: {err}") from err
+
+
+def hello(client: str, by: str = "") -> bytes:
+    """Return the line with which a connection begins."""
+    said = {"op": "hello", "id": 1, "protocol": PROTOCOL, "version": __version__, "client": client, "by": by}
+    return json.dumps(said).encode() + b"\n"
 
 
 def operator() -> str:

@@ -15,6 +15,7 @@ import kpd
 from kpd.cli.ask import command, workspace
 from kpd.cli.exit_codes import FAILED, INFRA, OK, USAGE, CliError
 from kpd.cli.terminal_text import line, narrate
+from kpd.client import hello
 from kpd.text.foreign import visible
 from kpd.wire import NoDaemon
 from kpd.workspace.disk import is_full
@@ -57,14 +58,20 @@ MOST_LOG = 4 << 20
 
 
 def listens(ws: Workspace) -> bool:
-    """Return whether a daemon accepts connections for this workspace."""
+    """Return whether a daemon answers for this workspace; one that is stopped, and keeps its socket, is there too.
+
+    That of a process just killed still accepts connections for a moment, and ends them.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:
             probe.connect(os.fspath(ws.socket))
+            probe.sendall(hello("cli"))
+            return bool(probe.recv(1))
+        except TimeoutError:
+            return True
         except OSError:
             return False
-    return True
 
 
 def released(lock: Path) -> bool:

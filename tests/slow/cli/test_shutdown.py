@@ -1,7 +1,8 @@
-"""kpd shutdown says that the daemon has ended once its process is gone, and not before."""
+"""Daemons that end: kpd shutdown says so once the process is gone, and a socket that only accepts is no daemon."""
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kpd.cli.daemon import listens
 from kpd.daemon import system
 from kpd.daemon.journal import EventJournal
 from kpd.daemon.server import Server
@@ -121,3 +123,16 @@ async def test_a_daemon_that_is_about_to_listen_is_waited_for(place: Ending) -> 
             told = await asked
     place.end()
     assert (await told)[0] == 0
+
+
+async def test_who_accepts_and_ends_the_connection_does_not_listen_who_is_silent_does(place: Ending) -> None:
+    with socket.socket(socket.AF_UNIX) as dying:
+        dying.bind(str(place.ws.make_socket_folder()))
+        dying.listen()
+        asked = asyncio.create_task(asyncio.to_thread(listens, place.ws))
+        connection, _ = await asyncio.to_thread(dying.accept)
+        connection.close()
+        assert not await asked
+        assert await asyncio.to_thread(listens, place.ws), "a daemon that is stopped says nothing"
+    async with place.listening():
+        assert await asyncio.to_thread(listens, place.ws)
