@@ -142,7 +142,7 @@ def outcome(tried: Tried, first: int) -> tuple[str, int, float]:
         found = reduce(joined, each[:times])
         return replace(found, alone=processes, alone_s=sum(one.alone_s for one in each[:alone]))
 
-    found = taken(at_first(claimed), 1)
+    found = taken(at_first(claimed), at_first(claimed))
     while wants_more(told := summary(found, tried.contest), claimed):
         times = until_next_look(told)
         found = joined(found, taken(times, times_alone(told, claimed, times)))

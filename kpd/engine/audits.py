@@ -97,11 +97,12 @@ async def _repeats(winner: Winner, verdict: Verdict) -> Verdict:
 async def _beside_repeats(winner: Winner, times: int) -> AuditSamples | None:
     """Take the first audits, and the repeats once no calls on fresh inputs are timed: nothing may slow down one side.
 
-    What is wrong in repeats is told first, and ends the audits' job.
+    As long as these take, each kernel is timed alone as often. What is wrong in repeats is told first, and ends the
+    audits' job.
     """
     attempt = winner.attempt
     timed = asyncio.Event()
-    audit = asyncio.create_task(_audited(winner, "", times, fresh=timed.set))
+    audit = asyncio.create_task(_audited(winner, "", times, times, timed.set))
     audit.add_done_callback(lambda ended: timed.set())
     try:
         await timed.wait()

@@ -171,24 +171,21 @@ def until_next_look(found: AuditSummary) -> int:
 
 
 def times_alone(found: AuditSummary, claimed: Gain, more: int) -> int:
-    """Return how often each kernel is to be timed alone in a job that takes so many `more` audits.
-
-    With the last job that is as often as there are audits: the first one has it once.
-    """
-    if not wants_alone(found, claimed):
-        return 0
-    return more + (LOOKS[0] - 1 if (found.times or 1) + more == MOST_AUDITS else 0)
+    """Return how often each kernel is to be timed alone in a job that takes so many `more` audits."""
+    last = (found.times or 1) + more == MOST_AUDITS
+    return more if wants_alone(found, claimed, last) else 0
 
 
-def wants_alone(found: AuditSummary, claimed: Gain) -> bool:
-    """Return whether another audit has to time each kernel alone, too: unless enough of the gain is there beyond doubt.
+def wants_alone(found: AuditSummary, claimed: Gain, last: bool = False) -> bool:
+    """Return whether another audit has to time each kernel alone, too: where half of the gain seems to be missing.
 
-    Processes of callables take long to start, and neither can change the other: MOST_TOGETHER times at the most, and
-    once where the gain seems to be there, or is so small that they do not tell.
+    In the `last` job unless half is there beyond doubt. Processes of callables take long to start, and neither can
+    change the other: MOST_TOGETHER times at the most, and once where the gain is so small that they do not tell.
     """
     if not found.apart:
+        bound = _at_least if last else _sure
         seen = (gain for gain in (found.alone, found.driver) if gain is not None)
-        return not all(_holds(_at_least(gain), claimed, ALONE_SHARE) for gain in seen)
+        return not all(_holds(bound(gain), claimed, ALONE_SHARE) for gain in seen)
     tells = (found.times or 1) < MOST_TOGETHER and _alone_tells(found, claimed)
     return tells and not _holds(_sure(found.alone), claimed, ALONE_SHARE)
 

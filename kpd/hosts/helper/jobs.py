@@ -8,6 +8,7 @@ import os
 import re
 import selectors
 import signal
+import time
 from pathlib import Path
 
 from kpd.hosts.helper.files import RequestRefused, check_job, is_job
@@ -20,7 +21,13 @@ from kpd.hosts.helper.store import ContentStore
 from kpd.hosts.helper.supervisor import JobOrder
 from kpd.hosts.helper.wire import Header, Wire
 
-PACE = (0.01, 0.2)  # seconds between looks at a followed job's output: after some has come, and at most
+PACE = (0.01, 0.2)  # seconds between looks at the output of followed jobs, at the least and at most …
+LATE = 0.1  # … and so much of the time since there was any: a report comes late by a tenth of what it took
+
+
+def until_look(silent: float) -> float:
+    """Return the seconds until the next look at outputs where there was nothing for so many seconds."""
+    return min(max(PACE[0], LATE * silent), PACE[1])
 
 
 class Jobs:
@@ -34,7 +41,7 @@ class Jobs:
         self.selector = selector
         self.live = {}  # type: dict[str, RunningJob]
         self.followers = collections.deque()  # type: collections.deque[Follower]
-        self.pace = PACE[0]
+        self.moved = 0.0  # when output of a followed job came last, or a request to follow one
 
     def op_job(
         self,
@@ -71,7 +78,7 @@ class Jobs:
             raise RequestRefused("not_found", f"there is no job {job}")
         cached = self.look(job) is None
         self.followers.append(Follower(request, folder, cached, offsets))
-        self.pace = PACE[0]
+        self.moved = time.monotonic()
         if cached:
             os.utime(str(folder))  # `clean` goes by the last use
 
@@ -138,7 +145,9 @@ class Jobs:
 
     def pause(self) -> "float | None":
         """Return the seconds until the next look at the output of followed jobs; None when none is followed."""
-        return self.pace if any(not follower.ended for follower in self.followers) else None
+        if all(follower.ended for follower in self.followers):
+            return None
+        return until_look(time.monotonic() - self.moved)
 
     def pump(self) -> None:
         moved = False
@@ -151,7 +160,8 @@ class Jobs:
                 end = outcome(follower.folder)
                 self.wire.send({"id": follower.request, "ok": dict(end, cached=follower.cached)})
         self.followers.rotate(-1)  # so that another one is first when the pipe takes more
-        self.pace = PACE[0] if moved else min(self.pace * 2, PACE[1])
+        if moved:
+            self.moved = time.monotonic()
 
     def op_kill(self, request: int, body: bytes, job: str) -> "Header | None":
         running = self.look(check_job(job))

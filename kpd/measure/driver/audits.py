@@ -35,7 +35,9 @@ ALONE = (6, 4)
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
 ALONE_S = 1.5
-"""Seconds that all of them may take, each time: where FEWEST_ALONE tell that it would be more, no more are taken."""
+"""Seconds that they may take, each time: of those that would take longer only FEWEST_ALONE are taken …"""
+BESIDE_S = 1.2
+"""… and all times together where calls on unchanged inputs run beside them: so long these take at the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,6 @@ class Audited:
     def processes(self) -> int:
         """Those that time each kernel without the other one, at the most."""
         return self.alone * (1 if self.apart else ALONE[self.gpu])
-
-    @property
-    def fewest_alone(self) -> int:
-        """Those that tell whether all of them would take too long."""
-        return self.alone * FEWEST_ALONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +141,7 @@ async def repeated(job: AuditJob, say: Say | None = None) -> dict[str, int]:
 async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = None) -> AuditSamples:
     """Measure for both audits; again where the job was ended from outside, by a crash or a shutdown, with too little.
 
-    `fresh` is called between them.
+    `fresh` is called between them, and begins what runs beside the processes that time one kernel only.
 
     Raises CheckFailed when an output is wrong, or the measuring process is not what it was; and HostError.
     """
@@ -156,8 +153,9 @@ async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = Non
         if fresh is not None:
             fresh()
         taken = samples_of(what.host, what.harness, job.spec, 0, what.processes, say, range(number + what.fresh))
-        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken, what, job.first > 0))
-    if len(samples) < min(what.fewest_alone, what.processes):
+        limit_s = BESIDE_S if fresh is not None else what.alone * ALONE_S
+        samples = tuple(replace(one, apart=what.apart) for one in await _enough(taken, what, job.first > 0, limit_s))
+    if len(samples) < min(FEWEST_ALONE, what.processes):
         await jobs.forget(what.host, job.spec.id)
         return await audit(job, say, fresh)
     first, *others = (AuditSamples(cases, (), 0.0, 0.0) for cases in found)
@@ -210,8 +208,13 @@ def _short(bench: BenchSpec) -> BenchSpec:
     return replace(bench, quads=min(bench.quads, ALONE_QUADS))
 
 
-async def _enough(taken: AsyncGenerator[ProcessSample], what: Audited, others: bool) -> tuple[ProcessSample, ...]:
-    """Take samples until they are enough. Where `others` of a contest follow in the job, it is ended then."""
+async def _enough(
+    taken: AsyncGenerator[ProcessSample], what: Audited, others: bool, limit_s: float
+) -> tuple[ProcessSample, ...]:
+    """Take samples until they are enough, or two more would take too long: as many of either kernel.
+
+    Where `others` of a contest follow in the job, it is ended then.
+    """
     begun = time.monotonic()
     samples: list[ProcessSample] = []
     async with aclosing(taken):
@@ -219,7 +222,7 @@ async def _enough(taken: AsyncGenerator[ProcessSample], what: Audited, others: b
             samples.append(sample)
             if others and len(samples) == what.processes:
                 break
-            expected_s = (time.monotonic() - begun) * what.processes / len(samples)
-            if len(samples) == what.fewest_alone and expected_s > what.alone * ALONE_S:
+            even = len(samples) % 2 == 0 and len(samples) >= FEWEST_ALONE
+            if even and (time.monotonic() - begun) * (len(samples) + 2) / len(samples) > limit_s:
                 break
     return tuple(samples)

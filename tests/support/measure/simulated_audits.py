@@ -70,7 +70,7 @@ def audited(machine: Machine, truth: Truth, contests: int = 60) -> list[tuple[Au
         contest, claimed = _contest(rng, machine, truth.contest)
         if claimed.low <= 0.0 or claimed.pct < 1.0:
             continue
-        audit = _audits(rng, machine, truth, at_first(claimed))
+        audit = _audits(rng, machine, truth, at_first(claimed), at_first(claimed))
         while wants_more(found := summary(audit, contest), claimed):
             times = until_next_look(found)
             audit = joined(audit, _audits(rng, machine, truth, times, times_alone(found, claimed, times)))
@@ -89,7 +89,7 @@ def _contest(rng: Random, machine: Machine, quick: float) -> tuple[list[ProcessS
     return [_sample(number, *pair) for number, pair in enumerate(pairs)], claimed
 
 
-def _audits(rng: Random, machine: Machine, truth: Truth, times: int, alone: int = 1) -> AuditSamples:
+def _audits(rng: Random, machine: Machine, truth: Truth, times: int, alone: int) -> AuditSamples:
     """So many audits of one job, in which each kernel is timed `alone` so often."""
     alike = [process for _ in range(alone) for process in _alone(rng, machine, truth)]
     return replace(reduce(joined, (_audit(rng, machine, truth) for _ in range(times))), alone=tuple(alike))

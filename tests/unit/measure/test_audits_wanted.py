@@ -75,26 +75,29 @@ def test_another_job_takes_as_many_as_can_tell_more(times: int, more: int) -> No
     assert until_next_look(found) == more
 
 
-@pytest.mark.parametrize(("times", "more", "alone"), [(3, 2, 2), (7, 3, 3), (7, 4, 6)])
-def test_with_the_last_job_each_kernel_was_timed_alone_in_as_many_processes_as_audits_have(
+@pytest.mark.parametrize(("times", "more", "alone"), [(3, 2, 0), (7, 3, 0), (7, 4, 4)])
+def test_a_gain_that_seems_to_be_there_alone_is_looked_for_again_in_the_last_job_only(
     times: int, more: int, alone: int
 ) -> None:
-    unsure = AuditedGain(0.2, -5.0, 5.0)
+    unsure = AuditedGain(2.0, -5.0, 5.0)
     found = AuditSummary(seen(2.0), unsure, 160, 8, 1.5, driver=unsure, clocked=seen(2.0), times=times)
     assert times_alone(found, CLAIMED, more) == alone
     assert times_alone(structs.replace(found, alone=seen(2.0), driver=None), CLAIMED, more) == 0
+    assert times_alone(structs.replace(found, driver=AuditedGain(0.2, -5.0, 5.0)), CLAIMED, more) == more
 
 
 @pytest.mark.parametrize(("share", "again"), [(ALONE_SHARE + 0.01, False), (ALONE_SHARE - 0.01, True)])
+@pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("audit", ["alone", "driver"])
-def test_each_kernel_is_timed_alone_again_unless_half_of_the_gain_is_surely_there(
-    audit: str, share: float, again: bool
+def test_each_kernel_is_timed_alone_again_where_half_of_the_gain_seems_missing_and_at_last_unless_it_is_surely_there(
+    audit: str, last: bool, share: float, again: bool
 ) -> None:
-    """Where that is, another audit costs what its calls on fresh inputs do. That it seems to be there is not enough."""
+    """Where it is not wanted, another audit costs what its calls on fresh inputs do."""
     claimed = Gain(percent(0.4), percent(0.4), percent(0.4))
     found = AuditSummary(seen(33.0), seen(33.0), 160, 8, 1.5, driver=seen(33.0), clocked=seen(33.0), times=1)
-    low = AuditedGain(33.0, percent(0.4 * share), 45.0)
-    assert wants_alone(structs.replace(found, **{audit: low}), claimed) == again
+    at = percent(0.4 * share)
+    told = AuditedGain(33.0, at, 45.0) if last else AuditedGain(at, 0.0, 45.0)
+    assert wants_alone(structs.replace(found, **{audit: told}), claimed, last) == again
 
 
 @pytest.mark.parametrize(("low", "more"), [(0.01, False), (-0.01, True)])
