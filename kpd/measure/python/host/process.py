@@ -26,8 +26,8 @@ LONGEST = 4 << 20  # bytes of an answer
 START_MS = 120_000  # for a worker to import torch on a busy machine
 IDLE = 15  # requests for nothing, before any kernel is loaded: what a request costs
 FEW, MANY = 1, 64  # results of which it then tells where they lie
-MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped
 FORGED = "it writes to the socket of its process"
+ANY_CHANGE = os.WNOHANG | os.WUNTRACED | os.WCONTINUED
 
 
 class Worker:
@@ -174,7 +174,8 @@ class Worker:
 
     def _refuse_unasked(self) -> None:
         """Raise Failed where it has done something since it was stopped, or has been killed."""
-        if not self._ready(0) and (self.gpu or watched.cpu_ns(self.pid) <= self.used_ns + MOVED_NS):
+        went_on = not self.gpu and (self._wait(ANY_CHANGE) or watched.works(self.pid, self.used_ns))
+        if not self._ready(0) and not went_on:
             return
         for _ in range(20):  # a killed process closes its line some time before it has ended
             self._wait(os.WNOHANG)
@@ -261,12 +262,14 @@ class Worker:
         self.used_ns = watched.cpu_ns(self.pid)
         self.errors.listen()
 
-    def _wait(self, how: int) -> None:
-        pid, status = os.waitpid(self.pid, how)
+    def _wait(self, how: int) -> bool:
+        """Return whether the system tells that it was stopped, was let go on or has ended."""
+        pid, status = os.waitpid(self.pid, how) if self.ended is None else (0, 0)
         if pid and os.WIFSTOPPED(status):
             self.stopped = True
-        elif pid:
+        elif pid and not os.WIFCONTINUED(status):
             self.ended = status
+        return pid > 0
 
     def read(self, address: int, size: int) -> bytes:
         """Read the memory of the stopped worker. Raises Failed where there is none, or it has been closed to us."""
