@@ -196,6 +196,17 @@ async def test_alone_ends_early_where_processes_take_long(lab: Lab, monkeypatch:
     assert audits.summary(audit, contest).alone.pct > 40, "its width is the machine's"
 
 
+@pytest.mark.parametrize(("limit_s", "processes"), [(0.0, audits.FEWEST_ALONE), (60.0, 18)])
+async def test_as_long_as_repeats_take_each_kernel_is_timed_alone_beside_them(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, limit_s: float, processes: int
+) -> None:
+    monkeypatch.setattr(taken, "BESIDE_S", limit_s)
+    begun: list[bool] = []
+    audit, _ = await lab.audit(f.SLOW, f.TENTH, alone=3, times=3, fresh=lambda: begun.append(True))
+    assert begun == [True], "once all calls on fresh inputs are timed"
+    assert [sample.process % 2 for sample in audit.alone] == [0, 1] * (processes // 2)
+
+
 async def test_an_incumbent_whose_file_was_changed_too_is_found_where_there_is_no_sandbox(lab: Lab) -> None:
     with pytest.raises(CheckFailed, match=r"changed the code of a1\.so"):
         await unconfined(lab).time(f.SLOW, f.REWRITES)

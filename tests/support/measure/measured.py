@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from kpd.hosts.host import Host, LeaseRequest
 from kpd.hosts.local import Local
 from kpd.measure.audits import AuditSamples
-from kpd.measure.bench import BuiltObject, CheckPassed
+from kpd.measure.bench import BuiltObject, CheckPassed, Fresh
 from kpd.measure.c import layout
 from kpd.measure.c.bench import harness
 from kpd.measure.c.build import build
@@ -107,18 +107,17 @@ class Lab:
         return tuple([sample async for sample in samples])
 
     async def audit(
-        self, incumbent: str, candidate: str, alone: int = 1, times: int = 1
+        self, incumbent: str, candidate: str, alone: int = 1, times: int = 1, fresh: Fresh | None = None
     ) -> tuple[AuditSamples, tuple[ProcessSample, ...]]:
         """What the audits measure, and the contest before them."""
         contest = await self.time(incumbent, candidate, processes=5)
         a, b = [await self.build(source) for source in (incumbent, candidate)]
         what = Audited(
             self.host, self.harness, a.job, b.job, FEW, replace(QUICK, limit_s=4.0), replace(self.where, lease=CPU),
-            layout.placed(self.host, self.tools), alone=alone,
-            fresh=times,
+            layout.placed(self.host, self.tools), alone=alone, fresh=times,
         )  # fmt: skip
         number = next(_numbers)
-        return await audit(begun(what, f"audit{number}")), contest
+        return await audit(begun(what, f"audit{number}"), fresh=fresh), contest
 
 
 @contextlib.asynccontextmanager
