@@ -13,6 +13,7 @@ from elftools.elf.relocation import Relocation, RelocationSection
 from elftools.elf.sections import Section, Symbol, SymbolTableSection
 
 from kpd.measure.objects.allowed import Allowed
+from kpd.measure.objects.versions import only_chooses
 from kpd.model.flags import Calls, Flag, HasSection, NotInspected, Replaces, RunsAtLoad
 
 MACH_O = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe")
@@ -91,22 +92,27 @@ def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowe
     constants = b"".join(one.data() for one in sections if one.name.startswith(".rodata"))
     for symbol in names:
         yield from _of_symbol(symbol, allowed, constants)
+        if _has_resolver(symbol) and not only_chooses(symbol, sections, names):
+            yield RunsAtLoad(symbol.name)
     for section in sections:
         yield from _of_section(section)
     yield from _at_load(sections, names)
 
 
 def _of_symbol(symbol: Symbol, allowed: Allowed, constants: bytes) -> Iterator[Flag]:
-    kind, binding, where = symbol["st_info"]["type"], symbol["st_info"]["bind"], symbol["st_shndx"]
+    binding, where = symbol["st_info"]["bind"], symbol["st_shndx"]
     if not symbol.name:
         return
     if where == "SHN_UNDEF":
         if not allowed.calls(symbol.name) and not allowed.looks_up(symbol.name, constants):
             yield Calls(symbol.name)
-    elif kind == "STT_LOOS":  # STT_GNU_IFUNC: its resolver runs when the object is loaded
-        yield RunsAtLoad(symbol.name)
     elif binding != "STB_LOCAL" and allowed.replaces(symbol.name):
         yield Replaces(symbol.name)
+
+
+def _has_resolver(symbol: Symbol) -> bool:
+    """Return whether code of this object says what the symbol stands for, when it is loaded."""
+    return bool(symbol["st_info"]["type"] == "STT_LOOS" and symbol["st_shndx"] != "SHN_UNDEF")  # STT_GNU_IFUNC
 
 
 def _of_section(section: Section) -> Iterator[Flag]:

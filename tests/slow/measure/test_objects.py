@@ -11,7 +11,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from kpd.measure.objects import allowed, elf, instructions
+from kpd.measure.objects import allowed, elf, instructions, versions
 from kpd.model.flags import Calls, Executes, Flag, HasSection, NotInspected, Replaces, RunsAtLoad
 
 GCC = ("gcc", "-O2", "-fPIC", "-std=gnu11", "-D_GNU_SOURCE", "-ffunction-sections", "-fdata-sections")
@@ -138,6 +138,9 @@ SIMD = {
     "a pause": body("_mm_pause(); y[0] = x[0];"),
     "fused": body("__m256 a = _mm256_set1_ps(2); _mm256_storeu_ps(y, _mm256_fmadd_ps(a, _mm256_loadu_ps(x), a));"),
     "fast mathematics": body("for (long i = 0; i < n; i++) y[i] = sinf(x[i]) + expf(x[i]);"),
+    "versions for several processors": body(
+        LOOP, '__attribute__((target_clones("avx512f", "arch=haswell", "sse4.2", "default")))'
+    ),
 }  # fmt: skip
 
 
@@ -236,6 +239,82 @@ def test_no_more_names_are_looked_at_than_are_read(tmp_path: Path) -> None:
         struct.pack_into("<I", data, symbols["sh_offset"] + number * symbols["sh_entsize"], place)
     told = f"its names have more than {elf.MOST_CHARACTERS} characters, which kpd does not read"
     assert elf.tables(bytes(data), allowed.C) == (NotInspected(told),)
+
+
+RESOLVER = """
+.section .rodata
+table: .quad 1
+.section .text.f,"ax",@progbits
+.type f, @gnu_indirect_function
+start: sub $8, %rsp
+{first}
+call {asks}@PLT
+mov {features}@GOTPCREL(%rip), %rax
+lea {version}(%rip), %rdx
+middle: {inside}
+testb $4, 13(%rax)
+je 2f
+bt $3, %eax
+2: cmovne %rdx, %rax
+{end}
+.set f, {begins}
+{after}
+"""
+AS_COMPILED = {
+    "begins": "start", "first": "", "asks": "__cpu_indicator_init", "features": "__cpu_model", "version": "scale",
+    "inside": "", "end": "add $8, %rsp\nret", "after": "",
+}  # fmt: skip
+RESOLVERS = {
+    "writes to memory": {"inside": "movb $1, (%rax)"},
+    "leaves by a pointer of its own": {"inside": "push %rdx"},
+    "takes another stack": {"inside": "cmove %rdx, %rsp"},
+    "calls another function": {"asks": "scale"},
+    "calls a function of a library": {"asks": "abort"},
+    "calls its own function by that name": {"after": "__cpu_indicator_init: ret"},
+    "reads what others write": {"features": "environ"},
+    "chooses what is no code": {"version": "table"},
+    "calls the system": {"inside": "syscall"},
+    "goes on elsewhere": {"inside": "jmp scale"},
+    "goes on elsewhere if": {"inside": "jne scale"},
+    "begins anew": {"inside": ".byte 0xeb, start - . - 1"},
+    "jumps into an instruction": {"inside": ".byte 0xeb, middle - 3 - . - 1"},
+    "jumps past its end": {"inside": ".byte 0xeb, 100"},
+    "does not end": {"end": ""},
+    "returns with another stack": {"end": "ret"},
+    "has more on the stack": {"first": "sub $8, %rsp"},
+    "begins in the middle": {"begins": "middle"},
+    "has other code behind it": {"after": "nop"},
+    "is filled in by the linker": {"inside": "test $0, %eax\n.reloc . - 4, R_X86_64_PC32, scale"},
+    "is filled in beyond a place": {
+        "inside": ".byte 0x48, 0x8d, 0x15\n.reloc ., R_X86_64_64, scale\n.long 0\ntest $0, %eax"
+    },
+    "is filled in twice": {"first": ".reloc . + 1, R_X86_64_PC32, __cpu_indicator_init"},
+}
+
+
+def resolved(folder: Path, **parts: str) -> tuple[Flag, ...]:
+    return elf.tables(assembled(folder, RESOLVER.format(**AS_COMPILED | parts)), allowed.C)
+
+
+@pytest.mark.skipif(not X86, reason="instructions of x86-64")
+@pytest.mark.parametrize("what", RESOLVERS)
+def test_a_resolver_that_does_not_only_choose_a_version_is_flagged(tmp_path: Path, what: str) -> None:
+    assert resolved(tmp_path) == ()
+    assert RunsAtLoad("f") in resolved(tmp_path, **RESOLVERS[what])
+
+
+@pytest.mark.skipif(not X86, reason="instructions of x86-64")
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_resolver_of_more_code_than_a_compiler_makes_is_flagged(tmp_path: Path, more: int) -> None:
+    size = len(bytes_of_resolver(tmp_path))
+    rest = versions.LONGEST + more - size
+    inside = "test $1, %cl\n" * (rest % 2) + "test $1, %al\n" * ((rest - 3 * (rest % 2)) // 2)
+    assert resolved(tmp_path, inside=inside) == ((RunsAtLoad("f"),) if more else ())
+
+
+def bytes_of_resolver(folder: Path) -> bytes:
+    read = ELFFile(io.BytesIO(assembled(folder, RESOLVER.format(**AS_COMPILED))))
+    return bytes(read.get_section_by_name(".text.f").data())
 
 
 STREAMS = """
