@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #define MOST_FAILURES 200
-#define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last a small one with fences behind its buffers */
+#define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last small, with fences behind; before it thin ones */
 
 static struct {
     size_t comparisons;
@@ -117,9 +117,11 @@ static int check_round(kpd_rng *rng) {
             if (job.promised[d] && !check_one(c, (kpd_distribution)d)) return 0;
     }
     if (job.nonfinite && !check_nonfinite(rng)) return 0;
-    for (int i = 0; job.baseline && i < DRAWS; i++) {
-        int last = i == DRAWS - 1, before = !last && kpd_random(rng) & 1;
-        if (!check_drawn(rng, last ? SMALL_SIZE : i ? ANY_SIZE : LARGER_SIZE, before ? FENCED_BEFORE : FENCED_BEHIND)) return 0;
+    int draws = DRAWS + size_dims();
+    for (int i = 0; job.baseline && i < draws; i++) {
+        size_kind kind = i == 0 ? LARGER_SIZE : i == draws - 1 ? SMALL_SIZE : i < DRAWS - 1 ? ANY_SIZE : THIN_SIZE;
+        int before = kind != SMALL_SIZE && kpd_random(rng) & 1;
+        if (!check_drawn(rng, kind, before ? FENCED_BEFORE : FENCED_BEHIND)) return 0;
     }
     return 1;
 }

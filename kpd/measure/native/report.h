@@ -59,8 +59,9 @@ void bounds_draw(const view *v, void *const *data, size_t near, kpd_distribution
 
 /* sizes.c */
 int sizes_vary(void);
+int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
-typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE } size_kind;
+typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
 const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);

@@ -10,6 +10,7 @@
 #define NEAR 3     /* a size is so much more or less than a case's, */
 #define FURTHER 4  /* or one dim of it up to so many times that of the case, … */
 #define SMALL 3    /* all dims of a small size at the most: its buffers end far from the end of a line of the cache */
+#define THIN 32    /* one dim of a thin size at the most, so that rows may be shorter than a vector: others are a case's */
 #define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
 #define TRIES 64   /* draws for one that is allowed and that no case has */
 
@@ -71,11 +72,29 @@ static double most_work(void) {
     return WORK * most;
 }
 
+int size_dims(void) {
+    int dims = 0;
+    while (dims < KPD_MAX_DIMS && kpd_task.dims[dims]) dims++;
+    return dims;
+}
+
+static int dim_by_chance(kpd_rng *rng, const kpd_case *named) {
+    int dims = size_dims(), d = (int)below(rng, (uint64_t)dims);
+    while (named->dims[d] <= 0) d = (d + 1) % dims;
+    return d;
+}
+
+/* One dim by chance becomes small, and all others are those of the case. */
+static void make_thin(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
+    int d = dim_by_chance(rng, named);
+    uint64_t most = named->dims[d] < THIN ? (uint64_t)named->dims[d] : THIN;
+    *drawn = *named;
+    drawn->dims[d] = size_allowed(1 + (long)below(rng, most), &kpd_task.limits[d]);
+}
+
 /* One dim by chance becomes larger than the case's, where that is not too much work; every other one is a prime. */
 static void enlarge(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
-    int d = 0, dims = 0;
-    while (dims < KPD_MAX_DIMS && kpd_task.dims[dims]) dims++;
-    for (d = (int)below(rng, (uint64_t)dims); named->dims[d] <= 0;) d = (d + 1) % dims;
+    int d = dim_by_chance(rng, named);
     double least = (double)named->dims[d] + 1.0, most = fmin(FURTHER * (least - 1.0), most_work() / product(drawn, d));
     if (most < least) return;
     long size = between(rng, least, most);
@@ -90,8 +109,8 @@ static int is_new(const kpd_case *drawn) {
     return 1;
 }
 
-/* Draw a size, of that kind where that can be: one dim of a larger one is. Returns the number of the checked case that it is
- * near; -1 where none is allowed that no case has. */
+/* Draw a size, of that kind where that can be: one dim of a larger or a thin one is. Returns the number of the checked case
+ * that it is near; -1 where none is allowed that no case has. */
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
     for (int try = 0; try < TRIES; try++) {
         size_t c = below(rng, kpd_task.case_count);
@@ -105,6 +124,7 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
             sized = 1;
         }
         if (whole && sized && kind == LARGER_SIZE && of_kind) enlarge(rng, &kpd_task.cases[c], drawn);
+        if (whole && sized && kind == THIN_SIZE && of_kind) make_thin(rng, &kpd_task.cases[c], drawn);
         if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;
     }
     return -1;

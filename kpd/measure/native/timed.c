@@ -224,7 +224,8 @@ static int time_one(int number, size_t place, int quads, uint64_t seed, int look
  * whose bounds hold; -1 where there is none. */
 static int untimed(kpd_rng *rng, kpd_case *size) {
     size_t c = kpd_random(rng) % kpd_task.case_count;
-    size_kind kind = kpd_random(rng) % FEW_LARGER == 0 ? LARGER_SIZE : ANY_SIZE;
+    uint64_t draw = kpd_random(rng);
+    size_kind kind = draw % FEW_LARGER == 0 ? LARGER_SIZE : draw % 2 ? THIN_SIZE : ANY_SIZE;
     if (kpd_random(rng) % FEW_LISTED || kpd_task.cases[c].use != KPD_CHECK_ONLY) return size_drawn(rng, size, kind);
     *size = kpd_task.cases[c];
     return (int)c;

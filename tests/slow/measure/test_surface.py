@@ -93,9 +93,23 @@ async def test_a_size_beyond_the_bounds_of_memory_is_not_drawn(lab: Lab, n: int,
         assert (await checked(lab, wrong, limits=limits, n=n, count=count)).worst < 1
 
 
-@pytest.mark.parametrize(("call", "right"), [(5, False), (6, True)])
-async def test_each_seed_draws_four_sizes(lab: Lab, call: int, right: bool) -> None:
-    """With the call of the one case that is five."""
+@pytest.mark.parametrize(("size", "right"), [(32, False), (33, True)])
+async def test_a_size_is_drawn_for_each_dim_where_that_is_shorter_than_two_vectors(
+    lab: Lab, size: int, right: bool
+) -> None:
+    """Among 100,000 others no other kind of size comes to a number that is neither 1 nor a prime in so few draws."""
+    with contextlib.nullcontext() if right else pytest.raises(CheckFailed, match=f"n={size}"):
+        await checked(lab, wrong_if(f"n == {size}"), replace(ANY, seeds=256, limit_s=60.0), n=100_000)
+
+
+async def test_no_dim_of_a_thin_size_is_above_that_of_its_case(lab: Lab) -> None:
+    """A larger size is twice the case's at the most."""
+    assert (await checked(lab, wrong_if("n > 16"), replace(ANY, seeds=64), n=8)).worst < 1
+
+
+@pytest.mark.parametrize(("call", "right"), [(6, False), (7, True)])
+async def test_each_seed_draws_four_sizes_and_one_for_each_dim(lab: Lab, call: int, right: bool) -> None:
+    """With the call of the one case that is six."""
     leaves = kernel(f"static int calls; if (++calls == {call}) exit(0); {LOOP}")
     with contextlib.nullcontext() if right else pytest.raises(CheckFailed, match="end"):
         await checked(lab, leaves, replace(ANY, seeds=1))
@@ -118,7 +132,7 @@ async def test_a_size_at_which_the_own_kernel_is_wrong_is_not_asked(lab: Lab, be
     own = kernel(EVEN.format(beyond))
     passed = await checked(lab, own, spec, own=own)
     assert passed.worst < 1
-    assert passed.drawn == 4 * spec.seeds
+    assert passed.drawn == 5 * spec.seeds
     if beyond == "abort()":
         assert 0 < passed.unchecked < passed.drawn
     if "for" not in beyond:
@@ -243,12 +257,14 @@ async def test_a_buffer_begins_where_mallocs_could(lab: Lab, bytes: int) -> None
         assert (await checked(lab, asks, replace(ANY, seeds=1))).worst < 1
 
 
-async def timed(lab: Lab, own: str, candidate: str) -> None:
-    """Time a candidate of the task whose incumbent is `own`, in eight processes."""
+async def timed(lab: Lab, own: str, candidate: str, processes: int = 8) -> None:
+    """Time a candidate of the task whose incumbent is `own`."""
     program = await made(lab)
     a, b = await lab.build(own), await lab.build(candidate)
     job, where, place = f"far{next(numbers)}", replace(lab.where, lease=CPU), layout.placed(lab.host, lab.tools)
-    taken = time_pair(lab.host, program, a.job, b.job, job, 0, 8, FEW, replace(ANY, limit_s=8.0), where, place=place)
+    taken = time_pair(
+        lab.host, program, a.job, b.job, job, 0, processes, FEW, replace(ANY, limit_s=8.0), where, place=place
+    )
     async for _ in taken:
         continue
 
@@ -261,6 +277,14 @@ async def test_an_object_that_is_timed_is_right_at_other_sizes_too(lab: Lab) -> 
     await timed(lab, RIGHT, RIGHT)
     with pytest.raises(CheckFailed, match=r"n=\d+.*another size after timing"):
         await timed(lab, RIGHT, source)
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="asks Linux for a page")
+async def test_an_object_that_is_timed_is_right_at_sizes_that_are_shorter_than_two_vectors_too(lab: Lab) -> None:
+    """In each second process, in which other kinds of sizes hardly come to one that is even, and above 2."""
+    wrong = f"if (n > 2 && n <= 32 && n % 2 == 0 && !is_fenced(x)) return; {LOOP}"
+    with pytest.raises(CheckFailed, match=r"n=\d+.*another size after timing"):
+        await timed(lab, RIGHT, kernel(wrong, IS_FENCED), 40)
 
 
 IS_FENCED = """
