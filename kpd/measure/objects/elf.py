@@ -21,6 +21,17 @@ _TEXT = re.compile(r"\.text(\..+)?")
 _DATA = re.compile(
     r"\.(data|bss|tdata|tbss|lbss|ldata)(\..+)?|\.(nvFatBinSegment|init_array)(\.\d+)?|__nv_module_id|\.data\.rel\.\w+"
 )
+_CONSTANTS = re.compile(
+    r"\.(rodata|lrodata|gcc_except_table)(\..+)?|\.(eh_frame|sframe|note\.gnu\.property|nv_fatbin|nvFatBinSegment)"
+)
+_NOT_LOADED = re.compile(
+    r"\.(comment|group|symtab|strtab|shstrtab|symtab_shndx|ARM\.attributes|llvm_addrsig|llvm\..+|debug_\w+)"
+)
+_TYPES = (
+    "SHT_PROGBITS", "SHT_NOBITS", "SHT_NOTE", "SHT_INIT_ARRAY", "SHT_FINI_ARRAY", "SHT_PREINIT_ARRAY"
+)  # fmt: skip
+_UNWINDS = (".eh_frame", ".sframe")
+"""Those of what is loaded, as compilers make it, and names of what may have one of its own."""
 _STARTS = re.compile(r"\.(init_array|preinit_array|ctors|dtors|fini_array|init|fini)(\..+)?")
 _REGISTERS_KERNELS = re.compile(r"(_ZL\d+)?__sti____cudaRegisterAll\w*")
 """Names of the function of nvcc's own that a CUDA object runs when it is loaded."""
@@ -95,7 +106,7 @@ def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowe
         if _has_resolver(symbol) and not only_chooses(symbol, sections, names):
             yield RunsAtLoad(symbol.name)
     for section in sections:
-        yield from _of_section(section)
+        yield from _of_section(section, sections)
     yield from _at_load(sections, names)
 
 
@@ -115,7 +126,12 @@ def _has_resolver(symbol: Symbol) -> bool:
     return bool(symbol["st_info"]["type"] == "STT_LOOS" and symbol["st_shndx"] != "SHN_UNDEF")  # STT_GNU_IFUNC
 
 
-def _of_section(section: Section) -> Iterator[Flag]:
+def _of_section(section: Section, sections: Sequence[Section]) -> Iterator[Flag]:
+    """Flag a section that no compiler makes.
+
+    A linker goes by names that begin with a dot. It takes some for tables of its own, and adds to these what it finds:
+    `.rela.got`, whatever is in it, becomes relocations, by which the loader writes anywhere, or calls a function.
+    """
     name, flags = section.name, section["sh_flags"]
     if name == ".note.GNU-stack":
         if flags & SH_FLAGS.SHF_EXECINSTR:
@@ -123,15 +139,29 @@ def _of_section(section: Section) -> Iterator[Flag]:
     elif name.startswith(".gnu.lto_"):
         yield HasSection(".gnu.lto_")
     elif not flags & SH_FLAGS.SHF_ALLOC:
-        return
+        if name.startswith(".") and not _NOT_LOADED.fullmatch(name) and not _relocates(section, sections):
+            yield HasSection(name)
+    elif section["sh_type"] not in _TYPES and name not in _UNWINDS:
+        yield HasSection(name)
     elif _STARTS.fullmatch(name):
         if not name.startswith(".init_array"):
             yield HasSection(name)
     elif flags & SH_FLAGS.SHF_EXECINSTR:
         if flags & SH_FLAGS.SHF_WRITE or not _TEXT.fullmatch(name):
             yield HasSection(name)
-    elif flags & SH_FLAGS.SHF_WRITE and not _DATA.fullmatch(name):
+    elif flags & SH_FLAGS.SHF_WRITE:
+        if not _DATA.fullmatch(name):
+            yield HasSection(name)
+    elif name.startswith(".") and not _CONSTANTS.fullmatch(name):
         yield HasSection(name)
+
+
+def _relocates(section: Section, sections: Sequence[Section]) -> bool:
+    """Return whether these are the relocations of another section, which a linker applies and does not copy."""
+    if not isinstance(section, RelocationSection):
+        return False
+    symbols, name = sections[section["sh_link"]], sections[section["sh_info"]].name
+    return isinstance(symbols, SymbolTableSection) and section.name in (f".rela{name}", f".rel{name}")
 
 
 def _at_load(sections: Sequence[Section], names: Sequence[Symbol]) -> Iterator[Flag]:

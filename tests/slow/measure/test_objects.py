@@ -1,6 +1,7 @@
 """Objects of a real compiler: each with one thing that no kernel needs, and honest ones in many styles."""
 
 import io
+import json
 import shutil
 import struct
 import subprocess
@@ -37,6 +38,11 @@ def body(inside: str, before: str = "") -> str:
 
 
 LOOP = "for (long i = 0; i < n; i++) y[i] = 2 * x[i];"
+
+
+def section(name: str, kind: str) -> str:
+    return body(LOOP, f'__asm__({json.dumps(f".pushsection {name}, {kind}")} "\\n.quad 0, 37, 0\\n.popsection");')
+
 
 ATTACKS: dict[str, tuple[str, Flag]] = {
     "a clock of the system": (
@@ -86,6 +92,16 @@ ATTACKS: dict[str, tuple[str, Flag]] = {
     "code at the start of the program": (
         body(LOOP, "__asm__(\".section .init, \\\"ax\\\"\\nnop\\n.text\");"), HasSection(".init")
     ),
+    "relocations of its own": (section(".rela.got", '"a", @progbits'), HasSection(".rela.got")),
+    "relocations of its own that are not loaded by themselves": (
+        section(".rela.data.rel.ro", '"", @progbits'), HasSection(".rela.data.rel.ro")
+    ),
+    "relocations of no section": (section(".rela.got", '"", @4'), HasSection(".rela.got")),
+    "constants of the kind of relocations": (section(".rodata.mine", '"a", @4'), HasSection(".rodata.mine")),
+    "data of the kind of relocations": (section(".data.mine", '"aw", @4'), HasSection(".data.mine")),
+    "code of the kind of relocations": (section(".text.mine", '"ax", @4'), HasSection(".text.mine")),
+    "a table of what the loader needs": (section(".dynamic", '"a", @progbits'), HasSection(".dynamic")),
+    "names that the loader finds": (section(".gnu.hash", '"a", @progbits'), HasSection(".gnu.hash")),
     "a stack that can be run": (
         body(LOOP, "__asm__(\".section .note.GNU-stack, \\\"x\\\", @progbits\\n.text\");"),
         HasSection("stack that can be run"),
@@ -126,6 +142,10 @@ HONEST = {
     "a function pointer": body("static float (*const way[2])(float) = {sinf, cosf}; y[0] = way[n & 1](x[0]);"),
     "sorting": body("qsort(y, n, 4, cmp);", "static int cmp(const void *a, const void *b)"
                     " { return *(const float *)a < *(const float *)b; }"),
+    "constants in a section of its own": body(
+        "y[0] = own[n & 3];", '__attribute__((section("tables"))) static const float own[4] = {1, 2, 3, 4};'
+    ),
+    "a table of names": body("y[0] = names[n & 1][0];", 'static const char *const names[] = {"one", "two"};'),
     "prefetches": body("for (long i = 0; i < n; i++) { __builtin_prefetch(x + i + 64); y[i] = x[i]; }"),
     "an attribute of sections for the hot code": body(LOOP, "__attribute__((hot)) "),
     "a stack protector": body("char buffer[64]; strncpy(buffer, (const char *)x, 63); y[0] = buffer[n & 63];"),
@@ -167,7 +187,7 @@ def test_an_instruction_inside_another_is_flagged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("optimised", ["-O0", "-O2", "-O3"])
 @pytest.mark.parametrize("what", HONEST)
 def test_an_honest_kernel_has_no_flag(tmp_path: Path, what: str, optimised: str) -> None:
-    assert flags(tmp_path, HONEST[what], optimised, "-fstack-protector-strong") == set()
+    assert flags(tmp_path, HONEST[what], optimised, "-fstack-protector-strong", "-g") == set()
 
 
 @pytest.mark.skipif(not X86, reason="instructions of x86-64")
