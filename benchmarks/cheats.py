@@ -79,8 +79,9 @@ class Trial:
         folder = self._arena.put_candidates(task, kernels)
         while not self._facts.empty():
             self._facts.get_nowait()
+        most = 2 * len(kernels)  # one that is accepted costs another iteration, which is skipped
         answer = await self._daemon.command(
-            "run", task=task, agent=f"script:{folder.name}", iterations=len(kernels), patience=len(kernels) + 1
+            "run", task=task, agent=f"script:{folder.name}", iterations=most, patience=most
         )
         run = answer["run"]
         left = list(kernels)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -105,8 +104,8 @@ def test_a_contest_tells_what_is_kept_while_inputs_hardly_change_from_what_is_th
     for name in ("long", "odd"):
         case, fresh = cases[name], cases[name]["fresh"]
         assert 1 <= len(fresh["a_ns"]) == len(fresh["b_ns"]) <= FRESH_PAIRS
-        call = {side: median(case[side]) / case["reps"] for side in ("a_ns", "b_ns")}
-        anew = {side: median(fresh[side]) / fresh["reps"] for side in ("a_ns", "b_ns")}
+        call = {side: min(case[side]) / case["reps"] for side in ("a_ns", "b_ns")}  # other work makes them longer only
+        anew = {side: min(fresh[side]) / fresh["reps"] for side in ("a_ns", "b_ns")}
         assert 2 * call["b_ns"] < anew["b_ns"]
         assert 2 * call["b_ns"] < call["a_ns"] < 2 * anew["b_ns"]
 
