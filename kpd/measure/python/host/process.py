@@ -173,9 +173,8 @@ class Worker:
         return found, ended - begun
 
     def _refuse_unasked(self) -> None:
-        """Raise Failed where it has done something since it was stopped, or has been killed."""
-        went_on = not self.gpu and (self._wait(ANY_CHANGE) or watched.works(self.pid, self.used_ns))
-        if not self._ready(0) and not went_on:
+        """Raise Failed where it was let go on since it was stopped (CPU time is booked late), or has been killed."""
+        if not self._ready(0) and (self.gpu or not self._wait(ANY_CHANGE)):
             return
         for _ in range(20):  # a killed process closes its line some time before it has ended
             self._wait(os.WNOHANG)

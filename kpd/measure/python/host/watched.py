@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 
 CPU_TIME = 2  # of a process, as the clock of its number: see clock_getcpuclockid(3)
-MOVED_NS = 1_000_000  # of CPU time that the system may book late for a process that it has stopped …
-BOOKED_S = 0.002  # … and where it is more, whether that goes on so long after: a virtual CPU was away, or it works
 
 
 def threads(pid: int) -> list[int]:
@@ -40,15 +38,6 @@ def cpu_ns(pid: int) -> int:
     with contextlib.suppress(OSError):
         return time.clock_gettime_ns(~pid << 3 | CPU_TIME)
     return 0
-
-
-def works(pid: int, used_ns: int) -> bool:
-    """Return whether a process uses a CPU that had one for `used_ns` when it was stopped."""
-    now_ns = cpu_ns(pid)
-    if now_ns <= used_ns + MOVED_NS:
-        return False
-    time.sleep(BOOKED_S)
-    return cpu_ns(pid) > now_ns
 
 
 def scheduled_ns(pid: int) -> tuple[int, int]:

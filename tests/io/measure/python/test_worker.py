@@ -4,7 +4,6 @@ import contextlib
 import gc
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ from kpd.measure.python.host.kept import CACHES
 from kpd.measure.python.host.problems import Failed, KernelProblem, NotStarted
 from kpd.measure.python.host.process import MANY, RequestCost, Worker
 from kpd.measure.python.host.spare import fork
-from kpd.measure.python.host.watched import MOVED_NS, cpu_ns, scheduled_ns, works
+from kpd.measure.python.host.watched import scheduled_ns
 from kpd.measure.python.host.worker import Kernels
 
 LIMIT_MS = 20_000.0
@@ -150,31 +149,11 @@ def test_a_process_that_runs_while_it_should_not_is_found_out(start: Start) -> N
 
 def test_nor_is_it_let_go_on_for_a_moment(start: Start) -> None:
     worker = start("")
-    worker.ask(LIMIT_MS, what="idle")
+    for _ in range(100):
+        worker.ask(LIMIT_MS, what="idle")
     os.kill(worker.pid, signal.SIGCONT)
     with pytest.raises(Failed, match="ran while it was stopped"):
         worker.ask(LIMIT_MS, what="idle")
-
-
-def test_what_the_system_books_late_is_no_work_of_a_process_that_is_stopped(start: Start) -> None:
-    """The last moment of a process can take milliseconds, where the CPU of a virtual machine is taken away in it."""
-    worker = start("")
-    worker.ask(LIMIT_MS, what="idle")
-    worker.used_ns -= 3 * MOVED_NS
-    assert worker.ask(LIMIT_MS, what="idle") == {}
-
-
-def test_a_process_that_goes_on_using_a_cpu_works_whatever_was_said_of_it() -> None:
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-        try:
-            while cpu_ns(busy.pid) <= 2 * MOVED_NS:
-                time.sleep(0.01)
-            assert works(busy.pid, 0)
-            busy.send_signal(signal.SIGSTOP)
-            os.waitpid(busy.pid, os.WUNTRACED)
-            assert not works(busy.pid, 0), "it rests now"
-        finally:
-            busy.kill()
 
 
 def test_a_request_that_no_socket_holds_is_read_before_it_is_sent_to_the_end(start: Start) -> None:
