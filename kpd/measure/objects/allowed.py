@@ -1,6 +1,7 @@
 """Lists the functions that a kernel may call, per language: the libraries of arithmetic, memory and strings.
 
-All others are flagged. What can end, time, hook or watch a process is in no list, and neither is a start of threads.
+All others are flagged. What can time, hook or watch a process is in no list, and neither is a start of threads. What a
+kernel says of an error goes to the log of its job, and one that ends its process has failed.
 """
 
 import re
@@ -20,6 +21,11 @@ _MEMORY = (
     " strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strstr snprintf qsort bsearch abs labs llabs div ldiv"
     " feclearexcept fegetenv fegetround fetestexcept"
     " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
+    " call_once mtx_lock mtx_unlock mtx_init mtx_destroy"
+)
+_ERRORS = (
+    "exit stderr stdout printf fprintf vfprintf puts fputs putchar putc fputc fwrite fflush perror strerror strerror_r"
+    " __printf_chk __fprintf_chk __vfprintf_chk __xpg_strerror_r"
 )
 _COMPILER = (
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail(_local)?|__tls_get_addr|__errno_location|__assert_fail|__dso_handle"
@@ -33,14 +39,15 @@ _THREADS = r"GOMP_\w+|omp_\w+|__kmpc_\w+"
 _C_PATTERN = (
     rf"({'|'.join((_MATH + ' ' + _COMPLEX).split())})(f|l|f16|f32|f64|f128)?"
     rf"|__({'|'.join(_MATH.split())})(f|l|f128)?_finite|_ZGV\w+_({'|'.join(_MATH.split())})f?"
-    rf"|{'|'.join(_MEMORY.split())}|{_COMPILER}"
+    rf"|{'|'.join((_MEMORY + ' ' + _ERRORS).split())}|{_COMPILER}"
 )
 # What C++ adds: memory, exceptions, statics that are made at first use, and the templates of the library.
 _CPP_PATTERN = (
     r"_Z(nw|na|dl|da)[A-Za-z0-9_]*|__cxa_\w+|_Unwind_\w+|__gxx_personality_v0|atexit|_ZT[ISV]\w+|_ZN?K?(St|Sa|Ss)\w+"
+    r"|__once_proxy|__dynamic_cast|__libc_single_threaded"
 )
 _CPP_REFUSED = re.compile(
-    r"thread|chrono|filebuf|fstream|filesystem|random_device|condition_variable|future|_ZSt3c(in|out|err)|signal"
+    r"\d(j|this_)?thread|chrono|filebuf|fstream|filesystem|random_device|condition_variable|future|_ZSt(3|4w)cin|signal"
 )
 _CUDA_PATTERN = (
     r"__cuda(Get|Launch|Register|Unregister|Push|Pop|Init)\w*|cudaLaunch(CooperativeKernel|Kernel|KernelExC|KernelEx)"
@@ -52,6 +59,7 @@ _CUDA_PATTERN = (
     r"|cudaStream(Create(With(Flags|Priority))?|Destroy|WaitEvent|Synchronize|Query|Get(Priority|Flags|Device|Id))"
     r"|cudaStream(Begin|End)Capture\w*|cudaStream(IsCapturing|GetCaptureInfo\w*)|cudaGraph\w+|cudaDeviceSynchronize"
     r"|cudaThreadExchangeStreamCaptureMode|cudaDeviceGetStreamPriorityRange|cudaRuntimeGetVersion|cudaDriverGetVersion"
+    r"|cuda(Create|Destroy)(Texture|Surface)Object|cudaCreateChannelDesc"
 )
 _CUDA_REFUSED = re.compile(r"cudaGraph(AddHostNode|HostNode\w+|AddExternal\w+|ConditionalHandle\w*Host)")
 _CALLED_BY_OTHERS = re.compile(

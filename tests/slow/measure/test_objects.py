@@ -151,6 +151,14 @@ HONEST = {
     "a stack protector": body("char buffer[64]; strncpy(buffer, (const char *)x, 63); y[0] = buffer[n & 63];"),
     "wide integers": body("unsigned __int128 p = (unsigned __int128)n * n; y[0] = (float)(p / 3);"),
     "an assertion": body("assert(n > 0); " + LOOP, "#include <assert.h>"),
+    "an error that ends the process": body(
+        'if (n < 0) { fprintf(stderr, "%ld elements\\n", n); exit(1); } ' + LOOP, "#include <stdio.h>"
+    ),
+    "a lock": body(
+        "call_once(&once, make); mtx_lock(&lock); " + LOOP + " mtx_unlock(&lock);",
+        "#include <threads.h>\nstatic once_flag once = ONCE_FLAG_INIT; static mtx_t lock;"
+        "static void make(void) { mtx_init(&lock, mtx_plain); }",
+    ),
 }  # fmt: skip
 SIMD = {
     "vectors": body("for (long i = 0; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_loadu_ps(x + i));"),

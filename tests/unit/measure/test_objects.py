@@ -46,6 +46,15 @@ def test_memory_is_mapped_where_none_of_it_can_become_code() -> None:
     assert not allowed.C.calls("mprotect") and not allowed.CUDA.calls("mmap")
 
 
+@pytest.mark.parametrize(
+    "symbol",
+    ["pthread_create", "thrd_create", "_exit", "_ZNSt6threadC1Ev", "_ZNSt7jthread4joinEv",
+     "_ZNSt11this_thread6get_idEv", "_ZNSt6chrono3_V212steady_clock3nowEv", "_ZSt3cin", "fopen", "freopen"],
+)  # fmt: skip
+def test_threads_clocks_and_files_are_in_no_list(symbol: str) -> None:
+    assert not any(one.calls(symbol) for one in (allowed.C, allowed.CPP, allowed.CUDA))
+
+
 def listed(many: int, jump: str = "jne") -> str:
     """Print as objdump does a function with so many loops in one another."""
     heads = [f"  {4 * at:x}:\tnop" for at in range(many)]
