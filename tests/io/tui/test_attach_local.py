@@ -39,9 +39,10 @@ def test_a_thin_line_slows_the_screen_down(tmp_path: Path, table: str, hz: float
 
 
 def said_to(listener: socket.socket, lines: list[dict[str, object]], enough: threading.Event) -> None:
-    """Take connections as a daemon would, and keep what the first one that speaks says."""
+    """Take connections as a daemon would, and keep what the first one says that asks for anything."""
     while True:
         connection, _ = listener.accept()
+        lines.clear()  # whoever came before has only asked whether a daemon is there
         with connection, connection.makefile("rwb") as stream:
             for number, line in enumerate(stream, start=2):
                 lines.append(json.loads(line))
