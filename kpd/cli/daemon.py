@@ -67,7 +67,7 @@ def listens(ws: Workspace) -> bool:
         try:
             probe.connect(os.fspath(ws.socket))
             probe.sendall(hello("cli"))
-            return bool(probe.recv(1))
+            return bool(probe.recv(4096))  # all of its answer: to leave some would reset the connection
         except TimeoutError:
             return True
         except OSError:
