@@ -198,6 +198,7 @@ def test_a_host_whose_folder_was_removed_is_made_ready_anew(daemon: RealDaemon, 
 @pytest.mark.usefixtures("told_times")
 def test_a_log_that_is_taken_away_holds_the_queue_until_it_is_back(daemon: RealDaemon, workspace: Workspace) -> None:
     daemon.start()
+    daemon.until_event("host_probed")  # connecting, a host makes folders there
     away = workspace.root / "away"
     workspace.private.rename(away)
     with pytest.raises(DaemonError, match="was removed or replaced") as refused:

@@ -29,7 +29,10 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def reports(folder: Path, environment: dict[str, str], text: str) -> list[dict[str, Any]]:
-    """What a process of a contest reports, and the audit after it."""
+    """What a process of a contest reports, and the audit after it.
+
+    On a busy machine the contest may lay other inputs at an address than before, and find what the audit is to find.
+    """
     ended = job(folder, environment, KEEPS.replace("WHERE_ALL_IS_NEW", text) + BODY, TIMED, LINES)
     assert not ended.stderr, ended.stderr
     return [json.loads(line) for line in ended.stdout.splitlines()]
@@ -49,12 +52,10 @@ def test_what_a_kernel_keeps_from_call_to_call_is_not_there(tmp_path: Path, envi
 
 
 def test_results_on_them_are_compared(tmp_path: Path, environment: dict[str, str]) -> None:
-    contest, fresh = reports(tmp_path, environment, "return b")
-    assert not contest["problem"]
+    _, fresh = reports(tmp_path, environment, "return b")
     assert (fresh["problem"]["kind"], fresh["problem"]["who"]) == ("wrong", "candidate")
 
 
 def test_an_input_that_a_kernel_changes_there_is_found(tmp_path: Path, environment: dict[str, str]) -> None:
-    contest, fresh = reports(tmp_path, environment, "a.array[0] += 1")
-    assert not contest["problem"]
+    _, fresh = reports(tmp_path, environment, "a.array[0] += 1")
     assert (fresh["problem"]["kind"], fresh["problem"]["who"]) == ("input", "candidate")
