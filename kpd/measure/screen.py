@@ -6,17 +6,12 @@ for the ways in which candidates have been seen to win a benchmark without compu
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from kpd.model.flags import InSource
-from kpd.source.text import blank, code
-from kpd.source.tree import parsed, walk
+from kpd.source.text import code
 from kpd.workspace.paths import inside
 from kpd.workspace.sections import ProtectedSection, splice, split
 from kpd.workspace.task import Task
-
-if TYPE_CHECKING:
-    from kpd.source.tree import Node
 
 UNFINISHED = r"\b(TODO|FIXME)\W{0,3}implement|\bimplementation (goes )?here\b|\byour code (goes )?here\b"
 """Text that asks somebody else to fill in code."""
@@ -25,8 +20,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     (r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD|ctypes)\b", "reaches into its process"),
     (r"/proc/|\b(open|socket|system|popen|getenv)\s*\(|\.(read|write)_(text|bytes)\s*\(", "reaches outside the kernel"),
     (
-        r"\b(perf_counter|process_time)(_ns)?\b|\bmonotonic(_ns\b|\s*\()|\bimport\b.*\bmonotonic\b|\btime\.(time|monotonic)\b"
-        r"|\b(clock64|globaltimer|clock_gettime|rdtscp?)\b",
+        r"\b(perf_counter|monotonic|process_time)(_ns)?\b|\btime\.time\b|\b(clock64|globaltimer|clock_gettime|rdtscp?)\b",
         "reads or replaces the clock",
     ),
     (
@@ -46,9 +40,6 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 )
 """The patterns for Python, where a candidate may share a process with the code that judges it."""
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in PATTERNS)
-_USED_TEXT = re.compile(r"__doc__|\b(exec|eval|compile|getdoc)\b")
-_FIELD = "interpolation"
-_IS_PROGRAM = re.compile(r"""__name__\s*==\s*(['"])__main__\1""")
 _FORMATTED = re.compile(r"""\b(?:[ft]r?|r[ft])['"]""", re.IGNORECASE)
 _THREADS = (re.compile(r"\bThread(PoolExecutor)?\s*\(", re.IGNORECASE), "starts threads")
 """The same where nobody stops them while no call of the candidate is timed."""
@@ -99,36 +90,14 @@ def suspicious(
 
 
 def _without_comments(path: str, data: bytes) -> bytes:
-    """Leave out the comments of a Python file, what has no effect in it, and blanks at the end of its lines.
+    """Leave out the comments of a Python file, and blanks at the end of its lines.
 
-    Comments stay where there is formatted text: a sign in braces there may be no comment, and hide code behind it.
+    One with formatted text stays as it is: a sign in braces there may be no comment, and hide code behind it.
     """
-    text = _without_idle(data.decode(errors="replace"))
+    text = data.decode(errors="replace")
     if not _FORMATTED.search(text):
         text = code(path, text, literals=True)
     return "\n".join(line.rstrip() for line in text.split("\n")).encode()
-
-
-def _without_idle(text: str) -> str:
-    """Blank the docstrings and what runs only where the file is the program, where nothing else can use them."""
-    root = parsed("python", text)
-    if root.has_error or _USED_TEXT.search(text):
-        return text
-    kept, begun = [], 0
-    for node in walk(root, lambda node: not _is_idle(node, text)):
-        if node.start_byte >= begun and _is_idle(node, text):
-            kept += [text[begun : node.start_byte], blank(text[node.start_byte : node.end_byte])]
-            begun = node.end_byte
-    return "".join([*kept, text[begun:]])
-
-
-def _is_idle(node: "Node", text: str) -> bool:
-    if node.type == "expression_statement":
-        return [one.type for one in node.children] == ["string"] and all(one.type != _FIELD for one in walk(node))
-    condition = node.child_by_field_name("condition") if node.type == "if_statement" else None
-    if condition is None or node.child_by_field_name("alternative") is not None or text.count("__name__") > 1:
-        return False
-    return _IS_PROGRAM.fullmatch(text, condition.start_byte, condition.end_byte) is not None
 
 
 def added(before: bytes, after: bytes) -> Iterator[tuple[int, str]]:

@@ -24,9 +24,9 @@ class AuditSummary(msgspec.Struct, frozen=True):
     gain counts, after the last audit only: what of it is more than the incumbent's times tell may be the candidate's
     doing. The audits were taken `times`; None in older audits. `apart`: on fresh inputs each kernel had a process of
     its own, and there is no clock but the driver's; where there are both, `clocked` tells. `by_turns`: alone, either
-    kernel had a process of its own, and both were called by turns. `longer`: by so much the
-    candidate's calls on fresh inputs took longer on average than its median one, in percent of that, without as many
-    nanoseconds as the incumbent's did; None where both shared a process.
+    kernel had a process of its own, and both were called by turns. `longer`: by so much the candidate's calls on fresh
+    inputs took longer on average than its median one, in percent of that, without as many nanoseconds as the
+    incumbent's did; None where both shared a process.
     """
 
     fresh: AuditedGain

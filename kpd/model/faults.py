@@ -62,8 +62,8 @@ class GainNotHeld(Kind, frozen=True):
     inputs that are new in every call, `alone` times each in processes without the other one; `clocked` and `driver` do
     so by the driver's own clock. It found `pct`, and beyond doubt no more than `high_pct`; all in percent of time. The
     audit `kept` looks for what is gained only while inputs hardly change: `pct`, and beyond doubt no less than
-    `high_pct`. The audit `average` is of all calls together, in the contest or on fresh inputs: they gained no
-    more than `pct`.
+    `high_pct`. The audit `average` is of all calls together, in the contest or on fresh inputs: they
+    gained no more than `pct`.
     """
 
     audit: Literal["fresh", "alone", "driver", "clocked", "kept", "average"]

@@ -102,41 +102,6 @@ def test_a_comment_is_no_code(line: str) -> None:
     assert suspicious({}, {"kernel.py": f"{line}\n".encode()}, ()) == ()
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        '"""Inspect the shape first; print() and exit() are not used."""\nx = 1\n',
-        'def kernel(x):\n    """See /proc/, and perf_counter."""\n    return x\n',
-        'def kernel(x):\n    return x\n\n\nif __name__ == "__main__":\n    print(kernel(1))\n    quit()\n',
-        "monotonic = all(x[i] <= x[i + 1] for i in range(9))\n",
-    ],
-)
-def test_what_has_no_effect_when_the_file_is_imported_is_no_code(source: str) -> None:
-    assert suspicious({}, {"kernel.py": source.encode()}, ()) == ()
-
-
-PRINTS = "prints where a result is looked for"
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'def f():\n    """print(1)"""\n\n\nexec(f.__doc__)\n',
-        'def f():\n    """print(1)"""\n\n\neval(f.__getattribute__("__d" + "oc__"))\n',
-        'f"""{print(1)}"""\n',
-        '"""a""", print(1)\n',
-        '"""a"""; print(1)\n',
-        'x = """print(1)"""\n',
-        '__name__ = "__main__"\nif __name__ == "__main__":\n    print(1)\n',
-        'if __name__ == "__main__" or True:\n    print(1)\n',
-        'if __name__ == "__main__":\n    pass\nelse:\n    print(1)\n',
-        'if __name__ == "__main__":\n    pass\nprint(1)\n',
-    ],
-)
-def test_what_may_have_an_effect_is_code(source: str) -> None:
-    assert PRINTS in {flag.what for flag in suspicious({}, {"kernel.py": source.encode()}, ())}
-
-
 def test_a_number_sign_in_a_text_hides_nothing() -> None:
     source = b"s = '#'; t = perf_counter()\n"
     assert suspicious({}, {"kernel.py": source}, ()) == (InSource("kernel.py:1", "reads or replaces the clock"),)
