@@ -81,7 +81,7 @@ def audited(fact: e.Judged) -> dict[str, list[float]]:
         return {}
     gains: dict[str, Gain | AuditedGain | None] = {
         "contest": fact.verdict.gain, "fresh": found.fresh, "alone": found.alone, "kept": found.kept,
-        "clocked": found.clocked, "driver": found.driver,
+        "clocked": found.clocked, "driver": found.driver, "rows": found.rows,
     }  # fmt: skip
     ends = {name: [gain.pct, gain.low, gain.high] for name, gain in gains.items() if gain is not None}
     return ends | {"cold": [found.cold], "seconds": [found.seconds]}

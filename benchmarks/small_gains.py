@@ -48,7 +48,8 @@ from kpd.measure.audits import (
 from kpd.measure.bench import Bench, BuiltObject
 from kpd.measure.catalogue import prepare
 from kpd.measure.contest import contest
-from kpd.measure.fresh_gains import FreshCase, fresh_gain, parts_of
+from kpd.measure.fresh_cases import FreshCase, parts_of
+from kpd.measure.fresh_gains import fresh_gain
 from kpd.measure.judge import judge, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.codec import decode, encode

@@ -133,14 +133,14 @@ async def _repeated(winner: Winner) -> None:
 
 
 async def _audited(
-    winner: Winner, again: str, times: int, alone: int = 1, fresh: bench.Fresh | None = None
+    winner: Winner, again: str, times: int, alone: int = 1, fresh: bench.Fresh | None = None, rows: bool = False
 ) -> AuditSamples | None:
     """Measure for so many audits; `again` tells the jobs of some that are more, which draw other numbers."""
     attempt, built = winner.attempt, (winner.incumbent.job, winner.candidate.job)
     try:
         with numbers_of(f"audit{again}"):
             job = attempt.job(f"audit{again}")
-            return await attempt.bench.audit(*built, job, attempt.say("job"), alone, fresh, times)
+            return await attempt.bench.audit(*built, job, attempt.say("job"), alone, fresh, times, rows)
     except bench.CheckFailed as err:
         raise CandidateFailed(IncorrectTimed(err.wrong), final=True) from err
 
@@ -159,7 +159,8 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
             break
         times = audits.until_next_look(winner.audited)
         alone = audits.times_alone(winner.audited, verdict.gain, times)
-        if (more := await _audited(winner, f"-{number}", times, alone)) is not None:
+        rows = audits.wants_rows(winner.audited, verdict.gain)
+        if (more := await _audited(winner, f"-{number}", times, alone, rows=rows)) is not None:
             found = audits.joined(found, more)
             winner.audited = audits.summary(found, winner.samples)
     attempt.keep(AUDIT, {"summary": winner.audited, "samples": found})

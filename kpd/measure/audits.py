@@ -15,7 +15,8 @@ from msgspec import structs
 
 from kpd.measure.audit_gains import alone_gain, by_driver, by_turns, case_weights, steady_error
 from kpd.measure.averages import longer_on_average, longer_on_fresh
-from kpd.measure.fresh_gains import FreshCase, clocked_gain, cold_share, fresh_gain, kept_gain
+from kpd.measure.fresh_cases import FreshCase, joined_cases
+from kpd.measure.fresh_gains import clocked_gain, cold_share, fresh_gain, gain_in_rows, kept_gain
 from kpd.measure.judge import percent
 from kpd.measure.keeping import kept_beside
 from kpd.measure.samples import ProcessSample
@@ -24,7 +25,9 @@ from kpd.model.faults import GainNotHeld, GainUnconfirmed
 from kpd.model.verdicts import Gain
 
 FRESH_SHARE = 0.8
-"""The share of the contest's gain that must be possible on fresh inputs."""
+"""The share of the contest's gain that must be possible on fresh inputs …"""
+SINGLE_SHARE = 0.5
+"""… and the share one by one, where calls were also timed in a row, as in a contest, and have the other share there."""
 ALONE_SHARE = 0.5
 """The share that must be possible alone: in few processes, any of which other work may have disturbed."""
 LEAST_SHARE = 0.5
@@ -86,8 +89,8 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
     return AuditSummary(
         fresh_gain(audit.fresh, contest, last),
         alone_gain(audit.alone, contest, last_alone),
-        sum(case.reps * len(case.a_ns) for case in cases),
-        sum(case.compared for case in cases),
+        sum(case.reps * len(case.a_ns) + (case.rows.calls * len(case.rows.a_ns) if case.rows else 0) for case in cases),
+        sum(case.compared + (case.rows.compared if case.rows else 0) for case in cases),
         audit.fresh_s + audit.alone_s,
         sum(sample.compared is False for sample in (*contest, *audit.alone)),
         sum(sample.compared is not None for sample in (*contest, *audit.alone)),
@@ -100,6 +103,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         callables,
         by_turns(audit.alone),
         None if (longer := longer_on_fresh(audit.fresh)) is None else 100 * expm1(longer),
+        gain_in_rows(audit.fresh, contest, last),
     )
 
 
@@ -176,6 +180,15 @@ def times_alone(found: AuditSummary, claimed: Gain, more: int) -> int:
     return more if wants_alone(found, claimed, last) else 0
 
 
+def wants_rows(found: AuditSummary, claimed: Gain) -> bool:
+    """Return whether another audit is to time calls on fresh inputs also in a row, where both kernels share a process.
+
+    That can take seconds, so it is done only where too little of a gain is there one by one, but half of it is.
+    """
+    some = _holds(found.fresh, claimed, SINGLE_SHARE * found.cold)
+    return not _separate(found) and some and not _holds(_sure(found.fresh), claimed, FRESH_SHARE * found.cold)
+
+
 def wants_alone(found: AuditSummary, claimed: Gain, last: bool = False) -> bool:
     """Return whether another audit has to time each kernel alone, too: where half of the gain seems to be missing.
 
@@ -203,8 +216,8 @@ def _separate(found: AuditSummary) -> bool:
 def _missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return in which audit too little of the gain is there, beyond doubt."""
     steady = _steadied(claimed, found.steady)
-    if not _holds(found.fresh, steady, FRESH_SHARE * found.cold):
-        return GainNotHeld("fresh", claimed.pct, found.fresh.pct, found.fresh.high)
+    if (fresh := _missing_on_fresh(found, steady)) is not None:
+        return GainNotHeld("fresh", claimed.pct, fresh.pct, fresh.high)
     if found.kept is not None and (_keeps(found, found.kept.low, claimed) or _kept_beside(found.kept.low, claimed)):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     longer = 0.0 if found.longer is None else log1p(found.longer / 100)
@@ -221,12 +234,21 @@ def _missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     return None
 
 
+def _missing_on_fresh(found: AuditSummary, steady: Gain) -> AuditedGain | None:
+    """Return the gain on fresh inputs that is too small: in a row, if that was asked for; else one by one."""
+    if _holds(found.fresh, steady, FRESH_SHARE * found.cold):
+        return None
+    if found.rows is None or not _holds(found.fresh, steady, SINGLE_SHARE * found.cold):
+        return found.fresh
+    return None if _holds(found.rows, steady, FRESH_SHARE * found.cold) else found.rows
+
+
 def _seems_missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     """Return in which audit that would be so if the audits' estimates were sure.
 
     What a callable keeps its contest tells, and more audits do not.
     """
-    gains = ("fresh", "alone", "driver", "clocked", *(() if found.apart else ("kept",)))
+    gains = ("fresh", "alone", "driver", "clocked", "rows", *(() if found.apart else ("kept",)))
     sure = {name: _sure(gain) for name in gains if (gain := getattr(found, name)) is not None}
     return _missing(structs.replace(found, **sure), claimed)
 
@@ -242,22 +264,11 @@ def _at_least(found: AuditedGain) -> AuditedGain:
 def joined(found: AuditSamples, more: AuditSamples) -> AuditSamples:
     """Return the samples of two audits of one candidate. Batches of a case that differ in length are not joined."""
     cases = {
-        name: _joined(case, more.fresh[name]) if case.reps == more.fresh[name].reps else case
+        name: joined_cases(case, more.fresh[name]) if case.reps == more.fresh[name].reps else case
         for name, case in found.fresh.items()
     }
     seconds = found.fresh_s + more.fresh_s, found.alone_s + more.alone_s
     return AuditSamples(cases, (*found.alone, *more.alone), *seconds, found.times + more.times)
-
-
-def _joined(one: FreshCase, other: FreshCase) -> FreshCase:
-    return FreshCase(
-        one.reps, one.compared + other.compared, one.anew and other.anew, one.a_ns + other.a_ns, one.b_ns + other.b_ns,
-        one.swapped_a_ns + other.swapped_a_ns, one.swapped_b_ns + other.swapped_b_ns,
-        (*(one.taken or (len(one.a_ns),)), *(other.taken or (len(other.a_ns),))),
-        one.a_passed_ns + other.a_passed_ns, one.b_passed_ns + other.b_passed_ns,
-        (*(one.swapped_taken or (len(one.swapped_a_ns),)), *(other.swapped_taken or (len(other.swapped_a_ns),))),
-        max(one.request_ns, other.request_ns), one.apart and other.apart,
-    )  # fmt: skip
 
 
 def _keeps(found: AuditSummary, kept_pct: float, claimed: Gain) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import exp, log
 from statistics import fmean, median
 
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.judge import log_ratio
 from kpd.measure.samples import CaseSample, ProcessSample, deciding
 

@@ -187,12 +187,13 @@ class Bench(Protocol):
 
     async def audit(
         self, incumbent: str, candidate: str, job: str, say: Say, alone: int = 1, fresh: Fresh | None = None,
-        times: int = 1,
+        times: int = 1, rows: bool = False,
     ) -> AuditSamples | None:  # fmt: skip
         """Time a candidate that is about to be accepted as the audits want it; None where that cannot be done.
 
         There are as many `times` processes for calls on fresh inputs, where one job can take several, and after them
-        `alone` times those that time one kernel only. `fresh` is called in between. Raises CheckFailed.
+        `alone` times those that time one kernel only. `fresh` is called in between. With `rows` calls of objects on
+        fresh inputs follow one another on a GPU, besides those that are timed one by one. Raises CheckFailed.
         """
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> HeldOutResult | None:

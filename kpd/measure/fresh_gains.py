@@ -5,13 +5,13 @@ kernel: that process may be in a state that no other one has, so audits are comp
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from dataclasses import replace
 from math import inf, log, sqrt
 from statistics import fmean, median, median_low, stdev
 
 from kpd.measure.audit_gains import CONFIDENCE, LAST_CONFIDENCE, STEADY, case_weights, half_width, level
-from kpd.measure.fresh_clock import PAIRS_A_PLACE, gain_by_clock, quickest_by_place
+from kpd.measure.fresh_cases import FreshCase, parts_of
+from kpd.measure.fresh_clock import gain_by_clock, quickest_by_place
 from kpd.measure.judge import percent
 from kpd.measure.orders import deviation, median_bounds, variance_of_median
 from kpd.measure.samples import ProcessSample, deciding
@@ -30,45 +30,6 @@ times what the incumbent's do: it can have another gain in each place of its cod
 little of a gain to be seen, in whichever places."""
 WITHOUT_ONE = 5
 """So many processes, before the last audit, are as quick as the second slowest: one may be in a state of its own."""
-PAIRS_IN_A_ROW = 10
-"""The same of callables and on a GPU, where the code stays in one place: pairs that came one after the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class FreshCase:
-    """Batches of a case, each of `reps` calls on inputs of their own: A's and B's of one pair came in random order.
-
-    `compared` of B's batches were compared with the truth. `anew`: the harness filled all inputs of each call; else its
-    elements were put into another order. In the swapped batches, which came before, inputs hardly changed, as in a
-    contest; all else was the same (callables and older samples lack them). `taken` are the pairs of each process, where
-    there were several, `swapped_taken` those of swapped ones. The driver's own clock passed by so much from asking for
-    a call to hearing of its end. A batch took `request_ns` besides, which are taken off its time, but no more than half
-    of it. `apart`: each kernel had a process of its own, and the driver's clock is the only one.
-    """
-
-    reps: int
-    compared: int
-    anew: bool
-    a_ns: tuple[int, ...]
-    b_ns: tuple[int, ...]
-    swapped_a_ns: tuple[int, ...] = ()
-    swapped_b_ns: tuple[int, ...] = ()
-    taken: tuple[int, ...] = ()
-    a_passed_ns: tuple[int, ...] = ()
-    b_passed_ns: tuple[int, ...] = ()
-    swapped_taken: tuple[int, ...] = ()
-    request_ns: int = 0
-    apart: bool = False
-
-    @property
-    def separate(self) -> bool:
-        """Whether each kernel had a process of its own."""
-        return self.apart or bool(self.b_passed_ns)
-
-    @property
-    def alike(self) -> int:
-        """How many pairs that follow one another have a state of the code in common."""
-        return PAIRS_A_PLACE if self.b_passed_ns else PAIRS_IN_A_ROW
 
 
 def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False) -> AuditedGain:
@@ -86,6 +47,24 @@ def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample],
 
     pairs = sum(len(one.a_ns) - 1 for one in cases.values())
     return _over_audits([of_process(part) for part in _processes(cases)], contest, pairs, last)
+
+
+def gain_in_rows(
+    cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample], last: bool = False
+) -> AuditedGain | None:
+    """Compute the gain on fresh inputs where calls follow one another as in a contest; None where none did.
+
+    A launch that takes long is hidden there behind the calls before it, and is not where calls are timed one by one.
+    """
+    if all(one.rows is None for one in cases.values()):
+        return None
+    in_rows = {
+        name: FreshCase(one.rows.calls, one.rows.compared, one.anew, one.rows.a_ns, one.rows.b_ns)
+        if one.rows is not None
+        else replace(one, taken=(), swapped_taken=())
+        for name, one in cases.items()
+    }
+    return fresh_gain(in_rows, contest, last)
 
 
 def clocked_gain(
@@ -121,21 +100,6 @@ def _processes(cases: Mapping[str, FreshCase]) -> list[Mapping[str, FreshCase]]:
         return [cases]
     parts = {name: parts_of(one) for name, one in cases.items()}
     return [{name: some[at] for name, some in parts.items()} for at in range(counts.pop())]
-
-
-def parts_of(case: FreshCase) -> list[FreshCase]:
-    """Return the pairs of each process."""
-    fresh, swapped = (
-        pairwise([0, *accumulate(taken)]) for taken in (case.taken, case.swapped_taken or (0,) * len(case.taken))
-    )
-    return [
-        replace(
-            case, taken=(), swapped_taken=(), a_ns=case.a_ns[a:b], b_ns=case.b_ns[a:b],
-            a_passed_ns=case.a_passed_ns[a:b], b_passed_ns=case.b_passed_ns[a:b],
-            swapped_a_ns=case.swapped_a_ns[c:d], swapped_b_ns=case.swapped_b_ns[c:d],
-        )
-        for (a, b), (c, d) in zip(fresh, swapped, strict=True)
-    ]  # fmt: skip
 
 
 def _over_audits(

@@ -26,7 +26,8 @@ class AuditSummary(msgspec.Struct, frozen=True):
     its own, and there is no clock but the driver's; where there are both, `clocked` tells. `by_turns`: alone, either
     kernel had a process of its own, and both were called by turns. `longer`: by so much the candidate's calls on fresh
     inputs took longer on average than its median one, in percent of that, without as many nanoseconds as the
-    incumbent's did; None where both shared a process.
+    incumbent's did; None where both shared a process. `rows` is the gain on fresh inputs where calls follow one
+    another; None where it was not asked for, or cannot be.
     """
 
     fresh: AuditedGain
@@ -45,3 +46,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     apart: bool = False
     by_turns: bool = False
     longer: float | None = None
+    rows: AuditedGain | None = None

@@ -203,7 +203,7 @@ class CommandBench:
 
     async def audit(
         self, incumbent: str, candidate: str, job: str, say: Say, alone: int = 1, fresh: Fresh | None = None,
-        times: int = 1,
+        times: int = 1, rows: bool = False,
     ) -> None:  # fmt: skip
         """Return None: the calls, and their inputs, are the benchmark's own."""
 

@@ -18,10 +18,10 @@ from kpd.measure.driver import repeat
 from kpd.measure.driver.check import Report, seed, seeded
 from kpd.measure.driver.harness import OBJECT, Harness
 from kpd.measure.driver.joined import first_report, joined
-from kpd.measure.driver.pairs import FRESH, PlaceObject, pair_spec
+from kpd.measure.driver.pairs import FRESH, ROWS, PlaceObject, pair_spec
 from kpd.measure.driver.repeat import RepeatsReport
 from kpd.measure.driver.timing import APART, REPEAT, audit_line, lines, samples_of, times
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.run_context import RunContext
 from kpd.measure.samples import ProcessSample
 from kpd.workspace.specs import BenchSpec, CheckSpec
@@ -45,7 +45,7 @@ class Audited:
     """What both audits use: a harness on a host, the objects of two build jobs, and how they are timed.
 
     `reference` and `baseline` are as in Harness.command. So often, `alone`, some processes time one kernel only.
-    `fresh` are the processes whose calls are on fresh inputs.
+    `fresh` are the processes whose calls are on fresh inputs; with `rows` some of these follow one another.
     """
 
     host: Host
@@ -60,6 +60,7 @@ class Audited:
     baseline: str = ""
     alone: int = 1
     fresh: int = 1
+    rows: bool = False
 
     @property
     def gpu(self) -> bool:
@@ -115,7 +116,7 @@ def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
 
 def _lines(what: Audited) -> bytes:
     alone = audit_line(APART) * what.processes if what.apart else lines(0, what.processes, alone=True)
-    return audit_line(FRESH, what.fresh) + alone
+    return audit_line(ROWS if what.rows else FRESH, what.fresh) + alone
 
 
 def among(what: Audited, number: int) -> tuple[bytes, tuple[object, ...]]:

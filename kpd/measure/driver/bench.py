@@ -253,24 +253,24 @@ class DriverBench:
 
     def _audited(
         self, incumbent: str, candidate: str, where: RunContext, reference: str, baseline: str = "", alone: int = 1,
-        times: int = 1,
+        times: int = 1, rows: bool = False,
     ) -> audits.Audited:  # fmt: skip
         if self._joins:
             alone, times = min(alone, 1), 1
         return audits.Audited(
             self.host, self.harness, incumbent, candidate, self.task.bench, self.task.check, where, self._place,
-            reference, baseline, alone, times,
+            reference, baseline, alone, times, rows and self.device.kind == "gpu" and not self.harness.forks,
         )  # fmt: skip
 
     async def audit(
         self, incumbent: str, candidate: str, job: str, say: Say, alone: int = 1, fresh: Fresh | None = None,
-        times: int = 1,
+        times: int = 1, rows: bool = False,
     ) -> AuditSamples:  # fmt: skip
         begun = self._repeated.pop((incumbent, candidate), None)
         if begun is None:
             reference, own = await self._terms.reference(say)
             where = self._terms.sealed(self._measuring, own, incumbent, candidate)
-            begun = audits.begun(self._audited(incumbent, candidate, where, reference, alone=alone, times=times), job)
+            begun = audits.begun(self._audited(incumbent, candidate, where, reference, "", alone, times, rows), job)
         self._made.may_be_touched()
         async with self._made.again_if_gone(incumbent, candidate, seals=begun.what.where.seals):
             found = await audits.audit(begun, say, fresh)

@@ -11,8 +11,8 @@ from kpd.workspace.specs import BenchSpec, CheckSpec
 
 CASE_LIMIT_MS = 20_000
 """The most that one case may take in one process; usually it takes 50 to 100 ms."""
-FRESH = "fresh"
-"""The word in the line of a process that times calls on fresh inputs."""
+FRESH, ROWS = "fresh", "rows"
+"""The words in the line of a process that times calls on fresh inputs, one by one; and on a GPU also in a row."""
 PLACING = 92
 """The exit status of a script that could not make the objects of a process."""
 READY_AHEAD = 2
@@ -42,7 +42,7 @@ def pair_spec(
 ) -> JobSpec:  # fmt: skip
     """Return the job of a driver that does not fork: a process of its own for each line of `stdin` (see `lines`).
 
-    One whose line says that it is FRESH takes the audit on fresh inputs, for `fresh_ms`. On a GPU a command may come
+    One whose line says FRESH or ROWS takes the audit on fresh inputs, for `fresh_ms`. On a GPU a command may come
     `earlier`, whose seed is the first line. `reference` and `baseline` are as in Harness.command.
     """
     own, *settings = harness.command(tolerance, reference, baseline)
@@ -84,7 +84,7 @@ def pair_spec(
         f"  {chosen('b', candidate, incumbent, 'a$n.so', '$drawn_a')}\n"
         f"  {chosen('a', incumbent, candidate, 'b$n.so', '$drawn_b')}\n"
         f'  pad=$(printf "%${{pad}}s" "") mode=time most={bench.quads}\n'
-        f'  case "$who" in a) mode=alone ;; b) mode=solo ;; {FRESH}) mode=fresh most={fresh_ms} ;; esac\n'
+        f'  case "$who" in a) mode=alone ;; b) mode=solo ;; {FRESH}|{ROWS}) mode=$who most={fresh_ms} ;; esac\n'
         f"{turn}"
         "done\n"
         'while [ $# -gt 0 ]; do wait "$1" || exit $?; shift; done\n'

@@ -136,7 +136,7 @@ def lines(first: int, processes: int, alone: bool = False, quick: int = 0) -> by
 
 
 def audit_line(what: str, processes: int = 1) -> bytes:
-    """Return the lines of processes of an audit that are FRESH, APART or REPEAT; what each loads first is drawn."""
+    """Return the lines of processes of an audit: FRESH, ROWS, APART or REPEAT. What each loads first is drawn."""
     draws = Draws(what)
     return b"".join(_line(draws, "ab"[draws.below(2)], what) for _ in range(processes))
 

@@ -228,6 +228,13 @@ void engine_fresh(view *v, slot which, int wanted, outcome *answer) {
     result->ns[which][0] = ns ? ns : 1;
 }
 
+/* Only a device has sets of buffers for calls in a row: here each call has the same. */
+void engine_row_begin(view *v, outcome *answer) { (void)v, answer->how = UNABLE; }
+
+void engine_row_put(view *v, int set, outcome *answer) { (void)v, (void)set, answer->how = UNABLE; }
+
+void engine_row(view *v, slot which, int calls, outcome *answer) { (void)v, (void)which, (void)calls, answer->how = UNABLE; }
+
 void engine_profile(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
 
 void engine_memcheck(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }

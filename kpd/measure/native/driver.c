@@ -6,6 +6,7 @@
  *   bench alone INCUMBENT INCUMBENT first quads limit_ms      the same of the incumbent alone: its results are not looked at
  *   bench solo CANDIDATE CANDIDATE first quads limit_ms       of the candidate alone: on a device only some cases' results are
  *   bench fresh INCUMBENT CANDIDATE first budget_ms limit_ms   is the gain there when all inputs are new in each call?
+ *   bench rows INCUMBENT CANDIDATE first budget_ms limit_ms    the same, and on a device also when several calls follow one another
  *   bench repeat OBJECT asked budget_ms limit_ms             the same each time? asked: yes, no, or auto: as the baseline
  *   bench bounds OBJECT FILE limit_ms                        how exact the task's own kernel is, to a file
  *   bench run OBJECT calls                                   every timed case, for a profiler
@@ -21,7 +22,7 @@
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved; and its number among
  * processes that follow one another in KPD_TURN, from 1 on: they report in that order.
- * check, time, alone, solo, fresh and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
+ * check, time, alone, solo, fresh, rows and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
  * is null or what the kernel did wrong; run and memcheck have none, memcheck a line "seen NAME" for each case. Exit status 0: no problem; 1: a problem; 2: the driver or
  * the harness is at fault, with the reason on standard error.
@@ -186,14 +187,15 @@ int main(int argc, char **argv) {
     job.trusted = argc == 7 && !strcmp(mode, "alone");
     job.sampled = argc == 7 && !strcmp(mode, "solo") && engine_uses_device;
     int timing = argc == 7 && (!strcmp(mode, "time") || !strcmp(mode, "alone") || !strcmp(mode, "solo"));
-    int auditing = argc == 7 && !strcmp(mode, "fresh");
+    manner how = strcmp(mode, "rows") ? SINGLY : IN_A_ROW;
+    int auditing = argc == 7 && (!strcmp(mode, "fresh") || how == IN_A_ROW);
     int repeating = argc == 6 && !strcmp(mode, "repeat");
     int measuring = argc == 5 && !strcmp(mode, "bounds");
     int running = argc == 4 && !strcmp(mode, "run");
     int bounding = argc == 3 && !strcmp(mode, "memcheck");
     int stopping = argc == 3 && !strcmp(mode, "timing");
     if (!checking && !timing && !auditing && !repeating && !measuring && !running && !bounding && !stopping)
-        return fail("usage: bench describe | check … | time … | alone … | solo … | fresh … | repeat … | bounds … | run … | memcheck … | timing … "
+        return fail("usage: bench describe | check … | time … | alone … | solo … | fresh … | rows … | repeat … | bounds … | run … | memcheck … | timing … "
             "(see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
@@ -218,7 +220,7 @@ int main(int argc, char **argv) {
     if (stopping) stopwatch(argv[2]);
     if (checking) check(argv[2], atoi(argv[3]));
     if (timing) time_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, quads);
-    if (auditing) fresh_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, atoi(argv[5]));
+    if (auditing) fresh_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, atoi(argv[5]), how);
     if (repeating) repeat(argv[2], argv[3][0] == 'y' ? ALWAYS : argv[3][0] == 'n' ? NEVER : AS_THE_BASELINE, atoi(argv[4]));
     if (measuring) bounds_measure(argv[2], argv[3]);
     worker_stop();

@@ -10,8 +10,8 @@
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
  *   calls.c    what it cannot ask of the system       limits.c        what it may use
  *   secret.c   numbers that nobody can foresee     truth.c            oracle and comparison
- *   orders.c   inputs in another order              ahead.c           sets of inputs that are made ahead
- *   steady.c   what calls of the same work take
+ *   orders.c   inputs of a call on fresh ones       ahead.c           sets of inputs that are made ahead
+ *   steady.c   what calls of the same work take      rows.c             several calls on fresh inputs, in a row
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -28,6 +28,9 @@ extern "C" {
 #define MAX_QUADS 256
 #define MAX_LAYOUTS 16 /* of one object, under names of their own: kpd/measure/c/layout.py */
 #define PATH_BYTES 1024
+#define MOST_CALLS 256 /* in a row on a device */
+#define STRAY_MORE_NS 3000u /* a wait for the whole device, beyond the stream's, may take so much more for the candidate … */
+#define STRAY_MORE_SHARE 100 /* … and one in so many parts of the calls, than for the incumbent */
 
 /* One case's memory. What begins at `base` is shared with the worker, and all of it with the other cases; `pristine`, `kept`
  * and `want` are the driver's own. */
@@ -106,6 +109,8 @@ typedef struct {
     uint64_t warm_ns[2][2 * MAX_QUADS]; /* as `ns`, but on one set again and again */
     double device_ns[2];                /* of a call, without the time to launch it */
     int synchronises[2];                /* it waits for the device, so there is no device_ns */
+    uint64_t stray_ns;                  /* of calls on fresh inputs: what the device was still at work when their stream was done */
+    int order[MOST_CALLS];              /* of the sets in a row of calls on fresh inputs: set by the driver */
 } measurement;
 
 /* How a request to the worker ended. */
@@ -161,7 +166,9 @@ void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
 /* orders.c */
-void inputs_reorder(const view *v, const char *filled, kpd_rng *rng);
+int inputs_kept(const view *v); /* 0: there is no memory for them */
+void inputs_anew(const view *v, kpd_distribution distribution, int by_harness);
+void inputs_swapped(const view *v, uint64_t seed, uint64_t turn, int more);
 void inputs_copy(const view *v, char *to, const char *from);
 
 /* truth.c */
@@ -216,6 +223,9 @@ void worker_audit(slot which, int number, int first_set);
 void worker_fetch(int number, int set);
 void worker_fresh_begin(int number, uint64_t seed);
 void worker_fresh(slot which, int number, int layout);
+void worker_row_begin(int number);
+void worker_row_put(int number, int set);
+void worker_row(slot which, int number, int calls);
 int worker_process(void);
 uint64_t worker_busy(void);
 /* What the system counts of the worker's first thread, which times. */
@@ -283,6 +293,10 @@ void engine_audit(view *v, slot which, int first_set, outcome *answer);         
 void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
 void engine_fresh_begin(view *v, uint64_t seed, outcome *answer);
 void engine_fresh(view *v, slot which, int layout, outcome *answer);            /* one call on what the host memory holds */
+/* On a device: how many calls a contest makes in a row (reps), inputs for one of these, and the calls on measurement.order. */
+void engine_row_begin(view *v, outcome *answer);
+void engine_row_put(view *v, int set, outcome *answer);
+void engine_row(view *v, slot which, int calls, outcome *answer);
 void engine_profile(view *v, int calls, outcome *answer);
 void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */

@@ -35,10 +35,7 @@
 #define LINE 64          /* bytes of a cache's line, at the least */
 #define DEAR 4           /* a truth that takes more than one in so many parts of a case's time is found once only */
 
-/* Inputs that the harness has filled: to be put into other orders, and to see swaps. Where they lie is as in the pristine ones. */
-static char *filled;
-
-static const char when[] = "fresh inputs";
+const char fresh_when[] = "fresh inputs";
 
 /* What the incumbent's own worker measures; NULL where it has none. */
 static measurement *of_incumbent;
@@ -69,7 +66,7 @@ static void turn_to(slot who) {
 
 /* From when it is stopped until it is asked again it does nothing: what it has not written by then is missing. */
 static int answered_and_rests(slot who, const view *v) {
-    int done = answered(who, v, timed_name(), when);
+    int done = answered(who, v, timed_name(), fresh_when);
     if (of_incumbent) worker_rest(workers[who]);
     return done;
 }
@@ -88,12 +85,6 @@ static int incumbent_loaded(void) {
     return done;
 }
 
-static int keep_filled(const view *v) {
-    if (!filled) filled = malloc(arena_bytes);
-    if (filled) inputs_copy(v, filled, v->pristine_base);
-    return filled != NULL;
-}
-
 /* Whether the harness is quick enough to fill the inputs for each of so many calls, whatever time this process has for them: in
  * another order some outputs stay the same. */
 static int fills_anew(uint64_t fill_ns, int cases) { return kpd_task.change || fill_ns * 2 * PAIRS * (uint64_t)cases < FILLING_NS; }
@@ -104,21 +95,20 @@ typedef enum { SWAPPED, FRESH, CONTENTS } contents;
 typedef struct {
     int pairs[CONTENTS], compared, anew, dear, secret, places;
     uint64_t first, step; /* the order of the places */
-    uint64_t rehearsal_ns; /* of the part of a timing */
+    uint64_t beside_ns; /* of the part of a timing, and of rows */
     uint64_t dear_ns; /* a comparison that takes longer is made once only */
     uint64_t seed, turns; /* of the swaps that the pristine inputs have seen */
     uint64_t ns[CONTENTS][2][PAIRS];
     uint64_t passed[2][PAIRS]; /* of FRESH ones, by the driver's own clock: from asking for a call to hearing of its end */
+    uint64_t strays[2][PAIRS]; /* of these on a device, what was still at work when their stream was done */
+    row_calls rows;
 } found;
 
 /* As much is read and written for either, so that the caches are as after the other. */
 static void make(view *v, contents what, int first, found *f) {
-    kpd_rng rng = {secret_draw()};
-    if (what == SWAPPED) {
-        if (first) arena_turn(v, filled, f->seed, f->turns++, 0);
-        inputs_copy(v, v->pristine_base, filled);
-    } else if (f->anew) kpd_task.fill(v->problem, &rng, job.timed, v->pristine);
-    else inputs_reorder(v, filled, &rng);
+    if (what == FRESH) inputs_anew(v, job.timed, f->anew);
+    else inputs_swapped(v, f->seed, f->turns, first);
+    f->turns += what == SWAPPED && first;
     arena_show(v);
 }
 
@@ -135,6 +125,14 @@ static void ask(slot who, int number, int layout) {
     if (of_incumbent) worker_wake(workers[who]);
 }
 
+/* 1 when calls that took so long by this process's clock can have taken `ns`. */
+int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed) {
+    if (ns && ns <= passed) return 1;
+    blame("forged", who, v, timed_name(), fresh_when);
+    snprintf(problem.message, sizeof problem.message, "says that a call of %.3f ms took %.3f ms", (double)passed / 1e6, (double)ns / 1e6);
+    return 0;
+}
+
 /* A call of `who`, and the time of it by this process's clock. Swapped contents are those of the other side's call before: from
  * one call of a kernel to its next one as much changes as within a batch of a timing. One at a time: a kernel finds no later
  * call's inputs. 0 after a failure. */
@@ -147,21 +145,18 @@ static uint64_t call(int number, slot who, contents what, int layout, int first,
     if (!answered_and_rests(who, v)) return 0;
     uint64_t ns = (of_incumbent && who == INCUMBENT ? of_incumbent : job.shared)->ns[who][0];
     *passed = worker_heard.at - start;
-    if (ns && ns <= *passed) return ns;
-    blame("forged", who, v, timed_name(), when);
-    snprintf(problem.message, sizeof problem.message, "says that a call of %.3f ms took %.3f ms", (double)*passed / 1e6, (double)ns / 1e6);
-    return 0;
+    return fresh_believed(who, v, ns, *passed) ? ns : 0;
 }
 
 static int compared(int number, slot who, found *f) {
     view *v = &job.views[number];
     if (engine_uses_device) {
         worker_fetch(number, job.shared->first_set);
-        if (!answered(who, v, timed_name(), when)) return 0;
+        if (!answered(who, v, timed_name(), fresh_when)) return 0;
     }
     truth_find(v);
     f->compared++;
-    return right(who, v, when);
+    return right(who, v, fresh_when);
 }
 
 /* A pair of calls. Of each FEWEST_PAIRS fresh ones one, drawn in secret, is compared. */
@@ -173,7 +168,7 @@ static int take_pair(int number, contents what, int layout, found *f, kpd_rng *r
         slot who = turn ? (slot)!first : first;
         uint64_t passed;
         if (!(f->ns[what][who][pair] = call(number, who, what, layout, !turn, f, &passed))) return 0;
-        if (what == FRESH) f->passed[who][pair] = passed;
+        if (what == FRESH) f->passed[who][pair] = passed, f->strays[who][pair] = job.shared->stray_ns;
         if (what != FRESH || who != CANDIDATE || f->dear || pair != f->secret) continue;
         uint64_t comparing = now_ns();
         if (!compared(number, who, f)) return 0;
@@ -214,7 +209,7 @@ static int drawn_quads(int budget_ms, kpd_rng *rng) {
 }
 
 /* In the time there is no part of a timing. */
-static int audit_one(int number, uint64_t budget_ns, int cases, int quads, kpd_rng *rng, found *f) {
+static int audit_one(int number, uint64_t budget_ns, int cases, int quads, manner how, kpd_rng *rng, found *f) {
     view *v = &job.views[number];
     turn_to(CANDIDATE);
     if (!engine_uses_device) {
@@ -222,13 +217,13 @@ static int audit_one(int number, uint64_t budget_ns, int cases, int quads, kpd_r
         arena_fill(v, job.timed);
         arena_poison(v);
         if (!rehearsed(number, quads)) return 0;
-        f->rehearsal_ns = now_ns() - from;
+        f->beside_ns = now_ns() - from;
     }
     uint64_t start = now_ns();
     arena_fill(v, job.timed);
     uint64_t filling = now_ns() - start;
     arena_poison(v);
-    if (!keep_filled(v)) {
+    if (!inputs_kept(v)) {
         fprintf(stderr, "kpd driver: no memory for the inputs of %s\n", v->problem->name);
         worker_stop();
         exit(2);
@@ -242,7 +237,12 @@ static int audit_one(int number, uint64_t budget_ns, int cases, int quads, kpd_r
     start = now_ns();
     if (!take_pairs(number, SWAPPED, start + budget_ns / SWAPPED_SHARE, f, rng)) return 0;
     if (!take_pairs(number, FRESH, start + budget_ns, f, rng)) return 0;
-    return 1;
+    if (engine_uses_device && !none_strays(v, f->strays[INCUMBENT], f->strays[CANDIDATE], f->ns[FRESH][CANDIDATE], f->pairs[FRESH])) return 0;
+    if (how == SINGLY) return 1;
+    start = now_ns();
+    int taken = rows_timed(number, f->anew, budget_ns, &f->rows);
+    f->beside_ns += now_ns() - start;
+    return taken;
 }
 
 static void print_found(const view *v, const found *f) {
@@ -261,10 +261,11 @@ static void print_found(const view *v, const found *f) {
     print_batches("a_passed_ns", f->passed[INCUMBENT], seen);
     putchar(',');
     print_batches("b_passed_ns", f->passed[CANDIDATE], seen);
+    rows_print(&f->rows);
     putchar('}');
 }
 
-void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms) {
+void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, manner how) {
     kpd_rng rng = {secret_draw()};
     int going = 1, cases = 0, left;
     static found f;
@@ -283,8 +284,8 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
         memset(&f, 0, sizeof f);
         uint64_t now = now_ns(), share = end > now ? (end - now) / (uint64_t)left : 0; /* of what others have left */
         left--;
-        going = audit_one((int)c, share > least ? share : least, cases, drawn_quads(budget_ms, &rng), &rng, &f);
-        end += f.rehearsal_ns;
+        going = audit_one((int)c, share > least ? share : least, cases, drawn_quads(budget_ms, &rng), how, &rng, &f);
+        end += f.beside_ns;
         if (going) print_found(&job.views[c], &f);
     }
     turn_to(CANDIDATE);

@@ -1,5 +1,8 @@
-/* Inputs in another order: new contents for less than what a harness takes to fill them. */
+/* What inputs are before a call on fresh ones, made from those that the harness has filled: these in another order, for less than
+ * what it takes to fill others, or with little changed. */
 #include "driver.h"
+
+#include <stdlib.h>
 
 #define BLOCK 127u /* elements that stay together; rows are rarely a multiple of it */
 #define BLOCKS_A_STEP 8192u
@@ -22,8 +25,11 @@ static void shuffle_part(void *context, size_t from, size_t to) {
     }
 }
 
-/* Put the elements that lie in `filled` into another order, which becomes what the inputs should be. */
-void inputs_reorder(const view *v, const char *filled, kpd_rng *rng) {
+/* Inputs that the harness has filled. Where they lie is as in the pristine ones. */
+static char *filled;
+
+/* Put their elements into another order, which becomes what the inputs should be. */
+static void reorder(const view *v, kpd_rng *rng) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         if (!is_read(&v->buffers[b])) continue;
         size_t count = v->buffers[b].count;
@@ -48,4 +54,24 @@ void inputs_copy(const view *v, char *to, const char *from) {
         shuffle s = {.from = from + v->offset[b], .to = to + v->offset[b]};
         kpd_parallel(bytes_of(&v->buffers[b]), BLOCK * BLOCKS_A_STEP, copy_part, &s);
     }
+}
+
+/* Keep what the inputs should be now. */
+int inputs_kept(const view *v) {
+    if (!filled) filled = malloc(arena_bytes);
+    if (filled) inputs_copy(v, filled, v->pristine_base);
+    return filled != NULL;
+}
+
+/* New in all their bytes: filled by the harness, or in another order. */
+void inputs_anew(const view *v, kpd_distribution distribution, int by_harness) {
+    kpd_rng rng = {secret_draw()};
+    if (by_harness) kpd_task.fill(v->problem, &rng, distribution, v->pristine);
+    else reorder(v, &rng);
+}
+
+/* As they were kept, after so many swaps of a timing, and one more if asked for. */
+void inputs_swapped(const view *v, uint64_t seed, uint64_t turn, int more) {
+    if (more) arena_turn(v, filled, seed, turn, 0);
+    inputs_copy(v, v->pristine_base, filled);
 }

@@ -87,6 +87,17 @@ void steady_before(void);
 void steady_after(void);
 int steady(const view *v);
 
+/* rows.c */
+typedef enum { SINGLY, IN_A_ROW } manner; /* of calls on fresh inputs: these, or besides some in a row */
+#define MOST_ROWS 12
+typedef struct {
+    int calls, rows, compared; /* calls of a row */
+    uint64_t ns[2][MOST_ROWS], strays[2][MOST_ROWS];
+} row_calls;
+int rows_timed(int number, int anew, uint64_t limit_ns, row_calls *found);
+void rows_print(const row_calls *found);
+int none_strays(const view *v, const uint64_t *incumbent, const uint64_t *candidate, const uint64_t *ns, int count);
+
 /* check.c, timed.c, fresh.c, repeat.c */
 typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */
 void check(const char *object, int seeds);
@@ -95,7 +106,9 @@ void end_turn(void);
 int rehearsed(int number, int quads);
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads);
 void fresh_start(const char *incumbent);
-void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms);
+void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, manner how);
+int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed);
+extern const char fresh_when[];
 void repeat(const char *object, steadiness asked, int ms);
 
 #endif

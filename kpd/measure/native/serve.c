@@ -92,6 +92,9 @@ void worker_serve(int line, view *cases, measurement *shared) {
         case STOPWATCH: engine_stopwatch(v, asked.amount, &answer); break;
         case FRESH_BEGIN: engine_fresh_begin(v, asked.seed, &answer); break;
         case FRESH: engine_fresh(v, asked.which, asked.set, &answer); break;
+        case ROW_BEGIN: engine_row_begin(v, &answer); break;
+        case ROW_PUT: engine_row_put(v, asked.set, &answer); break;
+        case ROW: engine_row(v, asked.which, asked.amount, &answer); break;
         case RESUME: break;
         }
     }

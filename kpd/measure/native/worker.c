@@ -219,6 +219,14 @@ void worker_fresh(slot which, int number, int layout) {
     post(&(request){.what = FRESH, .which = which, .number = number, .set = layout});
 }
 
+void worker_row_begin(int number) { post(&(request){.what = ROW_BEGIN, .number = number}); }
+
+void worker_row_put(int number, int set) { post(&(request){.what = ROW_PUT, .number = number, .set = set}); }
+
+void worker_row(slot which, int number, int calls) {
+    post(&(request){.what = ROW, .which = which, .number = number, .amount = calls});
+}
+
 int worker_process(void) { return (int)child; }
 
 /* The CPU time of the worker's threads, also of those that have ended; 0 where the system does not tell. */

@@ -15,7 +15,7 @@ from kpd.evidence.scrub import Scrub
 from kpd.evidence.verify import verify
 from kpd.measure import audits
 from kpd.measure.audits import AuditSamples
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.judge import FINAL, HeldOutResult, held_out
 from kpd.measure.samples import CaseSample, samples_from_json
 from kpd.model import codec, events as e

@@ -7,8 +7,8 @@ from random import Random
 from statistics import fmean
 
 from kpd.measure.audits import AuditSamples, at_first, joined, summary, times_alone, until_next_look, wants_more
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.fresh_clock import PAIRS_A_PLACE
-from kpd.measure.fresh_gains import FreshCase
 from kpd.measure.interval import t_half_width
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.audits import AuditSummary

@@ -14,7 +14,7 @@ from kpd.engine.audits import Winner, all_hold
 from kpd.hosts.errors import HostError
 from kpd.measure.audits import SMALL_PCT, AuditSamples
 from kpd.measure.bench import BuiltObject, CheckFailed, Fresh
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_cases import FreshCase, Rows
 from kpd.measure.samples import Batches, CaseSample, ProcessSample
 from kpd.model.defects import Complaint, WrongResult
 from kpd.model.faults import GainNotHeld, Incorrect, IncorrectTimed
@@ -46,6 +46,7 @@ class Place:
     noted: list[str] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     alone: list[int] = field(default_factory=list)
+    rows: list[bool] = field(default_factory=list)
     begun: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def event(self, what: str) -> asyncio.Event:
@@ -68,10 +69,12 @@ class Place:
         return {"one": 9}
 
     async def audit(
-        self, incumbent: str, candidate: str, job: str, say: object, alone: int, fresh: Fresh | None, times: int
-    ) -> AuditSamples:
+        self, incumbent: str, candidate: str, job: str, say: object, alone: int, fresh: Fresh | None, times: int,
+        rows: bool,
+    ) -> AuditSamples:  # fmt: skip
         self.times.append(times)
         self.alone.append(alone)
+        self.rows.append(rows)
         async with self.job(job):
             await asyncio.sleep(0)
             self.noted.append("fresh inputs are timed")
@@ -143,6 +146,26 @@ async def test_audits_are_taken_in_few_jobs(pct: float, times: list[int], beside
     assert bench.times == times
     first = times[0] if beside else 1  # what runs beside the repeats costs nothing
     assert bench.alone == [first, *times[1:]], "each kernel is timed alone as often as on fresh inputs"
+
+
+@pytest.mark.parametrize(("b_ns", "rows"), [(600, [False, True]), (850, [False, False, False]), (410, [False])])
+async def test_calls_follow_one_another_where_half_of_the_gain_is_there_one_by_one(b_ns: int, rows: list[bool]) -> None:
+    """In this audit they have all of it: it is not asked again."""
+    fresh = {"one": FreshCase(1, 4, True, (900,) * 40, (b_ns,) * 40)}
+    in_rows = {"one": replace(fresh["one"], rows=Rows(9, 4, (8100,) * 4, (3600,) * 4))}
+
+    class Gpu(Place):
+        async def audit(self, *given: Any, rows: bool = False) -> AuditSamples:
+            self.rows.append(rows or given[-1])
+            return replace(FOUND, fresh=in_rows if self.rows[-1] else fresh)
+
+    bench = Gpu(well, well, repeats_beside=False)
+    if b_ns == 850:
+        with pytest.raises(CandidateFailed, match="fresh"):
+            await all_hold(winner(bench), ACCEPTED)
+    else:
+        await all_hold(winner(bench), ACCEPTED)
+    assert bench.rows == rows
 
 
 async def test_what_its_contest_shows_to_be_kept_is_refused_before_anything_is_measured() -> None:

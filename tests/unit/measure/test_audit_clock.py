@@ -6,8 +6,9 @@ from random import Random
 import pytest
 
 from kpd.measure.audits import AuditSamples, refuse_gain, summary, wants_more
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.fresh_clock import FAR_SHORTER, HEARD_LATER_NS, PAIRS_A_PLACE, SHORT_NS, gain_by_clock
-from kpd.measure.fresh_gains import FreshCase, clocked_gain
+from kpd.measure.fresh_gains import clocked_gain
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain

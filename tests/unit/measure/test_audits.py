@@ -8,8 +8,9 @@ from msgspec import structs
 
 from kpd.measure.audit_gains import alone_gain
 from kpd.measure.audits import MOST_TOGETHER, AuditSamples, joined, refuse_gain, summary, wants_more
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.fresh_clock import PAIRS_A_PLACE
-from kpd.measure.fresh_gains import FreshCase, cold_share, fresh_gain, kept_gain
+from kpd.measure.fresh_gains import cold_share, fresh_gain, kept_gain
 from kpd.measure.judge import percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary

@@ -19,7 +19,7 @@ from kpd.measure.audits import (
     wants_alone,
     wants_more,
 )
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.judge import percent
 from kpd.measure.python.host.timing import FRESH_PAIRS
 from kpd.measure.samples import Batches, CaseSample, ProcessSample

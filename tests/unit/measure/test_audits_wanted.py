@@ -22,7 +22,8 @@ from kpd.measure.audits import (
     wants_alone,
     wants_more,
 )
-from kpd.measure.fresh_gains import WITHOUT_ONE, FreshCase
+from kpd.measure.fresh_cases import FreshCase
+from kpd.measure.fresh_gains import WITHOUT_ONE
 from kpd.measure.judge import percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary

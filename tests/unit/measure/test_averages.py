@@ -15,7 +15,7 @@ from kpd.measure.audits import (
     summary,
 )
 from kpd.measure.averages import LEFT_OUT, LONGEST_SHARE, longer_on_average, longer_on_fresh
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import Gain

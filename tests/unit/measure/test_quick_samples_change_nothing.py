@@ -10,7 +10,7 @@ from kpd.measure import audits, score
 from kpd.measure.audit_gains import steady_error
 from kpd.measure.audits import AuditSamples
 from kpd.measure.clocks import refuse_clock
-from kpd.measure.fresh_gains import FreshCase
+from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.judge import LOOKS, BadSamples, decide, judge
 from kpd.measure.samples import CaseSample, ProcessSample, all_quick
 

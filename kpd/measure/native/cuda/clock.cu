@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define BATCH_NS 250000u
-#define MOST_REPS 256
+#define MOST_REPS MOST_CALLS
 #define TRIALS 3              /* single calls that calibrate the batch */
 #define WARM_UPS 3
 #define WARM_SHARE 4          /* one quad in so many is timed warm, too */
@@ -19,9 +19,6 @@
 #define HELD_TRIALS 5
 #define STRAY_NS 20000u       /* what a wait for the whole device may take beyond the stream's … */
 #define STRAY_SHARE 20        /* … and beyond one in so many parts of the batch */
-#define STRAY_MORE_NS 3000u   /* the same for the candidate, beyond the incumbent's wait */
-#define STRAY_MORE_SHARE 100
-#define SWEEPERS 1024         /* blocks that read the cache empty */
 
 static int reps;      /* of a batch */
 static cudaEvent_t from, to;
@@ -43,27 +40,33 @@ static __global__ void hold(volatile int *opened, uint64_t limit_ns) {
     }
 }
 
-static int ready(outcome *answer) {
+int ready(outcome *answer) {
     if (gate) return 1;
     return fine(cudaEventCreate(&from), answer) && fine(cudaEventCreate(&to), answer) &&
            fine(cudaHostAlloc((void **)&gate, 2 * sizeof(int), cudaHostAllocMapped), answer);
 }
 
 /* Launch `calls` between two events, on sets from `first` in steps. */
-static int launch_timed(const view *v, slot which, int calls, int first, int step, outcome *answer) {
+int launch_timed(const view *v, slot which, int calls, int first, int step, outcome *answer) {
     if (!fine(cudaEventRecord(from, 0), answer)) return 0;
     for (int i = 0; i < calls; i++) launch(v, which, (first + i * step) % sets.count);
     return launched(which, answer) && fine(cudaEventRecord(to, 0), answer);
 }
 
-static uint64_t elapsed(outcome *answer) {
+int launch_ordered(const view *v, slot which, int calls, const int *order, outcome *answer) {
+    if (!fine(cudaEventRecord(from, 0), answer)) return 0;
+    for (int i = 0; i < calls; i++) launch(v, which, order[i]);
+    return launched(which, answer) && fine(cudaEventRecord(to, 0), answer);
+}
+
+uint64_t elapsed(outcome *answer) {
     float ms = 0.0f;
     if (!fine(cudaEventSynchronize(to), answer) || !fine(cudaEventElapsedTime(&ms, from, to), answer)) return 0;
     return ms > 0.000001f ? (uint64_t)((double)ms * 1e6) : 1;
 }
 
 /* Nanoseconds of a batch; 0 after a failure. `stray` is what was still at work on the device when the stream was done. */
-static uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer) {
+uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer) {
     if (!change_inputs(v, 1, answer) || !launch_timed(v, which, calls, first, step, answer)) return 0;
     uint64_t ns = elapsed(answer), done = now_ns();
     if (!ns || !fine(cudaDeviceSynchronize(), answer)) return 0;
@@ -87,7 +90,7 @@ static uint64_t slower_call(const view *v, int calls, outcome *answer) {
 }
 
 /* Sets that a batch cannot keep in the cache. */
-static int cold_sets(const view *v) {
+int cold_sets(const view *v) {
     size_t bytes = 1, sets_needed;
     int cache = 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++) bytes += bytes_of(&v->buffers[b]);
@@ -98,7 +101,7 @@ static int cold_sets(const view *v) {
 
 /* Find how many calls make a batch, with at least as many sets as that: no set serves twice in one batch. Nanoseconds of the
  * slower kernel's call; 0 after a failure. */
-static uint64_t calibrate(const view *v, outcome *answer) {
+uint64_t calibrate(const view *v, outcome *answer) {
     if (!sets_hold(v, cold_sets(v), answer) || !sets_upload(v, answer)) return 0;
     uint64_t call = slower_call(v, 1, answer);
     int some = batch_reps(call, BATCH_NS, sets.count < MOST_REPS ? sets.count : MOST_REPS);
@@ -231,46 +234,6 @@ void engine_time(view *v, int quads, uint64_t seed, outcome *answer) {
     int whole = time_cold(v, answer) && all_counted(answer) && time_warm(v, answer);
     int trials = result->quads < quads ? 1 : HELD_TRIALS; /* where calls take long, once is enough */
     if (whole && time_device(v, INCUMBENT, trials, answer)) time_device(v, CANDIDATE, trials, answer);
-}
-
-/* Reads so much that the cache holds nothing else: what was copied to the device would be in it. */
-static __global__ void sweep(const uint4 *memory, size_t count, unsigned *sum) {
-    unsigned seen = 0;
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) seen += memory[i].x;
-    if (seen == 0xA5A5A5A5u) *sum = seen;
-}
-
-static int swept(outcome *answer) {
-    static uint4 *memory;
-    static size_t count;
-    int cache = 0;
-    if (!memory) {
-        if (!fine(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, 0), answer)) return 0;
-        count = 2 * (size_t)cache / sizeof *memory + 1;
-        if (!fine(cudaMalloc((void **)&memory, count * sizeof *memory), answer)) return 0;
-        if (!fine(cudaMemset(memory, 0, count * sizeof *memory), answer)) return 0;
-    }
-    sweep<<<SWEEPERS, 256>>>(memory, count, &memory[0].x);
-    return fine(cudaDeviceSynchronize(), answer);
-}
-
-void engine_fresh_begin(view *v, uint64_t seed, outcome *answer) {
-    memset(result, 0, sizeof *result);
-    change_seed(seed);
-    if (!ready(answer) || !sets_hold(v, cold_sets(v), answer) || !sets_upload(v, answer)) return;
-    for (int which = 0; which < 2 && answer->how == DONE; which++) batch(v, (slot)which, 1, 0, 0, NULL, answer);
-}
-
-/* From call to call a kernel gets the next set, as within a batch: with one set for all it could tell these calls from others. */
-void engine_fresh(view *v, slot which, int layout, outcome *answer) {
-    static int next[2];
-    (void)layout;
-    int set = result->first_set = next[which]++ % sets.count;
-    result->ns[which][0] = 0;
-    if (!fine(cudaMemcpy(sets_inputs() + (size_t)set * sets.stride, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return;
-    if (!sets_restore(answer) || !swept(answer)) return;
-    if (launch_timed(v, which, 1, set, 0, answer)) result->ns[which][0] = elapsed(answer);
-    fine(cudaDeviceSynchronize(), answer);
 }
 
 void engine_audit(view *v, slot which, int first_set, outcome *answer) {

@@ -1,5 +1,5 @@
 /* What the parts of the CUDA engine share: device.cu holds the memory and calls the kernels, change.cu changes their inputs,
- * clock.cu times them. */
+ * clock.cu times them, fresh.cu on inputs that are all new. */
 #ifndef KPD_DEVICE_H
 #define KPD_DEVICE_H
 
@@ -41,6 +41,27 @@ int change_inputs(const view *v, int turns, outcome *answer);
 
 /* What these changes are drawn from. */
 void change_seed(uint64_t seed);
+
+/* clock.cu: have events and what else it needs. 0 after a failure. */
+int ready(outcome *answer);
+
+/* Sets that a batch cannot keep in the cache. */
+int cold_sets(const view *v);
+
+/* Find how many calls make a batch (result->reps), and hold as many sets as that at the least. Nanoseconds of the slower kernel's
+ * call; 0 after a failure. */
+uint64_t calibrate(const view *v, outcome *answer);
+
+/* Launch `calls` between two events, on sets from `first` in steps, or in this order. 0 after a failure. */
+int launch_timed(const view *v, slot which, int calls, int first, int step, outcome *answer);
+int launch_ordered(const view *v, slot which, int calls, const int *order, outcome *answer);
+
+/* Nanoseconds between these events, once the second one is there; 0 after a failure. */
+uint64_t elapsed(outcome *answer);
+
+/* Nanoseconds of calls on inputs of which something has changed; 0 after a failure. `stray`, unless NULL, is what was still at
+ * work on the device when the stream was done. */
+uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer);
 
 /* Launch a kernel on a set. */
 void launch(const view *v, slot which, int set);
