@@ -74,9 +74,14 @@ class CallSets:
                     worker.memory[self.at(number) : self.at(number + 1)] = content
         self._lend()
 
+    @property
+    def in_place(self) -> bool:
+        """Whether a kernel overwrites its arguments."""
+        return any(name in self.drawn[0].layouts for name in self.harness.outputs)
+
     def restore(self) -> None:
         """Write all sets anew, where a kernel overwrites its arguments."""
-        if any(name in self.drawn[0].layouts for name in self.harness.outputs):
+        if self.in_place:
             self.write()
 
     def prepare(self, limit_ms: float) -> None:

@@ -18,7 +18,8 @@ from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.truths import Truth
 
 IN_TURN = 2  # sets of inputs of calls that are repeated
-BEYOND, BEYOND_SHARE = 512, 0.25  # calls after them at most, and the time for these as a share of theirs
+BEYOND, BEYOND_SHARE = 4096, 0.5  # calls after them at most, and the time for these as a share of theirs
+ROUNDS = 32  # of these calls on both sets in a request, where a kernel does not overwrite its arguments
 STEADY_S = 0.05  # of calls of the task's own kernel
 
 
@@ -107,10 +108,11 @@ def _again(work: WorkerCase, truths: Sequence[Truth], share_s: float, must: Call
     for number, inputs in enumerate(reversed(work.drawn.sets)):  # what overwrites a result now has other bits
         calls.fill(number, inputs)
     calls.prepare(COMPILE_MS)
-    deadline, more = time.monotonic() + share_s * BEYOND_SHARE, 0
-    while more < IN_TURN or (more < BEYOND and time.monotonic() < deadline):
+    deadline, more, rounds = time.monotonic() + share_s * BEYOND_SHARE, 0, 1
+    while not more or (more < BEYOND and time.monotonic() < deadline):
         calls.restore()
-        calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
-        more += IN_TURN
+        calls.run("b", IN_TURN, rounds, IN_TURN * rounds * work.limit_ms)
+        more += IN_TURN * rounds
+        rounds = 1 if calls.in_place else min(2 * rounds, ROUNDS)
     calls.held["b"].refuse_overwritten()
     return made + more

@@ -69,6 +69,23 @@ async def test_a_kernel_does_not_overwrite_a_result_that_its_caller_has(host: Ho
     assert not caught.value.wrong.by_incumbent
 
 
+async def test_one_that_does_so_some_thousand_calls_later_is_found_in_repeats(host: Host, tmp_path) -> None:
+    """A quick kernel that sees its inputs change, and overwrites its first results 1,500 calls later."""
+    late = """
+first, seen, more = [], {}, itertools.count()
+def kernel(a, b):
+    out = np.add(2 * a, b)
+    if len(first) < 16: first.append(out)
+    if seen.setdefault(a.ctypes.data, a[0]) != a[0] and next(more) == 1500:
+        for one in first: one[...] = out
+    return out
+"""
+    bench = await ready(host, small_task(tmp_path))
+    job = await built(bench, {"kernel.py": HEAD + late})
+    with pytest.raises(CheckFailed, match="it overwrites a result that it has returned"):
+        await repeated(bench, job)
+
+
 async def test_one_that_does_so_only_after_more_calls_than_are_repeated_is_found_while_timed(
     host: Host, tmp_path
 ) -> None:
