@@ -21,6 +21,7 @@ _MEMORY = (
     " strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strstr snprintf qsort bsearch abs labs llabs div ldiv"
     " feclearexcept fegetenv fegetround fetestexcept"
     " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
+    " pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_rwlock_init pthread_rwlock_destroy"
     " call_once mtx_lock mtx_unlock mtx_init mtx_destroy"
 )
 _ERRORS = (
@@ -41,10 +42,11 @@ _C_PATTERN = (
     rf"|__({'|'.join(_MATH.split())})(f|l|f128)?_finite|_ZGV\w+_({'|'.join(_MATH.split())})f?"
     rf"|{'|'.join((_MEMORY + ' ' + _ERRORS).split())}|{_COMPILER}"
 )
-# What C++ adds: memory, exceptions, statics that are made at first use, and the templates of the library.
+# What C++ adds: memory, exceptions, statics that are made at first use, the templates of the library, and streams that
+# write (`_ZNSo`): what makes one of a file, or reads, is refused.
 _CPP_PATTERN = (
-    r"_Z(nw|na|dl|da)[A-Za-z0-9_]*|__cxa_\w+|_Unwind_\w+|__gxx_personality_v0|atexit|_ZT[ISV]\w+|_ZN?K?(St|Sa|Ss)\w+"
-    r"|__once_proxy|__dynamic_cast|__libc_single_threaded"
+    r"_Z(nw|na|dl|da)[A-Za-z0-9_]*|__cxa_\w+|_Unwind_\w+|__gxx_personality_v0|atexit|_ZT[ISTV]\w+"
+    r"|_ZN?K?[RO]?(St|Sa|So|Ss)\w+|__once_proxy|__dynamic_cast|__libc_single_threaded"
 )
 _CPP_REFUSED = re.compile(
     r"\d(j|this_)?thread|chrono|filebuf|fstream|filesystem|random_device|condition_variable|future|_ZSt(3|4w)cin|signal"
@@ -53,7 +55,7 @@ _CUDA_PATTERN = (
     r"__cuda(Get|Launch|Register|Unregister|Push|Pop|Init)\w*|cudaLaunch(CooperativeKernel|Kernel|KernelExC|KernelEx)"
     r"|cudaGetLastError|cudaPeekAtLastError|cudaGetError(Name|String)|cudaGetDevice|cudaSetDevice|cudaGetDeviceCount"
     r"|cudaGetDeviceProperties(_v2)?|cudaDeviceGetAttribute|cudaFunc[GS]et\w+|cudaOccupancy\w+|cudaGetKernel"
-    r"|cudaMalloc(Async|FromPoolAsync|Pitch)?|cudaFree(Async)?|cudaMem(set|cpy)2?D?Async|cudaMem(set|cpy)"
+    r"|cudaMalloc(Async|FromPoolAsync|Pitch|3D)?|cudaFree(Async)?|cudaMem(set|cpy)([23]D)?Async|cudaMem(set|cpy)"
     r"|cudaMemcpy(To|From)Symbol(Async)?|cudaGetSymbol(Address|Size)|cudaMemPool\w+|cudaDeviceGetDefaultMemPool"
     r"|cudaEvent(Create(WithFlags)?|Record(WithFlags)?|Destroy|Query|Synchronize)"
     r"|cudaStream(Create(With(Flags|Priority))?|Destroy|WaitEvent|Synchronize|Query|Get(Priority|Flags|Device|Id))"

@@ -45,6 +45,27 @@ void scale(const float *x, float *y, long n) {
     if (!dynamic_cast<const Twice *>(way)) throw std::runtime_error("another way");
     for (long i = 0; i < n; i++) y[i] = way->of(x[i]);
 }""",
+    "an error's text, by a stream": """
+#include <sstream>
+#include <stdexcept>
+void scale(const float *x, float *y, long n) {
+    if (n < 0) {
+        std::ostringstream said;
+        said << __FILE__ << ':' << __LINE__ << ": " << n << " elements, of " << sizeof *x;
+        throw std::runtime_error(said.str());
+    }
+    for (long i = 0; i < n; i++) y[i] = 2 * x[i];
+}""",
+    "a lock for many readers": """
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+void scale(const float *x, float *y, long n) {
+    static std::shared_mutex lock; static std::map<long, float> plans;
+    { std::unique_lock<std::shared_mutex> held(lock); plans[n] = 2; }
+    std::shared_lock<std::shared_mutex> held(lock);
+    for (long i = 0; i < n; i++) y[i] = plans[n] * x[i];
+}""",
 }
 LAUNCHES = """
 __global__ void twice(const float *x, float *y, long n) {
@@ -69,6 +90,18 @@ __device__ float of(float x) { return ways[0](x); }""",
 #include <cstdlib>
 #define CHECKED cudaError_t e = cudaGetLastError(); \\
     if (e != cudaSuccess) {{ fprintf(stderr, "%s in line %d\\n", cudaGetErrorString(e), __LINE__); exit(1); }}
+{OF}""",
+    "errors that a stream writes": f"""
+#include <cstdlib>
+#include <iostream>
+#define CHECKED if (cudaError_t e = cudaGetLastError()) {{ \\
+    std::cerr << cudaGetErrorString(e) << " in line " << __LINE__ << std::endl; std::abort(); }}
+{OF}""",
+    "memory of three dimensions": f"""
+#define CHECKED static cudaPitchedPtr room; cudaExtent size = make_cudaExtent(64, 64, 4); if (!room.ptr) {{ \\
+    cudaMalloc3D(&room, size); cudaMemset3DAsync(room, 0, size, s); }} \\
+    cudaMemcpy3DParms copy = {{}}; copy.srcPtr = room; copy.dstPtr = room; copy.extent = size; \\
+    copy.kind = cudaMemcpyDeviceToDevice; cudaMemcpy3DAsync(&copy, s);
 {OF}""",
     "plans behind a lock": f"""
 #include <mutex>
