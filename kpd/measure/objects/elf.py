@@ -13,6 +13,7 @@ from elftools.elf.relocation import Relocation, RelocationSection
 from elftools.elf.sections import Section, Symbol, SymbolTableSection
 
 from kpd.measure.objects.allowed import Allowed
+from kpd.measure.objects.initialisers import only_sets_variables
 from kpd.measure.objects.versions import only_chooses
 from kpd.model.flags import Calls, Flag, HasSection, NotInspected, Replaces, RunsAtLoad
 
@@ -35,6 +36,8 @@ _UNWINDS = (".eh_frame", ".sframe")
 _STARTS = re.compile(r"\.(init_array|preinit_array|ctors|dtors|fini_array|init|fini)(\..+)?")
 _REGISTERS_KERNELS = re.compile(r"(_ZL\d+)?__sti____cudaRegisterAll\w*")
 """Names of the function of nvcc's own that a CUDA object runs when it is loaded."""
+_INITIALISER = "_GLOBAL__sub_I_"
+"""How the name of a function begins that initialises the global variables of a file."""
 _STREAMS = {"_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev", "__cxa_atexit", "__dso_handle"}
 """What the initialiser of <iostream>, which CUDA's own headers include, refers to."""
 UNREADABLE = (
@@ -177,8 +180,15 @@ def _at_load(sections: Sequence[Section], names: Sequence[Symbol]) -> Iterator[F
         function = functions.get((target["st_shndx"], offset))
         if function is None:
             yield RunsAtLoad("a function without a name")
-        elif not _REGISTERS_KERNELS.fullmatch(function.name) and not _is_of_streams(sections, function, names):
+        elif not _is_of_compiler(sections, function, names):
             yield RunsAtLoad(function.name)
+
+
+def _is_of_compiler(sections: Sequence[Section], function: Symbol, names: Sequence[Symbol]) -> bool:
+    """Return whether a compiler makes such a function, and it can do nothing else than to set things up."""
+    if not function.name.startswith(_INITIALISER):
+        return _REGISTERS_KERNELS.fullmatch(function.name) is not None
+    return _is_of_streams(sections, function, names) or only_sets_variables(function, sections, names)
 
 
 def _starts(sections: Sequence[Section]) -> Iterator[tuple[Relocation, bool]]:
@@ -192,7 +202,7 @@ def _starts(sections: Sequence[Section]) -> Iterator[tuple[Relocation, bool]]:
 
 def _is_of_streams(sections: Sequence[Section], function: Symbol, names: Sequence[Symbol]) -> bool:
     """Return whether the function does no more than to initialise <iostream>."""
-    if not function.name.startswith("_GLOBAL__sub_I_") or function["st_size"] > SMALL:
+    if function["st_size"] > SMALL:
         return False
     first, last = function["st_value"], function["st_value"] + function["st_size"]
     beside = [

@@ -1,0 +1,223 @@
+"""Tells an initialiser that only sets the object's own variables from other code that runs when an object is loaded.
+
+A C++ compiler makes one where a container or a pool is a global variable. What it does is known from its instructions:
+they follow one another without a jump, set variables whose places are known, and ask for destructors to be called at
+the end. A table of constants could do the same. Of any other code nothing is claimed.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from elftools.elf.relocation import Relocation, RelocationSection
+from elftools.elf.sections import Section, Symbol
+
+LONGEST = 4096
+"""The most bytes of an initialiser; of each container it has some 60."""
+CALLED = frozenset({"__cxa_atexit", "_ZNSt8ios_base4InitC1Ev"})
+"""What it may call: to have a destructor called later, and the initialiser of <iostream>."""
+_PC32, _PLT32, _GOT = 2, 4, frozenset({9, 41, 42})
+"""R_X86_64_PC32, R_X86_64_PLT32; R_X86_64_GOTPCREL, GOTPCRELX, REX_GOTPCRELX: an address, not what lies there. Each
+fills four bytes."""
+_VARIABLES = re.compile(r"\.(data|bss)(\.(?!rel).+)?")
+_PLAIN = re.compile(
+    r"v?movd|v?movq|mov|movabs|v?mov[au]p[sd]|v?movdq[au](8|16|32|64)?|v?movddup|lea|xor|v?pxor[dq]?|v?xorp[sd]"
+    r"|push|pop|sub|add|v?punpckl?h?qdq|v?unpcklp[sd]|v?pinsr[dq]|v?pbroadcast[dq]|v?movhps|v?movlhps"
+    r"|vinsert[if](128|64x2|64x4|32x4)|vzeroupper|endbr64|nop"
+)
+_REGISTER = re.compile(r"[re]?([abcd]x|si|di|bp|sp)|[abcd][hl]|(si|di|bp)l|r\d+[dwb]?|[xyz]mm\d+|k\d")
+_KEPT = frozenset({"rbx", "rbp", "r12", "r13", "r14", "r15"})
+"""Registers that a function which is called leaves as they are."""
+_WIDTH = 8
+"""Bytes of an address on the stack."""
+_MOST = 16
+"""More bytes than any relocation fills."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a section of the object."""
+
+    section: int
+    offset: int
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known after some instructions: the registers that hold the place of a variable, and the stack's depth."""
+
+    places: dict[str, Place] = field(default_factory=dict)
+    depth: int = 0
+
+
+class _OtherCode(Exception):
+    """It does something else, or nobody knows what."""
+
+
+def only_sets_variables(function: Symbol, sections: Sequence[Section], names: Sequence[Symbol]) -> bool:
+    """Return whether what `function` does when the object is loaded is to set the object's own variables."""
+    index = function["st_shndx"]
+    section = sections[index] if isinstance(index, int) else None
+    if section is None or not 0 < function["st_size"] <= LONGEST:
+        return False
+    if section.elffile.header["e_machine"] != "EM_X86_64":
+        return False
+    begin, end = function["st_value"], function["st_value"] + function["st_size"]
+    tables = [one for one in sections if isinstance(one, RelocationSection) and one["sh_info"] == index]
+    if sum(one.num_relocations() for one in tables) > LONGEST:
+        return False
+    every = [entry for table in tables for entry in table.iter_relocations() if begin - _MOST < entry["r_offset"] < end]
+    refers = {entry["r_offset"] - begin: entry for entry in every if not _is_before(entry, begin)}
+    try:
+        whole = len(refers) == sum(not _is_before(entry, begin) for entry in every)
+        return whole and _Reader(refers, sections, names).reads(section.data()[begin:end])
+    except _OtherCode:
+        return False
+
+
+def _is_before(entry: Relocation, begin: int) -> bool:
+    """Return whether it fills nothing of what begins there."""
+    return entry["r_offset"] <= begin - 4 and entry["r_info_type"] in (_PC32, _PLT32, *_GOT)
+
+
+class _Reader:
+    """Follows the instructions of one initialiser."""
+
+    def __init__(self, refers: Mapping[int, Relocation], sections: Sequence[Section], names: Sequence[Symbol]) -> None:
+        import capstone
+        from capstone import x86
+
+        self._groups = {capstone.CS_GRP_JUMP, capstone.CS_GRP_CALL, capstone.CS_GRP_RET, capstone.CS_GRP_INT}
+        self._memory, self._number = x86.X86_OP_MEM, x86.X86_OP_IMM
+        self._decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+        self._decoder.detail = True
+        self._refers, self._sections, self._names = refers, sections, names
+        self._used: set[int] = set()
+        self._state = _State()
+
+    def reads(self, code: bytes) -> bool:
+        """Return whether all of the code is known, and returns to its caller. Raises _OtherCode."""
+        found = list(self._decoder.disasm(code, 0))
+        if sum(one.size for one in found) != len(code) or not found:
+            return False
+        for one in found[:-1]:
+            self._step(one)
+        last = found[-1]
+        if self._state.depth or not ((last.mnemonic == "ret" and last.size == 1) or self._calls(last, "jmp")):
+            return False
+        return self._used == set(self._refers)
+
+    def _step(self, one: Any) -> None:
+        if self._calls(one, "call"):
+            self._state.places = {name: place for name, place in self._state.places.items() if name in _KEPT}
+            return
+        if any(group in self._groups for group in one.groups) or not _PLAIN.fullmatch(one.mnemonic):
+            raise _OtherCode
+        if any(name and not _REGISTER.fullmatch(name) for name in map(partial(self._name, one), range(3))):
+            raise _OtherCode
+        if one.mnemonic in ("push", "pop") or self._name(one, 0) == "rsp":
+            self._moves_stack(one)
+            return
+        held = self._place_in(one)
+        _, written = one.regs_access()
+        for register in written:
+            if (name := _whole(one.reg_name(register))) == "rsp":
+                raise _OtherCode
+            self._state.places.pop(name, None)
+        if held is not None:
+            self._state.places[_whole(self._name(one, 0))] = held
+
+    def _calls(self, one: Any, how: str) -> bool:
+        """Return whether it calls one of the functions that an initialiser may."""
+        entry = self._refers.get(one.address + 1)
+        if one.mnemonic != how or one.size != 5 or entry is None or entry["r_info_type"] not in (_PC32, _PLT32):
+            return False
+        to = self._names[entry["r_info_sym"]]
+        self._used.add(one.address + 1)
+        return to["st_shndx"] == "SHN_UNDEF" and to.name in CALLED and entry["r_addend"] == -4
+
+    def _moves_stack(self, one: Any) -> None:
+        """Follow the stack's depth: what lies above it when the initialiser begins is its caller's."""
+        operand = one.operands[-1]
+        if one.mnemonic in ("push", "pop"):
+            if operand.type == self._memory or one.operands[0].size != _WIDTH or self._name(one, 0) == "rsp":
+                raise _OtherCode
+            by = _WIDTH if one.mnemonic == "push" else -_WIDTH
+            if by < 0:
+                self._state.places.pop(_whole(self._name(one, 0)), None)
+        elif one.mnemonic in ("sub", "add") and operand.type == self._number and operand.imm >= 0:
+            by = operand.imm if one.mnemonic == "sub" else -operand.imm
+        else:
+            raise _OtherCode
+        self._state.depth += by
+        if self._state.depth < 0:
+            raise _OtherCode
+
+    def _place_in(self, one: Any) -> Place | None:
+        """Return the place that its first operand holds afterwards, if that is known. Raises _OtherCode.
+
+        A variable that it sets or reads must lie where it is known to be.
+        """
+        memory = next((operand for operand in one.operands if operand.type == self._memory), None)
+        if memory is None:
+            return self._state.places.get(self._name(one, 1)) if one.mnemonic == "mov" else None
+        if memory.mem.index or memory.mem.segment:
+            raise _OtherCode
+        if memory.mem.base and one.reg_name(memory.mem.base) == "rip":
+            return self._referred(one, memory.size)
+        base = self._state.places.get(one.reg_name(memory.mem.base) if memory.mem.base else "")
+        if base is None:
+            raise _OtherCode
+        place = Place(base.section, base.offset + memory.mem.disp)
+        if one.mnemonic == "lea":
+            return place
+        self._within(place, memory.size)
+        return None
+
+    def _referred(self, one: Any, width: int) -> Place | None:
+        """Return the place whose address it takes; None for what is no variable, or is set or read."""
+        at = one.address + one.disp_offset
+        entry = self._refers.get(at)
+        if entry is None:
+            raise _OtherCode
+        self._used.add(at)
+        to, kind = self._names[entry["r_info_sym"]], entry["r_info_type"]
+        where = to["st_shndx"]
+        if kind in _GOT:
+            if one.mnemonic != "mov" or one.operands[0].type == self._memory or entry["r_addend"] != -4:
+                raise _OtherCode
+            return Place(where, to["st_value"]) if isinstance(where, int) else None
+        if kind != _PC32:
+            raise _OtherCode
+        if not isinstance(where, int):
+            if one.mnemonic != "lea":
+                raise _OtherCode
+            return None
+        place = Place(where, to["st_value"] + entry["r_addend"] + one.address + one.size - at)
+        if one.mnemonic == "lea":
+            return place
+        self._within(place, width)
+        return None
+
+    def _within(self, place: Place, width: int) -> None:
+        """Raise _OtherCode where that is no variable of the object."""
+        section = self._sections[place.section]
+        if not _VARIABLES.fullmatch(section.name) or not 0 <= place.offset <= section["sh_size"] - width:
+            raise _OtherCode
+
+    def _name(self, one: Any, number: int) -> str:
+        """Return the register that is this operand; empty where it is none."""
+        operands = one.operands
+        if number >= len(operands) or operands[number].type in (self._memory, self._number):
+            return ""
+        return str(one.reg_name(operands[number].reg))
+
+
+def _whole(register: str) -> str:
+    """Return the register of eight bytes that this one is a part of."""
+    if found := re.fullmatch(r"[re]?([abcd])[xhl]|[re]?(si|di|bp|sp)l?|(r\d+)[dwb]?", register):
+        letter, pointer, numbered = found.groups()
+        return f"r{letter}x" if letter else f"r{pointer}" if pointer else numbered
+    return register

@@ -1,0 +1,187 @@
+"""Initialisers of global variables: those that a compiler makes for containers are no flag, all others are."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kpd.measure.objects import allowed, elf, initialisers
+from kpd.model.flags import Flag, RunsAtLoad
+
+X86 = subprocess.run(["gcc", "-dumpmachine"], capture_output=True, text=True).stdout.startswith("x86_64")
+pytestmark = pytest.mark.skipif(not X86, reason="instructions of x86-64")
+NAME = "_GLOBAL__sub_I_x"
+HEAD = """
+#include <cstdlib>
+#include <iostream>
+#include <list>
+#include <map>
+#include <queue>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+struct Plan { void *exec; long n; };
+struct Pool { float *at = nullptr; size_t bytes; Pool() : bytes(64) {} ~Pool() { free(at); } };
+"""
+GLOBALS = {
+    "a map": ("std::map<long, Plan> kept;", "kept[n].n++;"),
+    "a hash table": ("std::unordered_map<long, Plan> kept;", "kept[n].n++;"),
+    "a vector": ("std::vector<float> kept;", "kept.resize(n);"),
+    "a text": ("std::string kept;", "kept.resize(n);"),
+    "a list": ("std::list<long> kept;", "kept.push_back(n);"),
+    "a queue": ("std::priority_queue<long> kept;", "kept.push(n);"),
+    "a pool that frees its memory": ("Pool kept;", "kept.at = (float *)malloc(n);"),
+    "several": (
+        "Pool kept; std::map<long, std::vector<float>> plans; std::set<int> seen; std::unordered_map<int, int> counts;",
+        "kept.bytes = n; plans[n].resize(n); seen.insert((int)n); counts[1]++;",
+    ),
+}
+
+
+def built(folder: Path, compiler: list[str], name: str, source: str) -> bytes:
+    (folder / name).write_text(source)
+    subprocess.run(
+        [*compiler, "-fPIC" if compiler[0] != "nvcc" else "-w", "-c", name, "-o", "kernel.o"], cwd=folder, check=True
+    )
+    return (folder / "kernel.o").read_bytes()
+
+
+@pytest.mark.parametrize("storage", ["", "static "])
+@pytest.mark.parametrize("options", [["-O2"], ["-O3", "-march=native"], ["-Os"]])
+@pytest.mark.parametrize("what", GLOBALS)
+def test_a_container_that_is_a_global_variable_is_no_flag(
+    tmp_path: Path, what: str, options: list[str], storage: str
+) -> None:
+    variables, use = GLOBALS[what]
+    text = "".join(f"{storage}{one.strip()};\n" for one in variables.split(";") if one.strip())
+    source = f"{HEAD}{text}void scale(const float *x, float *y, long n) {{ {use} y[0] = x[0]; }}\n"
+    assert elf.tables(built(tmp_path, ["g++", *options], "kernel.cpp", source), allowed.CPP) == ()
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
+def test_nor_is_it_in_a_cuda_object(tmp_path: Path) -> None:
+    source = f"""{HEAD}
+std::map<long, cudaGraphExec_t> graphs; static std::vector<float *> blocks;
+__global__ void twice(const float *x, float *y, long n) {{ for (long i = threadIdx.x; i < n; i += 256) y[i] = 2 * x[i]; }}
+void run(const float *x, float *y, long n, cudaStream_t s) {{
+    blocks.push_back(y);
+    if (graphs.count(n)) cudaGraphLaunch(graphs[n], s);
+    else twice<<<1, 256, 0, s>>>(x, y, n);
+}}
+"""
+    own = ["nvcc", "-O3", "-arch=sm_90", "-std=c++17", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique"]
+    assert elf.tables(built(tmp_path, own, "kernel.cu", source), allowed.CUDA) == ()
+
+
+INITIALISER = f"""
+.section .data.rel.ro,"aw"
+constant: .quad 0, 0
+.section .bss,"aw",@nobits
+.fill 16
+kept: .fill 64
+.text
+end: ret
+.section .text.startup,"ax",@progbits
+.type {NAME}, @function
+{{before}}
+{NAME}: endbr64
+push %rbx
+sub $8, %rsp
+lea kept(%rip), %rbx
+lea {{stored}}(%rip), %rax
+{{first}}
+movq $0, {{offset}}(%rax)
+movl $7, kept+16(%rip)
+mov %rbx, %rsi
+mov end@GOTPCREL(%rip), %rdi
+lea __dso_handle(%rip), %rdx
+call {{called}}@PLT
+{{inside}}
+movq $0, 24(%rbx)
+add $8, %rsp
+{{pop}}
+{{last}}
+.size {NAME}, .-{NAME}{{less}}
+{{after}}
+.section .init_array,"aw"
+table: .quad {NAME}
+"""
+AS_COMPILED = {
+    "before": "", "first": "", "stored": "kept", "offset": "0", "called": "__cxa_atexit", "inside": "", "pop": "pop %rbx",
+    "last": "ret", "less": "", "after": "",
+}  # fmt: skip
+OTHER = {
+    "calls a function of its own": {"called": "end"},
+    "calls a function of a library": {"called": "abort"},
+    "calls its own function by that name": {"after": ".text\n__cxa_atexit: ret"},
+    "calls what a register holds": {"inside": "call *%rbx"},
+    "sets what lies before its variables": {"offset": "-24"},
+    "sets what lies behind them": {"offset": "57"},
+    "sets a table of what runs at load": {"stored": "table"},
+    "sets a constant": {"stored": "constant"},
+    "sets its code": {"stored": "end"},
+    "sets what others own": {"stored": "environ"},
+    "sets a place that a call has changed": {"inside": "movq $0, (%rax)"},
+    "sets a place that it has computed": {"first": "xor %eax, %eax"},
+    "sets a place that it adds to": {"first": "add $8, %rax"},
+    "sets a place by an index": {"first": "movq $0, (%rax,%rbx)"},
+    "sets what a thread has": {"first": "movq $0, %fs:0"},
+    "sets a register of a thread": {"first": "mov %eax, %fs"},
+    "sets many": {"first": "rep stosq"},
+    "jumps": {"inside": "jmp 1f\n1: nop"},
+    "jumps if": {"inside": "je 1f\n1: nop"},
+    "calls the system": {"inside": "syscall"},
+    "reads a clock": {"inside": "rdtsc"},
+    "asks for features": {"inside": "cpuid"},
+    "changes modes": {"inside": "ldmxcsr kept(%rip)"},
+    "returns to a place of its own": {"pop": "pop %rbx\npush %rbx"},
+    "returns in the middle": {"inside": "ret"},
+    "takes its caller's stack": {"pop": "pop %rbx\npop %rcx\npush %rcx"},
+    "takes another stack": {"inside": "mov %rbx, %rsp"},
+    "takes a part of another stack": {"inside": "mov %ebx, %esp"},
+    "returns to more than its caller": {"last": "ret $8"},
+    "goes on elsewhere": {"last": "jmp end@PLT"},
+    "does not end": {"last": "nop"},
+    "is longer than it says": {"less": "-1"},
+    "is filled in by the linker": {"inside": "mov $0, %ecx\n.reloc . - 4, R_X86_64_PC32, end"},
+    "is filled in from before it": {"before": ".quad 0\n.reloc . - 4, R_X86_64_64, end"},
+    "is filled in beyond a place": {"inside": "lea 0(%rip), %rcx\n.reloc . - 4, R_X86_64_64, kept\nnop\nnop\nnop\nnop"},
+    "is filled in twice": {"inside": "lea kept(%rip), %rcx\n.reloc . - 4, R_X86_64_PC32, end"},
+}
+
+
+def initialised(folder: Path, **parts: str) -> tuple[Flag, ...]:
+    text = INITIALISER.format(**AS_COMPILED | parts)
+    return elf.tables(built(folder, ["gcc"], "kernel.s", text), allowed.CPP)
+
+
+@pytest.mark.parametrize("what", OTHER)
+def test_an_initialiser_that_does_anything_else_is_flagged(tmp_path: Path, what: str) -> None:
+    assert initialised(tmp_path) == ()
+    assert RunsAtLoad(NAME) in initialised(tmp_path, **OTHER[what])
+
+
+@pytest.mark.parametrize("offset", ["-16", "56"])
+def test_the_first_and_the_last_variable_may_be_set(tmp_path: Path, offset: str) -> None:
+    assert initialised(tmp_path, offset=offset) == ()
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_initialiser_of_more_code_than_a_compiler_makes_is_flagged(tmp_path: Path, more: int) -> None:
+    (tmp_path / "short").mkdir()
+    subprocess.run(["gcc", "-x", "assembler", "-c", "-", "-o", "short/kernel.o"], cwd=tmp_path, check=True,
+                   input=INITIALISER.format(**AS_COMPILED), text=True)  # fmt: skip
+    said = subprocess.run(
+        ["nm", "-S", "short/kernel.o"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
+    size = next(int(line.split()[1], 16) for line in said.splitlines() if line.endswith(NAME))
+    found = initialised(tmp_path, inside="nop\n" * (initialisers.LONGEST + more - size))
+    assert found == ((RunsAtLoad(NAME),) if more else ())
+
+
+def test_a_function_that_is_no_initialiser_of_a_file_is_flagged(tmp_path: Path) -> None:
+    """Nobody who writes a kernel needs one; what it may do as well is known of the compiler's only."""
+    source = "static long kept; __attribute__((constructor)) static void early(void) { kept = 7; }\nlong of(void) { return kept; }"
+    assert elf.tables(built(tmp_path, ["gcc", "-O2"], "kernel.c", source), allowed.C) == (RunsAtLoad("early"),)
