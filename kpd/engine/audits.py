@@ -77,7 +77,7 @@ async def _contest(winner: Winner, verdict: Verdict) -> Verdict:
     attempt = winner.attempt
     if attempt.is_baseline or attempt.is_tasks_own or attempt.in_place:
         return verdict
-    if refused := audits.refuse_contest(winner.samples, verdict.gain):
+    if refused := audits.refuse_contest(winner.samples, verdict):
         raise CandidateFailed(refused, final=True)
     return verdict
 

@@ -20,6 +20,7 @@ from kpd.engine.records import keeping_records
 from kpd.engine.tools.serving import serve_session
 from kpd.engine.waiting import set_waiting
 from kpd.measure import bench, judge as verdicts, score
+from kpd.measure.averages import on_average
 from kpd.measure.c.build import lacks_optimisation
 from kpd.measure.catalogue import stops_threads
 from kpd.measure.compiling import BuildError
@@ -219,7 +220,8 @@ def _verdict(attempt: Attempt, found: Detail) -> Verdict:
 
 def verdict_of(attempt: Attempt, samples: tuple[ProcessSample, ...]) -> Verdict:
     """Compute the verdict of these samples."""
-    return verdicts.judge(samples, attempt.run.budget.min_gain_pct, attempt.task.accept.worst_case)
+    found = verdicts.judge(samples, attempt.run.budget.min_gain_pct, attempt.task.accept.worst_case)
+    return on_average(found, samples)
 
 
 def _samples(attempt: Attempt, found: Detail) -> tuple[ProcessSample, ...]:

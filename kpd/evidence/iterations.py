@@ -204,7 +204,7 @@ class Derivation:
         if judged.audited is None:
             return ""
         claimed = judged.verdict.gain
-        if self._read(TIMING, lambda: audits.refuse_contest(samples, claimed)):
+        if self._read(TIMING, lambda: audits.refuse_contest(samples, judged.verdict)):
             raise _Broken("all samples of its contest together do not bear out its gain, and it was accepted")
         audit = self._read(AUDIT, lambda: codec.decode(self._file(AUDIT), _AuditFile)).samples
         if len(audit.alone) > MOST_PROCESSES:

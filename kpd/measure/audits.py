@@ -14,7 +14,7 @@ from math import expm1, hypot, log, log1p
 from msgspec import structs
 
 from kpd.measure.audit_gains import alone_gain, by_driver, by_turns, case_weights, steady_error
-from kpd.measure.averages import longer_on_average, longer_on_fresh
+from kpd.measure.averages import ROUNDING, averaged, longer_on_fresh, takes_back
 from kpd.measure.fresh_cases import FreshCase, joined_cases
 from kpd.measure.fresh_gains import clocked_gain, cold_share, fresh_gain, gain_in_rows, kept_gain
 from kpd.measure.judge import percent
@@ -22,7 +22,7 @@ from kpd.measure.keeping import kept_beside
 from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
 from kpd.model.faults import GainNotHeld, GainUnconfirmed
-from kpd.model.verdicts import Gain
+from kpd.model.verdicts import Gain, Verdict
 
 FRESH_SHARE = 0.8
 """The share of the contest's gain that must be possible on fresh inputs …"""
@@ -38,10 +38,6 @@ KEPT_BESIDE = 0.5
 """The share from which that is refused even where the contest had nothing of it."""
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
-MOST_SELDOM = 0.2
-"""The share of the contest's gain that few calls may take back (a pool of threads on one CPU took a tenth), and …"""
-LEAST_SELDOM = 0.03
-"""… the logarithm of time that they may take in any case: of some 100 contests without such calls none had 0.003."""
 FRESH_SELDOM, LEAST_FRESH_SELDOM = 0.25, 0.15
 """The same on fresh inputs, where few calls are timed, one by one: of 112 audits of honest kernels one had 0.08, by
 shares of either kernel's own time, not by nanoseconds as now."""
@@ -59,8 +55,6 @@ FEWEST_ALONE = 4
 """Processes that time one kernel only, in an audit."""
 SMALL_PCT = 10.0
 """There one audit tells of no gain below that: 12 of 423 were off by 4 to 23 %."""
-ROUNDING = 1e-12
-"""What logarithms of percent may be wrong by: a gain that is just there is not refused for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +101,10 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
     )
 
 
-def refuse_contest(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:
+def refuse_contest(contest: Sequence[ProcessSample], verdict: Verdict) -> GainNotHeld | None:
     """Return the fault of a candidate whose gain all samples of its own contest together do not bear out."""
-    return refuse_average(contest, claimed) or refuse_kept(contest, claimed)
+    average = None if verdict.on_average else refuse_average(contest, verdict.gain)
+    return average or refuse_kept(contest, verdict.gain)
 
 
 def refuse_kept(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:
@@ -122,10 +117,9 @@ def refuse_kept(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld 
 
 def refuse_average(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate some of whose calls take so long that little of its gain is left on average."""
-    longer = longer_on_average(contest)
-    if longer <= max(MOST_SELDOM * _ratio(claimed.pct), LEAST_SELDOM) + ROUNDING:
+    if not takes_back(contest, claimed):
         return None
-    average = percent(_ratio(claimed.pct) - longer)
+    average = averaged(contest, claimed).pct
     return GainNotHeld("average", claimed.pct, average, average)
 
 

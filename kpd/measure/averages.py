@@ -2,21 +2,51 @@
 
 A verdict takes the median of a process's quads, as other work makes some of them longer. So a candidate that is quick
 in most calls, and takes a hundred times as long in a few, loses nothing there: work that it puts off, a collector of
-its own, a path that some inputs take. All its calls together take that time.
+its own, a path that some inputs take. All its calls together take that time: where they have much less of the gain,
+that is what counts.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import exp, log
 from statistics import fmean, median
 
 from kpd.measure.fresh_cases import FreshCase
-from kpd.measure.judge import log_ratio
+from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample, deciding
+from kpd.model.verdicts import Gain, Verdict
 
+MOST_SELDOM = 0.2
+"""The share of the contest's gain that few calls may take back (a pool of threads on one CPU took a tenth), and …"""
+LEAST_SELDOM = 0.03
+"""… the logarithm of time that they may take in any case: of some 100 contests without such calls none had 0.003."""
+ROUNDING = 1e-12
+"""What logarithms of percent may be wrong by: a gain that is just there is not refused for it."""
 LEFT_OUT = 2
 """The processes that count least for the candidate and are left out: other work may have disturbed some."""
 LONGEST_SHARE = 0.02
 """The share of either kernel's calls on fresh inputs that is left out, the longest ones, for the same reason."""
+
+
+def takes_back(contest: Sequence[ProcessSample], claimed: Gain) -> bool:
+    """Return whether few calls take so long that much less than the claimed gain is left on average."""
+    return longer_on_average(contest) > max(MOST_SELDOM * -log(1 - claimed.pct / 100), LEAST_SELDOM) + ROUNDING
+
+
+def averaged(contest: Sequence[ProcessSample], claimed: Gain) -> Gain:
+    """Return the gain that all calls have together."""
+    longer = longer_on_average(contest)
+    pct, low, high = (percent(-log(1 - pct / 100) - longer) for pct in (claimed.pct, claimed.low, claimed.high))
+    return replace(claimed, pct=pct, low=low, high=high)
+
+
+def on_average(verdict: Verdict, contest: Sequence[ProcessSample]) -> Verdict:
+    """Return the verdict with the gain of all calls, where few take much of it back and what they leave still wins."""
+    if not verdict.accepted or not takes_back(contest, verdict.gain):
+        return verdict
+    gain = averaged(contest, verdict.gain)
+    wins = gain.low > 0 and gain.pct >= verdict.least_pct
+    return replace(verdict, gain=gain, on_average=True) if wins else verdict
 
 
 def longer_on_average(contest: Sequence[ProcessSample]) -> float:

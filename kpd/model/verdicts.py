@@ -74,8 +74,9 @@ class Verdict:
     `least_pct` is the gain that was asked for, `fewest` the processes of the first of the two looks that confirm one.
     `worst_case` is the share of the incumbent's speed that each case must keep (0: none), `worst` a case that did not.
     Where that or the held-out cases decided, `before` is the rule that applied to the known cases together.
-    `spread_pct` is the standard deviation of the gain between processes in percent; None in an older log. `told` is the
-    sentence of an older kpd, else empty.
+    `spread_pct` is the standard deviation of the gain between processes in percent; None in an older log. `on_average`:
+    the gain is that of all calls together, of which few take back much of the others'. `told` is the sentence of an
+    older kpd, else empty.
     """
 
     word: VerdictWord
@@ -91,6 +92,7 @@ class Verdict:
     worst_case: float = 0.0
     worst: CaseGain | None = None
     spread_pct: float | None = None
+    on_average: bool = False
 
     @property
     def decides(self) -> bool:

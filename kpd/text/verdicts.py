@@ -44,7 +44,8 @@ def _known(found: Verdict, rule: Rule) -> str:
     measured, asked = interval(found), f"{found.least_pct:g} %"
     match rule:
         case "confirmed":
-            return f"faster: {measured}, confirmed by a second look"
+            of_all = " on average, as a few calls take much longer" if found.on_average else ""
+            return f"faster: {measured}{of_all}, confirmed by a second look"
         case "unconfirmed":
             return f"faster: {measured}, but the look before did not agree; two in a row are needed"
         case "too_little":

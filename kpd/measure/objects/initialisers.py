@@ -7,7 +7,7 @@ the end. A table of constants could do the same. Of any other code nothing is cl
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,9 +29,9 @@ _PLAIN = re.compile(
 )
 _REGISTER = re.compile(r"[re]?([abcd]x|si|di|bp|sp)|[abcd][hl]|(si|di|bp)l|r\d+[dwb]?|[xyz]mm\d+|k\d")
 _KEPT = frozenset({"rbx", "rbp", "r12", "r13", "r14", "r15"})
-"""Registers that a function which is called leaves as they are."""
-_WIDTH = 8
-"""Bytes of an address on the stack."""
+"""Registers that a function leaves to its caller as they were."""
+_WORD = 8
+"""Bytes of a word of the stack."""
 _MOST = 16
 """More bytes than any relocation fills."""
 
@@ -44,12 +44,8 @@ class Place:
     offset: int
 
 
-@dataclass(slots=True)
-class _State:
-    """What is known after some instructions: the registers that hold the place of a variable, and the stack's depth."""
-
-    places: dict[str, Place] = field(default_factory=dict)
-    depth: int = 0
+Known = Place | str | None
+"""What a register or a word of the stack holds, as far as it is known: a place, or the caller's register of a name."""
 
 
 class _OtherCode(Exception):
@@ -95,7 +91,8 @@ class _Reader:
         self._decoder.detail = True
         self._refers, self._sections, self._names = refers, sections, names
         self._used: set[int] = set()
-        self._state = _State()
+        self._held: dict[str, Known] = {name: name for name in _KEPT}
+        self._stack: list[Known] = []  # since the initialiser began; the last word is the lowest
 
     def reads(self, code: bytes) -> bool:
         """Return whether all of the code is known, and returns to its caller. Raises _OtherCode."""
@@ -105,13 +102,13 @@ class _Reader:
         for one in found[:-1]:
             self._step(one)
         last = found[-1]
-        if self._state.depth or not ((last.mnemonic == "ret" and last.size == 1) or self._calls(last, "jmp")):
-            return False
-        return self._used == set(self._refers)
+        returns = (last.mnemonic == "ret" and last.size == 1) or self._calls(last, "jmp")
+        restored = not self._stack and all(self._held.get(name) == name for name in _KEPT)
+        return returns and restored and self._used == set(self._refers)
 
     def _step(self, one: Any) -> None:
         if self._calls(one, "call"):
-            self._state.places = {name: place for name, place in self._state.places.items() if name in _KEPT}
+            self._held = {name: known for name, known in self._held.items() if name in _KEPT}
             return
         if any(group in self._groups for group in one.groups) or not _PLAIN.fullmatch(one.mnemonic):
             raise _OtherCode
@@ -125,9 +122,9 @@ class _Reader:
         for register in written:
             if (name := _whole(one.reg_name(register))) == "rsp":
                 raise _OtherCode
-            self._state.places.pop(name, None)
+            self._held.pop(name, None)
         if held is not None:
-            self._state.places[_whole(self._name(one, 0))] = held
+            self._held[_whole(self._name(one, 0))] = held
 
     def _calls(self, one: Any, how: str) -> bool:
         """Return whether it calls one of the functions that an initialiser may."""
@@ -139,36 +136,38 @@ class _Reader:
         return to["st_shndx"] == "SHN_UNDEF" and to.name in CALLED and entry["r_addend"] == -4
 
     def _moves_stack(self, one: Any) -> None:
-        """Follow the stack's depth: what lies above it when the initialiser begins is its caller's."""
-        operand = one.operands[-1]
-        if one.mnemonic in ("push", "pop"):
-            if operand.type == self._memory or one.operands[0].size != _WIDTH or self._name(one, 0) == "rsp":
-                raise _OtherCode
-            by = _WIDTH if one.mnemonic == "push" else -_WIDTH
-            if by < 0:
-                self._state.places.pop(_whole(self._name(one, 0)), None)
-        elif one.mnemonic in ("sub", "add") and operand.type == self._number and operand.imm >= 0:
-            by = operand.imm if one.mnemonic == "sub" else -operand.imm
+        """Follow the stack: what lies above it when the initialiser begins is its caller's."""
+        name, operand = self._name(one, 0), one.operands[-1]
+        words = operand.imm // _WORD if operand.type == self._number else 0
+        if one.mnemonic == "push" and name and operand.size == _WORD and name != "rsp":
+            self._stack.append(self._held.get(name))
+        elif one.mnemonic == "pop" and name and operand.size == _WORD and name != "rsp" and self._stack:
+            self._held[name] = self._stack.pop()
+        elif one.mnemonic == "sub" and words > 0 and words * _WORD == operand.imm <= LONGEST:
+            self._stack += [None] * words
+        elif one.mnemonic == "add" and 0 < words <= len(self._stack) and words * _WORD == operand.imm:
+            del self._stack[-words:]
         else:
             raise _OtherCode
-        self._state.depth += by
-        if self._state.depth < 0:
-            raise _OtherCode
 
-    def _place_in(self, one: Any) -> Place | None:
-        """Return the place that its first operand holds afterwards, if that is known. Raises _OtherCode.
+    def _place_in(self, one: Any) -> Known:
+        """Return what its first operand holds afterwards, if that is known. Raises _OtherCode.
 
         A variable that it sets or reads must lie where it is known to be.
         """
         memory = next((operand for operand in one.operands if operand.type == self._memory), None)
         if memory is None:
-            return self._state.places.get(self._name(one, 1)) if one.mnemonic == "mov" else None
+            return self._held.get(self._name(one, 1)) if one.mnemonic == "mov" else None
         if memory.mem.index or memory.mem.segment:
             raise _OtherCode
         if memory.mem.base and one.reg_name(memory.mem.base) == "rip":
             return self._referred(one, memory.size)
-        base = self._state.places.get(one.reg_name(memory.mem.base) if memory.mem.base else "")
-        if base is None:
+        register = one.reg_name(memory.mem.base) if memory.mem.base else ""
+        if register == "rsp" and one.mnemonic != "lea":
+            self._on_stack(memory.mem.disp, memory.size)
+            return None
+        base = self._held.get(register)
+        if not isinstance(base, Place):
             raise _OtherCode
         place = Place(base.section, base.offset + memory.mem.disp)
         if one.mnemonic == "lea":
@@ -200,6 +199,13 @@ class _Reader:
             return place
         self._within(place, width)
         return None
+
+    def _on_stack(self, offset: int, width: int) -> None:
+        """Take what lies there for changed. Raises _OtherCode where it is the caller's, or below the stack."""
+        if not 0 <= offset <= _WORD * len(self._stack) - width:
+            raise _OtherCode
+        for word in range(offset // _WORD, (offset + width - 1) // _WORD + 1):
+            self._stack[-1 - word] = None
 
     def _within(self, place: Place, width: int) -> None:
         """Raise _OtherCode where that is no variable of the object."""

@@ -42,9 +42,7 @@ GLOBALS = {
 
 def built(folder: Path, compiler: list[str], name: str, source: str) -> bytes:
     (folder / name).write_text(source)
-    subprocess.run(
-        [*compiler, "-fPIC" if compiler[0] != "nvcc" else "-w", "-c", name, "-o", "kernel.o"], cwd=folder, check=True
-    )
+    subprocess.run([*compiler, "-w", "-c", name, "-o", "kernel.o"], cwd=folder, check=True)
     return (folder / "kernel.o").read_bytes()
 
 
@@ -57,14 +55,16 @@ def test_a_container_that_is_a_global_variable_is_no_flag(
     variables, use = GLOBALS[what]
     text = "".join(f"{storage}{one.strip()};\n" for one in variables.split(";") if one.strip())
     source = f"{HEAD}{text}void scale(const float *x, float *y, long n) {{ {use} y[0] = x[0]; }}\n"
-    assert elf.tables(built(tmp_path, ["g++", *options], "kernel.cpp", source), allowed.CPP) == ()
+    assert elf.tables(built(tmp_path, ["g++", "-fPIC", *options], "kernel.cpp", source), allowed.CPP) == ()
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 def test_nor_is_it_in_a_cuda_object(tmp_path: Path) -> None:
     source = f"""{HEAD}
 std::map<long, cudaGraphExec_t> graphs; static std::vector<float *> blocks;
-__global__ void twice(const float *x, float *y, long n) {{ for (long i = threadIdx.x; i < n; i += 256) y[i] = 2 * x[i]; }}
+__global__ void twice(const float *x, float *y, long n) {{
+    for (long i = threadIdx.x; i < n; i += 256) y[i] = 2 * x[i];
+}}
 void run(const float *x, float *y, long n, cudaStream_t s) {{
     blocks.push_back(y);
     if (graphs.count(n)) cudaGraphLaunch(graphs[n], s);
@@ -109,8 +109,8 @@ add $8, %rsp
 table: .quad {NAME}
 """
 AS_COMPILED = {
-    "before": "", "first": "", "stored": "kept", "offset": "0", "called": "__cxa_atexit", "inside": "", "pop": "pop %rbx",
-    "last": "ret", "less": "", "after": "",
+    "before": "", "first": "", "stored": "kept", "offset": "0", "called": "__cxa_atexit", "inside": "",
+    "pop": "pop %rbx", "last": "ret", "less": "", "after": "",
 }  # fmt: skip
 OTHER = {
     "calls a function of its own": {"called": "end"},
@@ -139,6 +139,13 @@ OTHER = {
     "returns to a place of its own": {"pop": "pop %rbx\npush %rbx"},
     "returns in the middle": {"inside": "ret"},
     "takes its caller's stack": {"pop": "pop %rbx\npop %rcx\npush %rcx"},
+    "leaves its caller another register": {"first": "lea end(%rip), %rbp"},
+    "gives a register back as another one": {"pop": "pop %rbp"},
+    "changes a register that it has saved": {"inside": "movq $0, 8(%rsp)"},
+    "changes where it returns to": {"inside": "movq $0, 16(%rsp)"},
+    "changes what lies below its stack": {"inside": "movq $0, -8(%rsp)"},
+    "keeps the place of its stack": {"first": "lea 8(%rsp), %rax"},
+    "takes half a word of the stack": {"pop": "pop %rbx\nsub $4, %rsp\nadd $4, %rsp"},
     "takes another stack": {"inside": "mov %rbx, %rsp"},
     "takes a part of another stack": {"inside": "mov %ebx, %esp"},
     "returns to more than its caller": {"last": "ret $8"},
@@ -163,6 +170,14 @@ def test_an_initialiser_that_does_anything_else_is_flagged(tmp_path: Path, what:
     assert RunsAtLoad(NAME) in initialised(tmp_path, **OTHER[what])
 
 
+SET = ("movq $0, (%rsp)", "mov %rbx, %rax\nmovq $0, (%rax)", "pxor %xmm0, %xmm0\nmovups %xmm0, kept(%rip)")
+
+
+@pytest.mark.parametrize("inside", SET)
+def test_its_own_words_of_the_stack_and_its_variables_may_be_set(tmp_path: Path, inside: str) -> None:
+    assert initialised(tmp_path, inside=inside) == ()
+
+
 @pytest.mark.parametrize("offset", ["-16", "56"])
 def test_the_first_and_the_last_variable_may_be_set(tmp_path: Path, offset: str) -> None:
     assert initialised(tmp_path, offset=offset) == ()
@@ -170,12 +185,8 @@ def test_the_first_and_the_last_variable_may_be_set(tmp_path: Path, offset: str)
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_an_initialiser_of_more_code_than_a_compiler_makes_is_flagged(tmp_path: Path, more: int) -> None:
-    (tmp_path / "short").mkdir()
-    subprocess.run(["gcc", "-x", "assembler", "-c", "-", "-o", "short/kernel.o"], cwd=tmp_path, check=True,
-                   input=INITIALISER.format(**AS_COMPILED), text=True)  # fmt: skip
-    said = subprocess.run(
-        ["nm", "-S", "short/kernel.o"], cwd=tmp_path, check=True, capture_output=True, text=True
-    ).stdout
+    built(tmp_path, ["gcc"], "kernel.s", INITIALISER.format(**AS_COMPILED))
+    said = subprocess.run(["nm", "-S", "kernel.o"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     size = next(int(line.split()[1], 16) for line in said.splitlines() if line.endswith(NAME))
     found = initialised(tmp_path, inside="nop\n" * (initialisers.LONGEST + more - size))
     assert found == ((RunsAtLoad(NAME),) if more else ())
@@ -183,5 +194,6 @@ def test_an_initialiser_of_more_code_than_a_compiler_makes_is_flagged(tmp_path: 
 
 def test_a_function_that_is_no_initialiser_of_a_file_is_flagged(tmp_path: Path) -> None:
     """Nobody who writes a kernel needs one; what it may do as well is known of the compiler's only."""
-    source = "static long kept; __attribute__((constructor)) static void early(void) { kept = 7; }\nlong of(void) { return kept; }"
+    early = "static long kept; __attribute__((constructor)) static void early(void) { kept = 7; }\n"
+    source = early + "long of(void) { return kept; }"
     assert elf.tables(built(tmp_path, ["gcc", "-O2"], "kernel.c", source), allowed.C) == (RunsAtLoad("early"),)

@@ -1,5 +1,6 @@
 """How much longer all calls of a candidate take than its gain says, which is that of the median quad."""
 
+from dataclasses import replace
 from math import exp, log
 
 import pytest
@@ -7,19 +8,27 @@ import pytest
 from kpd.measure.audits import (
     FRESH_SELDOM,
     LEAST_FRESH_SELDOM,
-    LEAST_SELDOM,
-    MOST_SELDOM,
     AuditSamples,
     refuse_average,
+    refuse_contest,
     refuse_gain,
     summary,
 )
-from kpd.measure.averages import LEFT_OUT, LONGEST_SHARE, longer_on_average, longer_on_fresh
+from kpd.measure.averages import (
+    LEAST_SELDOM,
+    LEFT_OUT,
+    LONGEST_SHARE,
+    MOST_SELDOM,
+    longer_on_average,
+    longer_on_fresh,
+    on_average,
+)
 from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.judge import log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
-from kpd.model.verdicts import Gain
+from kpd.model.verdicts import Gain, Verdict
 from kpd.text.faults import fault
+from kpd.text.verdicts import verdict as told_verdict
 
 QUADS, PROCESSES = 64, 9
 
@@ -107,6 +116,46 @@ def test_a_fifth_of_the_gain_may_be_missing_or_three_percent(
     if found is not None:
         assert "that of most calls" in fault(found)
         assert found.high_pct == pytest.approx(percent(claimed - share * most))
+
+
+def won(log_gain: float, error: float, least_pct: float = 1.0) -> Verdict:
+    ends = (percent(log_gain + by) for by in (0.0, -error, error))
+    return Verdict("faster", Gain(*ends), PROCESSES, True, "confirmed", least_pct)
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.99, False), (1.01, True)])
+def test_where_few_calls_take_much_of_it_back_the_gain_of_all_counts(share: float, told: bool) -> None:
+    longer = share * MOST_SELDOM
+    some = contest(*[case(exp(1.0), 1.0, exp(longer) - 1)] * PROCESSES)
+    verdict = won(1.0, 0.1)
+    found = on_average(verdict, some)
+    if not told:
+        assert found == verdict
+        return
+    assert found.on_average and "on average" in told_verdict(found)
+    ends = [1.0 - longer, 0.9 - longer, 1.1 - longer]
+    assert [found.gain.pct, found.gain.low, found.gain.high] == pytest.approx([percent(one) for one in ends])
+    assert refuse_contest(some, found) is None and refuse_contest(some, verdict) is not None
+
+
+@pytest.mark.parametrize(("left", "wins"), [(0.101, True), (0.099, False)])
+def test_what_is_left_must_still_be_a_gain_beyond_its_error(left: float, wins: bool) -> None:
+    some = contest(*[case(exp(1.0), 1.0, exp(1.0 - left) - 1)] * PROCESSES)
+    found = on_average(won(1.0, 0.1), some)
+    assert found.on_average == wins
+    assert (refuse_contest(some, found) is None) == wins
+
+
+@pytest.mark.parametrize(("left", "wins"), [(0.201, True), (0.199, False)])
+def test_what_is_left_must_be_the_gain_that_was_asked_for(left: float, wins: bool) -> None:
+    some = contest(*[case(exp(1.0), 1.0, exp(1.0 - left) - 1)] * PROCESSES)
+    assert on_average(won(1.0, 0.1, percent(0.2)), some).on_average == wins
+
+
+def test_a_loser_has_no_other_gain() -> None:
+    some = contest(*[case(exp(1.0), 1.0, 1.0)] * PROCESSES)
+    lost = replace(won(1.0, 0.1), accepted=False)
+    assert on_average(lost, some) == lost
 
 
 def test_a_benchmark_of_a_tasks_own_has_one_time_a_process() -> None:
