@@ -37,14 +37,14 @@ _MOST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SectionOffset:
     """A place in a section of the object."""
 
     section: int
     offset: int
 
 
-Known = Place | str | None
+Known = SectionOffset | str | None
 """What a register or a word of the stack holds, as far as it is known: a place, or the caller's register of a name."""
 
 
@@ -167,15 +167,15 @@ class _Reader:
             self._on_stack(memory.mem.disp, memory.size)
             return None
         base = self._held.get(register)
-        if not isinstance(base, Place):
+        if not isinstance(base, SectionOffset):
             raise _OtherCode
-        place = Place(base.section, base.offset + memory.mem.disp)
+        place = SectionOffset(base.section, base.offset + memory.mem.disp)
         if one.mnemonic == "lea":
             return place
         self._within(place, memory.size)
         return None
 
-    def _referred(self, one: Any, width: int) -> Place | None:
+    def _referred(self, one: Any, width: int) -> SectionOffset | None:
         """Return the place whose address it takes; None for what is no variable, or is set or read."""
         at = one.address + one.disp_offset
         entry = self._refers.get(at)
@@ -187,14 +187,14 @@ class _Reader:
         if kind in _GOT:
             if one.mnemonic != "mov" or one.operands[0].type == self._memory or entry["r_addend"] != -4:
                 raise _OtherCode
-            return Place(where, to["st_value"]) if isinstance(where, int) else None
+            return SectionOffset(where, to["st_value"]) if isinstance(where, int) else None
         if kind != _PC32:
             raise _OtherCode
         if not isinstance(where, int):
             if one.mnemonic != "lea":
                 raise _OtherCode
             return None
-        place = Place(where, to["st_value"] + entry["r_addend"] + one.address + one.size - at)
+        place = SectionOffset(where, to["st_value"] + entry["r_addend"] + one.address + one.size - at)
         if one.mnemonic == "lea":
             return place
         self._within(place, width)
@@ -207,7 +207,7 @@ class _Reader:
         for word in range(offset // _WORD, (offset + width - 1) // _WORD + 1):
             self._stack[-1 - word] = None
 
-    def _within(self, place: Place, width: int) -> None:
+    def _within(self, place: SectionOffset, width: int) -> None:
         """Raise _OtherCode where that is no variable of the object."""
         section = self._sections[place.section]
         if not _VARIABLES.fullmatch(section.name) or not 0 <= place.offset <= section["sh_size"] - width:
