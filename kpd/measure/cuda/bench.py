@@ -25,7 +25,15 @@ from kpd.workspace.run_files import read_files
 from kpd.workspace.task import Task
 
 COMPILED_S = 300.0
-ENGINE = ("cuda/device.cu", "cuda/change.cu", "cuda/clock.cu", "cuda/fresh.cu", "cuda/telemetry.c")
+ENGINE = (
+    "cuda/device.cu",
+    "cuda/change.cu",
+    "cuda/calls.cu",
+    "cuda/clock.cu",
+    "cuda/fresh.cu",
+    "cuda/gate.cu",
+    "cuda/telemetry.c",
+)
 ENGINE_HEADERS = ("cuda/device.h",)
 WHOLE = '-Xlinker --whole-archive "$driver" -Xlinker --no-whole-archive'
 """The driver, of which a harness may replace no part by a function of the same name."""

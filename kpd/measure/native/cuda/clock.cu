@@ -22,40 +22,24 @@
 
 static int reps;      /* of a batch */
 static cudaEvent_t from, to;
-static volatile int *gate; /* of the host: [0] lets the held launches go, [1] says that the wait for it was too long */
+static gate_t gate;
 static uint64_t strays[2][2 * MAX_QUADS];
 
-static __device__ uint64_t device_clock(void) {
-    uint64_t ns;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    return ns;
-}
-
-static __global__ void hold(volatile int *opened, uint64_t limit_ns) {
-    uint64_t start = device_clock();
-    while (!opened[0]) {
-        if (device_clock() - start < limit_ns) continue;
-        opened[1] = 1;
-        break;
-    }
-}
-
 int ready(outcome *answer) {
-    if (gate) return 1;
-    return fine(cudaEventCreate(&from), answer) && fine(cudaEventCreate(&to), answer) &&
-           fine(cudaHostAlloc((void **)&gate, 2 * sizeof(int), cudaHostAllocMapped), answer);
+    if (gate.host) return 1;
+    return fine(cudaEventCreate(&from), answer) && fine(cudaEventCreate(&to), answer) && gate_made(&gate, answer);
 }
 
 /* Launch `calls` between two events, on sets from `first` in steps. */
 int launch_timed(const view *v, slot which, int calls, int first, int step, outcome *answer) {
     if (!fine(cudaEventRecord(from, 0), answer)) return 0;
-    for (int i = 0; i < calls; i++) launch(v, which, (first + i * step) % sets.count);
+    for (int i = 0; i < calls; i++) launch(v, which, (first + i * step) % sets.count, 0);
     return launched(which, answer) && fine(cudaEventRecord(to, 0), answer);
 }
 
 int launch_ordered(const view *v, slot which, int calls, const int *order, outcome *answer) {
     if (!fine(cudaEventRecord(from, 0), answer)) return 0;
-    for (int i = 0; i < calls; i++) launch(v, which, order[i]);
+    for (int i = 0; i < calls; i++) launch(v, which, order[i], 0);
     return launched(which, answer) && fine(cudaEventRecord(to, 0), answer);
 }
 
@@ -169,16 +153,12 @@ static int time_warm(const view *v, outcome *answer) {
 
 /* Nanoseconds of a call without its launch; 0 when the launcher waited for the device, or after a failure. */
 static double held_call(const view *v, slot which, int calls, int first, outcome *answer) {
-    int *opened = NULL;
-    if (!fine(cudaHostGetDevicePointer((void **)&opened, (void *)gate, 0), answer)) return 0.0;
     if (!change_inputs(v, 1, answer)) return 0.0;
-    gate[0] = gate[1] = 0;
-    hold<<<1, 1>>>(opened, HOLD_NS);
+    gate_closed(&gate, 1, 1, HOLD_NS, 0);
     int queued = launch_timed(v, which, calls, first, 1, answer);
-    __sync_synchronize();
-    gate[0] = 1;
+    gate_opened(&gate);
     uint64_t ns = queued ? elapsed(answer) : 0;
-    return gate[1] || !ns ? 0.0 : (double)ns / calls;
+    return gate.host[1] || !ns ? 0.0 : (double)ns / calls;
 }
 
 static int by_size(const void *a, const void *b) {

@@ -1,7 +1,7 @@
 /* The CUDA engine: device memory that mirrors the host's, and calls of kernels in it. Every error is an answer.
  *
- * Calls are made on the legacy default stream: what a launcher does on other streams is ordered with it, unless it asks for
- * streams that are not, which clock.cu looks out for.
+ * Calls are timed on the legacy default stream: what a launcher does on other streams is ordered with it, unless it asks for
+ * streams that are not, which clock.cu looks out for. Those whose results are looked at have another one (calls.cu).
  */
 #include "device.h"
 
@@ -144,7 +144,9 @@ int sets_restore(outcome *answer) {
     return !sets.fresh || fine(cudaMemcpy(sets.memory, sets.fresh, bytes, cudaMemcpyDeviceToDevice), answer);
 }
 
-void launch(const view *v, slot which, int set) { kernels[which].task->call(v->problem, sets.buffers[set], 0); }
+void launch(const view *v, slot which, int set, cudaStream_t stream) {
+    kernels[which].task->call(v->problem, sets.buffers[set], stream);
+}
 
 int launched(slot which, outcome *answer) { return fine((cudaError_t)kernels[which].last_error(), answer); }
 
@@ -157,29 +159,21 @@ void engine_fetch(view *v, int set, outcome *answer) {
     fine(cudaMemcpy(v->base, sets.memory + (size_t)set * sets.stride, v->bytes, cudaMemcpyDeviceToHost), answer);
 }
 
-static int called(view *v, slot which, int set, int reps, outcome *answer) {
-    if (!sets_hold(v, set + 1, answer)) return 0;
-    char *to = sets.memory + (size_t)set * sets.stride;
-    for (int i = 0; i < reps; i++) {
-        if ((!i || v->in_place) && !fine(cudaMemcpy(to, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
-        launch(v, which, set);
-    }
-    return launched(which, answer) && fine(cudaDeviceSynchronize(), answer);
-}
-
-void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
-    if (called(v, which, set, reps, answer)) engine_fetch(v, set, answer);
+static int called_once(view *v, outcome *answer) {
+    if (!sets_hold(v, 1, answer) || !fine(cudaMemcpy(sets.memory, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
+    launch(v, CANDIDATE, 0, 0);
+    return launched(CANDIDATE, answer) && fine(cudaDeviceSynchronize(), answer);
 }
 
 /* The first call loads the kernel's code and warms up; a profiler looks at what follows, by the name of the case. It saves
  * and puts back all memory that a kernel can reach, the host's pinned memory, too: that would cost more than it gains.
  */
 void engine_profile(view *v, int calls, outcome *answer) {
-    if (!called(v, CANDIDATE, 0, 1, answer) || !fine(cudaProfilerStart(), answer)) return;
+    if (!called_once(v, answer) || !fine(cudaProfilerStart(), answer)) return;
     nvtxRangePushA(v->problem->name);
     for (int i = 0; i < calls && answer->how == DONE; i++) {
         if (v->in_place) fine(cudaMemcpy(sets.memory, v->base, v->bytes, cudaMemcpyHostToDevice), answer);
-        launch(v, CANDIDATE, 0);
+        launch(v, CANDIDATE, 0, 0);
     }
     if (launched(CANDIDATE, answer)) fine(cudaDeviceSynchronize(), answer);
     nvtxRangePop();

@@ -1,5 +1,5 @@
-/* What the parts of the CUDA engine share: device.cu holds the memory and calls the kernels, change.cu changes their inputs,
- * clock.cu times them, fresh.cu on inputs that are all new. */
+/* What the parts of the CUDA engine share: device.cu holds the memory and loads the kernels, calls.cu calls them, change.cu changes
+ * their inputs, clock.cu times them, fresh.cu on inputs that are all new, gate.cu keeps the device busy. */
 #ifndef KPD_DEVICE_H
 #define KPD_DEVICE_H
 
@@ -64,7 +64,19 @@ uint64_t elapsed(outcome *answer);
 uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer);
 
 /* Launch a kernel on a set. */
-void launch(const view *v, slot which, int set);
+void launch(const view *v, slot which, int set, cudaStream_t stream);
+
+/* gate.cu: two numbers of the host: the first lets what is held go, the second says that it has waited for too long. */
+typedef struct {
+    volatile int *host;
+    int *device;
+} gate_t;
+
+int gate_made(gate_t *gate, outcome *answer);
+
+/* Keep a stream busy, and a part of the device, until the gate is opened, or so long. */
+void gate_closed(const gate_t *gate, int blocks, int threads, uint64_t limit_ns, cudaStream_t stream);
+void gate_opened(const gate_t *gate);
 
 /* How the launches since the last question went. 0 after a failure. */
 int launched(slot which, outcome *answer);

@@ -55,6 +55,12 @@ def test_a_wrong_element_is_named(driver: Driver, fault: str) -> None:
     assert 1 <= problem["wrong"] <= problem["compared"]
 
 
+def test_a_launcher_that_does_not_name_its_stream_is_wrong(driver: Driver) -> None:
+    """In timed calls that is the default one. In those that are looked at it is another, where inputs may be late."""
+    problem = driver.check("forgets")["problem"]
+    assert (problem["kind"], problem["who"], problem["when"]) == ("wrong", "candidate", "check")
+
+
 def test_integers_have_no_tolerance(driver: Driver) -> None:
     found = driver.report("rtol=1.0", "atol=1e9", "check", driver.kernel("integer"), 1, 20_000)
     assert found["problem"]["output"] == "u"

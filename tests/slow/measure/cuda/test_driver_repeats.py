@@ -30,7 +30,7 @@ def repeated(
 ) -> dict[str, Any]:
     (driver.folder / "turn").unlink(missing_ok=True)
     called = object or driver.kernel(fault)
-    return driver.report("rtol=1e-6", *settings, "repeat", called, asked, 40, 20_000, program=program)
+    return driver.report("rtol=1e-6", *settings, "repeat", called, asked, 300, 20_000, program=program)
 
 
 def test_each_case_is_called_and_the_quickest_of_the_smaller_half_most_often(driver: Driver) -> None:

@@ -1,0 +1,49 @@
+/* Calls whose results are looked at. They are made as an operator's program may make them: on a stream that does not wait for the
+ * default one, on which inputs arrive late, and while other work has most of the device. A launcher that does not name the stream
+ * that it was given finds no inputs; one that counts on all its blocks being there, or done, after some time finds that they are
+ * not. Which calls have what is drawn.
+ */
+#include "device.h"
+
+#define LATE 4           /* in one of so many calls the inputs arrive later than the launch … */
+#define LATE_NS 50000u   /* … by this */
+#define CROWDED 8        /* in one of so many the device has other work … */
+#define CROWD_NS 500000u /* … for so long at the most: who waits for the device in its launcher waits for that; … */
+#define LAUNCHED_NS 150000u /* … else until so long after the launch */
+#define BLOCK 1024       /* threads of a block: two of these take all that a multiprocessor has */
+#define SPARED 8         /* one in so many multiprocessors has room left */
+
+static cudaStream_t own, crowd;
+static gate_t late, crowded;
+static int blocks;
+
+static int streams_made(outcome *answer) {
+    int processors = 0;
+    if (own) return 1;
+    if (!fine(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), answer)) return 0;
+    blocks = 2 * (processors - processors / SPARED - 1);
+    return fine(cudaStreamCreateWithFlags(&crowd, cudaStreamNonBlocking), answer) && gate_made(&late, answer) &&
+           gate_made(&crowded, answer) && fine(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), answer);
+}
+
+static void wait_on_host(uint64_t ns) {
+    for (uint64_t start = now_ns(); now_ns() - start < ns;) continue;
+}
+
+/* On what the host's memory holds, where the results are then. */
+void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
+    if (!sets_hold(v, set + 1, answer) || !streams_made(answer)) return;
+    char *to = sets.memory + (size_t)set * sets.stride;
+    uint64_t drawn = kpd_mixed(now_ns());
+    int beside = drawn % CROWDED == 0 && blocks > 0;
+    if (beside) gate_closed(&crowded, blocks, BLOCK, CROWD_NS, crowd);
+    if (drawn / CROWDED % LATE == 0) gate_closed(&late, 1, 1, LATE_NS, own);
+    for (int i = 0; i < reps; i++) {
+        if ((!i || v->in_place) && !fine(cudaMemcpyAsync(to, v->base, v->bytes, cudaMemcpyHostToDevice, own), answer)) break;
+        launch(v, which, set, own);
+    }
+    if (beside) wait_on_host(LAUNCHED_NS), gate_opened(&crowded);
+    if (!launched(which, answer)) return;
+    if (fine(cudaMemcpyAsync(v->base, to, v->bytes, cudaMemcpyDeviceToHost, own), answer) && fine(cudaStreamSynchronize(own), answer))
+        fine(cudaDeviceSynchronize(), answer);
+}
