@@ -36,7 +36,9 @@ class NoReturn(Kind, frozen=True):
 
 
 class LeftProcess(Kind, frozen=True):
-    """An end of the whole process where the kernel should have returned."""
+    """An end of the whole process where the kernel should have returned; `said` tells how, where it is known."""
+
+    said: str = ""
 
 
 class NotLoaded(Kind, frozen=True):

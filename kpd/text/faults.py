@@ -125,7 +125,7 @@ def _misdeed(what: d.Defect, whose: str) -> str:
         case d.NoReturn():
             return f"{whose}did not return in time{f' ({what.said})' if what.said else ''}"
         case d.LeftProcess():
-            return f"{whose}ended the process instead of returning"
+            return f"{whose}ended the process instead of returning{f' ({what.said})' if what.said else ''}"
         case d.NotLoaded():
             return f"the object cannot be loaded: {what.said}"
         case d.TookTooLong():

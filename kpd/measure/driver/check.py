@@ -246,7 +246,7 @@ def _misdeed(problem: CheckFailure, stderr: bytes) -> Defect:
         case "timeout":
             return NoReturn(problem.message)
         case "exit":
-            return LeftProcess()
+            return LeftProcess(problem.message)
         case "forged":
             return ChangedCode(problem.message)
         case "load":

@@ -246,6 +246,7 @@ outcome worker_ready(void);
 void worker_look_at(volatile int *look, uint64_t moment);
 void worker_resume(void);
 outcome worker_wait(int limit_ms, int looking);
+outcome worker_leave(int status);
 void worker_end(void);
 void worker_stop(void);
 /* In the worker. */

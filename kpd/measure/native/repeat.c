@@ -5,7 +5,8 @@
  * The first call on each is compared with the truth, the others bit by bit with that. One that differs has to be right, too; and
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  *
- * On a CPU calls are compared in what they take, too (steady.c).
+ * On a CPU calls are compared in what they take, too (steady.c). At last the process has to end by itself: what an object has
+ * registered for that (destructors, functions of atexit) runs at no other time, as kpd ends a worker by a signal.
  *
  * To ask the worker and to hear from it takes as long as a short call on a device, with all that is copied. So there a request is
  * for several calls, each of which finds its inputs and leaves its results in a place of its own. Cases with small buffers come
@@ -142,6 +143,13 @@ static size_t quickest_of(const size_t *order, size_t count, const size_t *calls
     return order[last];
 }
 
+/* Its status is drawn, so that what a kernel ends the process with is told from it. */
+static void end_well(void) {
+    static const char when[] = "when its process ends, in destructors or functions of atexit";
+    well(worker_leave(1 + (int)(secret_draw() % 255)), CANDIDATE, NULL, "", when);
+    spend("end");
+}
+
 /* `ms` are shared by the cases. The quickest case has twice as much besides, or the quickest of the smaller half as much on a
  * device: some thousand calls, as many as a kernel may be wrong in one of. */
 void repeat(const char *object, steadiness asked, int ms) {
@@ -173,6 +181,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("quickest");
     }
     ahead_end();
+    if (going) end_well();
     printf("{\"calls\":{");
     for (size_t c = 0, printed = 0; c < count; c++)
         if (calls[c]) printf("%s\"%s\":%zu", printed++ ? "," : "", kpd_task.cases[c].name, calls[c]);

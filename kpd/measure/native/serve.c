@@ -96,6 +96,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
         case ROW_PUT: engine_row_put(v, asked.set, &answer); break;
         case ROW: engine_row(v, asked.which, asked.amount, &answer); break;
         case RESUME: break;
+        case LEAVE: exit(asked.amount); /* with all that an object has registered for that */
         }
     }
 }

@@ -22,6 +22,9 @@
 
 #define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
+#define LEAVE_LIMIT_MS 3000         /* for destructors and functions of atexit, … */
+#define LEAVE_DEVICE_LIMIT_MS 10000 /* … and for a GPU's driver, which takes back what the process had there */
+#define LOOK_NS 1000000u            /* from one look whether it has ended to the next */
 
 static pid_t children[WORKERS] = {-1, -1, -1};
 static int lines[WORKERS] = {-1, -1, -1}, asked_for_threads[WORKERS] = {-1, -1, -1}, current;
@@ -154,24 +157,54 @@ static int heard(uint64_t deadline, int looking) {
     return 0;
 }
 
+/* End it because of what `heard` has said. */
+static outcome cut_off(int said) {
+    kill(child, SIGKILL);
+    outcome answer = ended(1);
+    if (said == TOO_MANY_THREADS) {
+        answer = (outcome){.how = FAILED};
+        snprintf(answer.message, sizeof answer.message, "has more than %d threads", limits_threads());
+    }
+    return answer;
+}
+
 /* `looking`: at the device meanwhile. */
 outcome worker_wait(int limit_ms, int looking) {
     outcome answer;
     if (child < 0) return (outcome){.how = EXITED};
     int said = heard(now_ns() + (uint64_t)limit_ms * 1000000u, looking);
-    if (said != 1) {
-        kill(child, SIGKILL);
-        answer = ended(1);
-        if (said == TOO_MANY_THREADS) {
-            answer = (outcome){.how = FAILED};
-            snprintf(answer.message, sizeof answer.message, "has more than %d threads", limits_threads());
-        }
-        return answer;
-    }
+    if (said != 1) return cut_off(said);
     wish.look = NULL;
     if (recv(line_to_child, &answer, sizeof answer, MSG_WAITALL) != (ssize_t)sizeof answer) return ended(0);
     answer.message[sizeof answer.message - 1] = 0;
     if ((unsigned)answer.how > STRAYED) answer.how = FAILED; /* the worker would not say that: a kernel did */
+    return answer;
+}
+
+static int is_gone(void) {
+    siginfo_t about = {0};
+    return !waitid(P_PID, (id_t)child, &about, WEXITED | WNOHANG | WNOWAIT) && about.si_pid == child;
+}
+
+/* Have the worker end by itself, as any program that has loaded the object does some day: with this status, which no kernel
+ * knows. What it says meanwhile does not count, and that its line is closed is not yet its end. */
+outcome worker_leave(int status) {
+    int limit_ms = engine_uses_device ? LEAVE_DEVICE_LIMIT_MS : LEAVE_LIMIT_MS, said = 0;
+    uint64_t deadline = now_ns() + (uint64_t)limit_ms * 1000000u;
+    if (child < 0) return (outcome){.how = EXITED};
+    post(&(request){.what = LEAVE, .amount = status});
+    while (!is_gone()) {
+        if (said == TOO_MANY_THREADS || now_ns() >= deadline) {
+            outcome answer = cut_off(said);
+            if (answer.how == TIMED_OUT) snprintf(answer.message, sizeof answer.message, "%d s", limit_ms / 1000);
+            return answer;
+        }
+        said = heard(now_ns() + LOOK_NS, 0);
+        if (said == 1) nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
+    }
+    outcome answer = ended(0);
+    if (answer.how == EXITED && answer.code == status) return (outcome){.how = DONE};
+    if (answer.how == EXITED) snprintf(answer.message, sizeof answer.message, "with status %d", answer.code);
     return answer;
 }
 

@@ -5,20 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from kpd.measure import jobs
 from kpd.measure.bench import CheckFailed
-from kpd.measure.driver.harness import OBJECT
-from kpd.measure.driver.repeat import repeat
 from kpd.model.defects import Complaint, WrongValue
+from kpd.workspace.specs import CheckSpec
 from tests.support.hosts.local import linux_only
 from tests.support.measure.measured import Lab
-from tests.support.measure.sizes import LISTED, LOOP, RIGHT, _lab, checked, kernel, made, numbers
+from tests.support.measure.sizes import AUTO, LOOP, RIGHT, _lab, checked, kernel, repeated
 
 __all__ = ["_lab"]
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-AUTO = replace(LISTED, seeds=1)
 YES, NO = replace(AUTO, deterministic="yes"), replace(AUTO, deterministic="no")
 
 
@@ -34,15 +31,6 @@ def wrong(calls: str) -> str:
 def other(calls: str) -> str:
     """A kernel whose result has other bits in some calls, and is still right."""
     return in_some(calls, "y[n / 2] *= 1.0f + 0x1p-22f;")
-
-
-async def repeated(lab: Lab, source: str, spec: object = AUTO, own: str = RIGHT) -> int:
-    ready = replace(lab, harness=await made(lab))
-    built, baseline = await ready.build(source), await ready.build(own)
-    path = jobs.out(lab.host, baseline.job, OBJECT)
-    calls = await repeat(lab.host, ready.harness, built.job, f"repeat{next(numbers)}", spec, lab.where, baseline=path)
-    assert list(calls) == ["1000"]
-    return calls["1000"]
 
 
 async def test_what_is_wrong_in_one_call_of_fifty_is_found(lab: Lab) -> None:
@@ -74,7 +62,7 @@ async def test_what_is_right_on_the_inputs_of_the_call_before_is_found(lab: Lab)
     ],
 )
 async def test_bits_may_differ_where_the_own_kernels_do_or_the_task_says_so(
-    lab: Lab, spec: object, own: str, refused: bool
+    lab: Lab, spec: CheckSpec, own: str, refused: bool
 ) -> None:
     """Sums by atomics differ so: within the tolerance, from call to call."""
     differs = other("call % 5 == 0")

@@ -14,7 +14,7 @@ from kpd.measure.roofline import Roofline, work
 from kpd.workspace import expr
 from kpd.workspace.specs import RooflineSpec
 from kpd.workspace.task import TaskError
-from tests.support.measure.tasks import _bench, built, numbers, point
+from tests.support.measure.tasks import GOOD_POINTS, _bench, built, numbers, point
 
 __all__ = ["_bench"]
 
@@ -65,6 +65,13 @@ async def test_a_kernel_that_leaves_something_out_is_found_out(bench: DriverBenc
     wrong = {**files, "kernel.c": source.encode()}
     with pytest.raises(CheckFailed, match=r"is unwritten, should be"):
         await bench.check(await built(bench, wrong), f"check{next(numbers)}", print)
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+async def test_its_kernels_repeat_themselves_and_end_well(bench: DriverBench, tuned: bool) -> None:
+    job = await built(bench, point(bench, **GOOD_POINTS[bench.task.name] if tuned else {}))
+    calls = await bench.repeat(job, f"repeats{next(numbers)}", print)
+    assert calls.keys() == {case.name for case in bench.harness.cases}
 
 
 async def test_the_roofline_knows_every_case(bench: DriverBench) -> None:

@@ -132,6 +132,18 @@ static __global__ void spun(int us) {
     while (now - start < 1000ull * us);
 }
 
+struct last_word { /* what is done when the process ends */
+    const char *does;
+    float *own;
+    ~last_word() {
+        struct timespec rest = {!strcmp(does, "hangs") ? 60 : 5, 0};
+        if (!strcmp(does, "crash")) abort();
+        if (!strcmp(does, "status")) _Exit(3);
+        if (!strcmp(does, "hangs") || !strcmp(does, "sleeps")) nanosleep(&rest, NULL);
+        cudaFree(own);
+    }
+};
+
 static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, int *k, uint16_t *h, uint16_t *w,
                   float *y, unsigned *u, uint16_t *g, uint16_t *v) {
     static const char *const faults[] = {"", "value", "small", "integer", "gap", "last", "past", "past_half", "before",
@@ -159,6 +171,10 @@ static void blend(dim3 grid, dim3 block, cudaStream_t stream, int n, float *x, i
         fclose(file);
     }
     if (!strcmp(name, "exit")) _Exit(0);
+    if (!strncmp(name, "end_", 4)) {
+        static last_word one = {strdup(name + 4), NULL};
+        if (!one.own) cudaMalloc((void **)&one.own, sizeof(float));
+    }
     if (!strcmp(name, "config")) block.x = 4096;
     if (!strcmp(name, "remembers") && filled) return; /* buffers it has filled before need no work, it thinks */
     if (!strcmp(name, "hurries")) { /* of calls in a row it does the first */

@@ -11,6 +11,7 @@ from kpd.measure.bench import CheckPassed
 from kpd.measure.c.bench import harness
 from kpd.measure.driver.check import check
 from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.repeat import repeat
 from kpd.workspace.specs import CheckSpec
 from tests.support.measure.measured import Lab, lab
 
@@ -39,6 +40,7 @@ const kpd_task_t kpd_task = {{
 LOOP = "for (long i = 0; i < n; i++) y[i] = 2.0f * x[i] + 1.0f;"
 ANY = CheckSpec(seeds=40, rtol=1e-5, atol=1e-6, distributions=("normal",), limit_s=30.0, sizes="any")
 LISTED = replace(ANY, sizes="listed")
+AUTO = replace(LISTED, seeds=1)
 numbers = count()
 
 
@@ -70,3 +72,13 @@ async def checked(
     built, baseline = await ready.build(source), await ready.build(own)
     path = jobs.out(lab.host, baseline.job, OBJECT) if spec.sizes == "any" else ""
     return await check(lab.host, program, built.job, f"sizes{next(numbers)}", spec, lab.where, baseline=path)
+
+
+async def repeated(lab: Lab, source: str, spec: CheckSpec = AUTO, own: str = RIGHT) -> int:
+    """Call a kernel on unchanged inputs. Return how often."""
+    ready = replace(lab, harness=await made(lab))
+    built, baseline = await ready.build(source), await ready.build(own)
+    path = jobs.out(lab.host, baseline.job, OBJECT)
+    calls = await repeat(lab.host, ready.harness, built.job, f"repeat{next(numbers)}", spec, lab.where, baseline=path)
+    assert list(calls) == ["1000"]
+    return calls["1000"]

@@ -101,6 +101,18 @@ def test_a_kernel_that_does_not_end_is_ended(driver: Driver) -> None:
     assert driver.check("endless", limit_ms=300)["problem"]["kind"] == "timeout"
 
 
+ENDS = {"end_crash": ("crash", 6, ""), "end_status": ("exit", 0, "with status 3"), "end_frees": None}
+
+
+@pytest.mark.parametrize("fault", ENDS)
+def test_a_kernel_whose_process_does_not_end_well_is_found_out(driver: Driver, fault: str) -> None:
+    """In the destructor of a static; memory of the device may be given back there."""
+    problem = driver.report("rtol=1e-6", "repeat", driver.kernel(fault), "no", 40, 20_000)["problem"]
+    found = problem and (problem["kind"], problem["signal"], problem["message"])
+    assert found == ENDS[fault]
+    assert problem is None or problem["when"] == "when its process ends, in destructors or functions of atexit"
+
+
 def test_an_object_without_a_task_is_refused(driver: Driver) -> None:
     whole = (driver.folder / "kernel.so").read_bytes()
     (driver.folder / "other.so").write_bytes(whole.replace(b"kpd_task\0", b"kpd_mask\0"))

@@ -39,7 +39,7 @@ def test_each_case_is_called_and_the_quickest_of_the_smaller_half_most_often(dri
     assert list(calls) == [MIDDLE, SMALL, LARGE], "as the harness has them"
     assert min(calls.values()) >= 4
     assert max(calls[SMALL], calls[MIDDLE]) > 2 * calls[LARGE]
-    assert set(found["spent"]) == {"inputs", "context", "turn", "load", "calls", "quickest"}
+    assert set(found["spent"]) == {"inputs", "context", "turn", "load", "calls", "quickest", "end"}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,13 @@ def test_of_a_crash_in_a_request_its_calls_are_told(driver: Driver) -> None:
     assert (problem["kind"], problem["case"]) == ("crash", SMALL)
     first, *last = map(int, re.findall(r"\d+", problem["when"].partition(" on ")[0]))
     assert first <= 21 <= (last[0] if last else first) < first + SEVERAL, "one at a time where calls are slow"
+
+
+@pytest.mark.parametrize(("fault", "told"), [("end_sleeps", None), ("end_hangs", ("timeout", "10 s"))])
+def test_a_process_with_a_device_has_longer_to_end(driver: Driver, fault: str, told: tuple[str, str] | None) -> None:
+    """Five seconds are more than one without has."""
+    problem = repeated(driver, fault)["problem"]
+    assert (problem and (problem["kind"], problem["message"])) == told
 
 
 def test_inputs_are_drawn_in_the_order_of_the_harness(driver: Driver, tmp_path: Path) -> None:
