@@ -176,6 +176,7 @@ void truth_find(view *v);
 void referee_start(const char *object, int limit_ms, int is_truth);
 void *const *referee_call(const view *v);
 int referee_repeats(const view *v, size_t calls, uint64_t until);
+int referee_ends(const view *v, int status);
 int referee_find(view *v); /* 0 where there is none */
 size_t truth_count(const view *v, size_t output);
 double truth_of(const view *v, size_t output, size_t i);

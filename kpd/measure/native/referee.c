@@ -113,6 +113,23 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
     return same && !unable;
 }
 
+/* Whether the baseline's process, too, ends by itself after a call on the inputs of `v`; 1 where that cannot be told. */
+int referee_ends(const view *v, int status) {
+    int ends = 1;
+    if (!path && !job.baseline) return 1;
+    if (!path) referee_start(job.baseline, job.limit_ms, 0);
+    worker_use(REFEREE);
+    outcome o = load();
+    if (o.how == DONE) {
+        give(&views[v->number], v);
+        worker_call(CANDIDATE, (int)v->number, 0, 1);
+        o = worker_wait(limit, 0);
+    }
+    if (o.how == DONE) ends = worker_leave(status).how == DONE;
+    worker_use(OF_BOTH);
+    return ends;
+}
+
 /* One call at a drawn size, with the inputs of `v`. Returns the baseline's buffers; NULL where it crashed, hung or wrote where
  * it must not. Then it starts anew: a size that is beyond it is no size to ask of a candidate. Where it has hung, it is asked at
  * no other size of this check: the time that it takes is the candidate's. */

@@ -66,6 +66,10 @@ async def test_a_kernel_whose_process_does_not_end_well_is_found(lab: Lab, what:
     assert wrong(caught.value.wrong).endswith(" (when its process ends, in destructors or functions of atexit)")
 
 
+async def test_no_candidate_has_to_end_better_than_the_tasks_own_kernel(lab: Lab) -> None:
+    assert await repeated(lab, BAD["has a status of its own"][0], own=BAD["aborts"][0]) >= 4
+
+
 GOOD = {
     "sleeps": at_exit(SLEEP % 2),
     "gives memory back": destroys("free(kept);", "if (!kept) kept = malloc(1 << 20);", "static float *kept;"),

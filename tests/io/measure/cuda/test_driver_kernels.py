@@ -113,6 +113,13 @@ def test_a_kernel_whose_process_does_not_end_well_is_found_out(driver: Driver, f
     assert problem is None or problem["when"] == "when its process ends, in destructors or functions of atexit"
 
 
+def test_it_is_not_where_the_tasks_own_kernel_ends_no_better(driver: Driver) -> None:
+    for own, kind in (("end_status", None), ("end_frees", "crash")):
+        settings = "rtol=1e-6", f"baseline={driver.kernel(own)}"
+        problem = driver.report(*settings, "repeat", driver.kernel("end_crash"), "no", 40, 20_000)["problem"]
+        assert (problem and problem["kind"]) == kind
+
+
 def test_an_object_without_a_task_is_refused(driver: Driver) -> None:
     whole = (driver.folder / "kernel.so").read_bytes()
     (driver.folder / "other.so").write_bytes(whole.replace(b"kpd_task\0", b"kpd_mask\0"))
