@@ -34,6 +34,7 @@ from kpd.engine.attempt import CandidateFailed
 from kpd.engine.audits import Winner, all_hold
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
+from kpd.measure.audit_time import ALL_S, cut_short, next_job
 from kpd.measure.audits import (
     LOOKS,
     AuditSamples,
@@ -41,8 +42,6 @@ from kpd.measure.audits import (
     joined,
     refuse_gain,
     summary,
-    times_alone,
-    until_next_look,
     wants_more,
 )
 from kpd.measure.bench import Bench, BuiltObject
@@ -60,6 +59,8 @@ from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
 
 LARGER_PCT = 5.0
+REPEATS_S = 1.3
+"""Seconds of the calls on unchanged inputs, beside which each kernel is timed alone."""
 Pair = tuple[str, str]
 """The build jobs of an incumbent and a candidate."""
 
@@ -144,12 +145,17 @@ def outcome(tried: Tried, first: int) -> tuple[str, int, float]:
         return replace(found, alone=processes, alone_s=sum(one.alone_s for one in each[:alone]))
 
     found = taken(at_first(claimed), at_first(claimed))
+    late, passed_s = False, found.fresh_s + REPEATS_S
     while wants_more(told := summary(found, tried.contest), claimed):
-        times = until_next_look(told)
-        found = joined(found, taken(times, times_alone(told, claimed, times)))
-    fault = refuse_gain(told, claimed)
+        job = next_job(found, told, claimed, ALL_S - passed_s)
+        late = late or job.late
+        if not job.times:
+            break
+        more = taken(job.times, job.alone)
+        found, passed_s = joined(found, more), passed_s + more.fresh_s + more.alone_s
+    fault = refuse_gain(told, claimed) or (cut_short(told, claimed) if late else None)
     word = "refused" if isinstance(fault, GainNotHeld) else "in doubt" if fault else "accepted"
-    return word, found.times, found.fresh_s + found.alone_s
+    return word, found.times, passed_s
 
 
 def judged(trials: list[Tried], change: Callable[[Tried], Tried]) -> dict[str, object]:
@@ -178,6 +184,7 @@ async def held(bench: Bench, contest: tuple[ProcessSample, ...], verdict: Verdic
         await all_hold(winner, verdict)
     except CandidateFailed as failed:
         word = "refused" if isinstance(failed.what, GainNotHeld) else "in doubt"
+        print(failed.what, file=sys.stderr)
     seconds = time.perf_counter() - begun
     return Held(word, (winner.audited and winner.audited.times) or 0, round(seconds, 2))
 

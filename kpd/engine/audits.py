@@ -8,11 +8,12 @@ the baseline, what needs no other kernel holds for it as for any winner.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from kpd.engine.attempt import Attempt, CandidateFailed
-from kpd.measure import audits, bench, clocks
+from kpd.measure import audit_time, audits, bench, clocks
 from kpd.measure.audits import MOST_AUDITS, AuditSamples
 from kpd.measure.bench import BuiltObject
 from kpd.measure.judge import FINAL, held_out
@@ -31,7 +32,7 @@ class Winner:
     """A candidate that would be accepted, or the baseline: its samples, its object, and the incumbent's.
 
     `audited` is set by the audits of its gain, `repeats` by the calls on inputs that do not change, `first` by an audit
-    that was taken beside these.
+    that was taken beside these. Its contest has ended when it is `made`.
     """
 
     attempt: Attempt
@@ -41,6 +42,11 @@ class Winner:
     audited: AuditSummary | None = None
     repeats: int = 0
     first: AuditSamples | None = None
+    made: float = field(default_factory=time.monotonic)
+
+    @property
+    def passed_s(self) -> float:
+        return time.monotonic() - self.made
 
 
 def wanted(attempt: Attempt, verdict: Callable[[], Verdict]) -> bool:
@@ -154,17 +160,25 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     if found is None:
         return verdict
     winner.audited = audits.summary(found, winner.samples)
+    late = False
     for number in range(2, MOST_AUDITS + 1):
         if attempt.in_place or not audits.wants_more(winner.audited, verdict.gain):
             break
-        times = audits.until_next_look(winner.audited)
-        alone = audits.times_alone(winner.audited, verdict.gain, times)
+        left_s = audit_time.ALL_S - winner.passed_s
+        job = audit_time.next_job(found, winner.audited, verdict.gain, left_s)
+        late = late or job.late
+        if not job.times:
+            break
         rows = audits.wants_rows(winner.audited, verdict.gain)
-        if (more := await _audited(winner, f"-{number}", times, alone, rows=rows)) is not None:
+        if (more := await _audited(winner, f"-{number}", job.times, job.alone, rows=rows)) is not None:
             found = audits.joined(found, more)
             winner.audited = audits.summary(found, winner.samples)
+    found = replace(found, whole_s=round(winner.passed_s, 3))
+    winner.audited = audits.summary(found, winner.samples)
     attempt.keep(AUDIT, {"summary": winner.audited, "samples": found})
     refused = audits.refuse_gain(winner.audited, verdict.gain)
+    if refused is None and late:
+        refused = audit_time.cut_short(winner.audited, verdict.gain)
     if refused and not attempt.in_place:
         raise CandidateFailed(refused, final=True)
     return verdict

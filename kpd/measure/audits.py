@@ -1,10 +1,10 @@
 """Judges what must hold of a gain before its candidate is accepted: pure, from the audits' own samples.
 
-A gain is believed where it is there on inputs that are new in every call, and where each kernel is timed in processes
-without the other one; both as a logarithm of the time, and as far as the errors of audit and contest tell. The audits
-find gains that come from elsewhere, and decide none: they are far shorter than a contest, and their caches are in
-another state. So a candidate is refused only beyond doubt, and what that state costs the incumbent may cost the
-candidate, too. Calls that differ from those on new inputs in nothing but the contents need no such allowance.
+A gain is believed where it is there on inputs that are new in every call, and where each kernel is timed without the
+other one; both as a logarithm of the time, and as far as the errors of audit and contest tell. The audits find gains
+that come from elsewhere, and decide none: they are far shorter than a contest, and their caches are in another state.
+So a candidate is refused only beyond doubt, and what that state costs the incumbent may cost the candidate, too. Calls
+that differ from those on new inputs in nothing but the contents need no such allowance.
 """
 
 from collections.abc import Sequence
@@ -49,8 +49,7 @@ often each callable is timed alone."""
 MOST_AUDITS = 11
 """The same where each has a process of its own: of eleven the second one bounds what is there with 99.4 %."""
 LOOKS = (3, 5, FEWEST_REFUSING, MOST_AUDITS)
-"""After so many audits it is asked whether more are wanted, where one job takes several: another number of them hardly
-ever tells what none before has told."""
+"""After so many it is asked whether more are wanted, where one job takes several: others hardly ever tell more."""
 FEWEST_ALONE = 4
 """Processes that time one kernel only, in an audit."""
 SMALL_PCT = 10.0
@@ -62,7 +61,7 @@ class AuditSamples:
     """What the audits of one candidate measured: `audit.json`.
 
     In `alone`, processes of even numbers timed A only, if they are not `apart`. The audits were taken `times`; each
-    time all fresh inputs were of one process.
+    time all fresh inputs were of one process. The last one ended `whole_s` after the contest, repeats and all.
     """
 
     fresh: dict[str, FreshCase]
@@ -70,6 +69,7 @@ class AuditSamples:
     fresh_s: float
     alone_s: float
     times: int = 1
+    whole_s: float = 0.0
 
 
 def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSummary:
@@ -98,6 +98,7 @@ def summary(audit: AuditSamples, contest: Sequence[ProcessSample]) -> AuditSumma
         by_turns(audit.alone),
         None if (longer := longer_on_fresh(audit.fresh)) is None else 100 * expm1(longer),
         gain_in_rows(audit.fresh, contest, last),
+        audit.whole_s or None,
     )
 
 
@@ -145,7 +146,8 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
 
     They do where the gain seems to be there, or where enough of them refuse it. All fresh inputs of an audit are of one
     process for either kernel: what other work does to that, or where it lies in memory, is in every one of its calls.
-    Where these are two processes, one audit tells of no small gain, and none of one that may be nothing by its errors.
+    Where these are two processes, one audit tells of no small gain, and none of one that may be nothing by its errors,
+    or of which, with a clock of the driver's, less than half is seen.
     """
     times, apart = found.times or 1, _separate(found)
     if found.steady is not None:
@@ -153,13 +155,16 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
     seems = _seems_missing(found, claimed)
     if seems is not None and (seems.audit != "alone" or wants_alone(found, claimed)):
         return not apart or times < FEWEST_REFUSING or _missing(found, claimed) is None
-    lows = [gain.low for gain in (found.fresh, found.clocked) if gain is not None]
-    return apart and (min(lows) <= 0 or (times == 1 and claimed.pct < SMALL_PCT))
+    gains = [gain for gain in (found.fresh, found.clocked) if gain is not None]
+    half = LEAST_SHARE * found.cold * _ratio(claimed.pct) - ROUNDING
+    if found.clocked is not None and min(_ratio(gain.pct) for gain in gains) < half:
+        return True
+    return apart and (min(gain.low for gain in gains) <= 0 or (times == 1 and claimed.pct < SMALL_PCT))
 
 
 def at_first(claimed: Gain) -> int:
-    """Return how many audits are to be taken before it is asked for the first time whether more are wanted."""
-    return LOOKS[0] if claimed.pct < SMALL_PCT else 1
+    """Return how many are taken before it is asked whether more are: more where half of a small gain is in doubt."""
+    return LOOKS[_ratio(claimed.low) < LEAST_SHARE * _ratio(claimed.pct)] if claimed.pct < SMALL_PCT else 1
 
 
 def until_next_look(found: AuditSummary) -> int:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from kpd.measure.fresh_clock import PAIRS_A_PLACE
-
 PAIRS_IN_A_ROW = 10
 """Pairs that follow one another have a state of the code in common: of callables and on a GPU, where it stays in one
 place, so many."""
@@ -55,11 +53,6 @@ class FreshCase:
     def separate(self) -> bool:
         """Whether each kernel had a process of its own."""
         return self.apart or bool(self.b_passed_ns)
-
-    @property
-    def alike(self) -> int:
-        """How many pairs that follow one another have a state of the code in common."""
-        return PAIRS_A_PLACE if self.b_passed_ns else PAIRS_IN_A_ROW
 
 
 def parts_of(case: FreshCase) -> list[FreshCase]:

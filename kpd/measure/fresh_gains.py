@@ -10,7 +10,7 @@ from math import inf, log, sqrt
 from statistics import fmean, median, median_low, stdev
 
 from kpd.measure.audit_gains import CONFIDENCE, LAST_CONFIDENCE, STEADY, case_weights, half_width, level
-from kpd.measure.fresh_cases import FreshCase, parts_of
+from kpd.measure.fresh_cases import PAIRS_IN_A_ROW, FreshCase, parts_of
 from kpd.measure.fresh_clock import gain_by_clock, quickest_by_place
 from kpd.measure.judge import percent
 from kpd.measure.orders import deviation, median_bounds, variance_of_median
@@ -37,12 +37,17 @@ def fresh_gain(cases: Mapping[str, FreshCase], contest: Sequence[ProcessSample],
 
     In a case it is the median over the pairs. A kernel has calls of its own in each process, and a state of it that
     all of them share: so its processes differ by more than those of a contest, in each of which both kernels are.
+    Where these were alone in their processes, of the calls that follow one another in a place the quickest counts, or
+    of several places where calls take long: code that lies badly makes a call longer by a third.
     """
 
     def of_process(part: Mapping[str, FreshCase]) -> tuple[float, float]:
-        ratios = {name: _ratios(one.a_ns, one.b_ns) for name, one in part.items()}
-        most = {name: _most(one.a_ns, ratios[name]) if last else inf for name, one in part.items()}
-        variances = {name: _variance_by_place(some, most[name], part[name].alike) for name, some in ratios.items()}
+        ratios, variances = {}, {}
+        for name, one in part.items():
+            a, b = map(quickest_by_place, (one.a_ns, one.b_ns)) if one.b_passed_ns else (one.a_ns, one.b_ns)
+            ratios[name] = _ratios(a, b)
+            most = _most(a, ratios[name]) if last else inf
+            variances[name] = _variance_by_place(ratios[name], most, 1 if one.b_passed_ns else PAIRS_IN_A_ROW)
         return _over_cases(ratios, variances, case_weights(contest))
 
     pairs = sum(len(one.a_ns) - 1 for one in cases.values())

@@ -27,7 +27,8 @@ class AuditSummary(msgspec.Struct, frozen=True):
     kernel had a process of its own, and both were called by turns. `longer`: by so much the candidate's calls on fresh
     inputs took longer on average than its median one, in percent of that, without as many nanoseconds as the
     incumbent's did; None where both shared a process. `rows` is the gain on fresh inputs where calls follow one
-    another; None where it was not asked for, or cannot be.
+    another; None where it was not asked for, or cannot be. `whole` are the seconds from the contest's end to
+    that of the last audit, repeats and all; None in older audits.
     """
 
     fresh: AuditedGain
@@ -47,3 +48,4 @@ class AuditSummary(msgspec.Struct, frozen=True):
     by_turns: bool = False
     longer: float | None = None
     rows: AuditedGain | None = None
+    whole: float | None = None

@@ -75,7 +75,8 @@ class GainNotHeld(Kind, frozen=True):
 class GainUnconfirmed(Kind, frozen=True):
     """A gain of the contest, `claimed_pct`, of which all audits leave in doubt whether it is there.
 
-    `audit` is as in `GainNotHeld`; it found `pct`, and between `low_pct` and `high_pct`, in percent of time.
+    `audit` is as in `GainNotHeld`; it found `pct`, and between `low_pct` and `high_pct`, in percent of time. `taken`
+    are the audits for which there was time, if that ended them: `seconds` from the contest's end.
     """
 
     audit: Literal["fresh", "clocked"]
@@ -83,6 +84,8 @@ class GainUnconfirmed(Kind, frozen=True):
     pct: float
     low_pct: float
     high_pct: float
+    taken: int | None = None
+    seconds: float = 0.0
 
 
 class ClockForged(Kind, frozen=True):

@@ -91,6 +91,9 @@ def unconfirmed(found: f.GainUnconfirmed) -> str:
     """Say which audit cannot tell whether the gain is there."""
     told = f"{found.pct:+.1f} % [{found.low_pct:+.1f}, {found.high_pct:+.1f}]"
     doubt = f"whether the gain of {found.claimed_pct:+.1f} % is there {_WHERE[found.audit]}"
+    if found.taken is not None:
+        taken = counted(found.taken, "audit")
+        return f"{doubt} could not be told in {found.seconds:g} s, in which there was time for {taken}: {told}"
     return f"{doubt} cannot be told on this machine now: {told}"
 
 

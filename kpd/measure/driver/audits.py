@@ -12,6 +12,7 @@ from functools import reduce
 from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host, JobSpec
 from kpd.measure import jobs
+from kpd.measure.audit_time import FIRST_LONGER_S, MOST_ALONE
 from kpd.measure.audits import FEWEST_ALONE, AuditSamples, joined as joined_audits
 from kpd.measure.bench import Fresh, Say
 from kpd.measure.driver import repeat
@@ -28,9 +29,11 @@ from kpd.workspace.specs import BenchSpec, CheckSpec
 
 FRESH_MS = 800
 """Milliseconds of calls on fresh inputs, all cases together, in a process …"""
-APART_MS, SEVERAL_MS = 600, 250
-"""… where either kernel has one of its own, beside a part of a contest; and in each of several such processes."""
-ALONE = (6, 4)
+SEVERAL_MS = 170
+"""… in each of several such processes, where either kernel has one of its own, beside a part of a contest …"""
+APART_MS = SEVERAL_MS + round(1000 * FIRST_LONGER_S)
+"""… and in a single one that is the first."""
+ALONE = (MOST_ALONE, FEWEST_ALONE)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU. See ALONE_S."""
 ALONE_QUADS = 6
 """The most quads of a case in such a process."""
@@ -190,7 +193,8 @@ def _each_its_own(what: Audited, job: str, first: tuple[str, ...], stdin: bytes,
 
 
 def _fresh_ms(what: Audited) -> int:
-    return FRESH_MS if what.gpu else APART_MS if what.fresh == 1 else SEVERAL_MS
+    """Return the milliseconds of such a process. A single one without kernels timed alone is not the first."""
+    return FRESH_MS if what.gpu else APART_MS if what.fresh == 1 and what.alone else SEVERAL_MS
 
 
 def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit_s: float) -> JobSpec:

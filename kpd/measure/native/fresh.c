@@ -23,7 +23,7 @@
 #include <sys/mman.h>
 
 #define PLACES MAX_LAYOUTS /* places of the code in memory: a kernel's calls differ by more from one to the next than within one */
-#define PAIRS_A_PLACE 3  /* of calls, one of each side, for either kind of contents; where calls take long it is one or two, in more places */
+#define PAIRS_A_PLACE 3  /* of calls, one of each side, for either kind of contents; where calls take long it is one, or two of which one comes later */
 #define PAIRS (PLACES * PAIRS_A_PLACE)
 #define FEWEST_PAIRS 4   /* whatever they cost */
 #define REHEARSED 4      /* quads of a timing before a case's calls, at the least … */
@@ -179,18 +179,22 @@ static int take_pair(int number, contents what, int layout, found *f, kpd_rng *r
 }
 
 /* Pairs of calls with such contents, place by place in a drawn order, until `deadline` at the latest. Fresh contents, which have
- * twice the time, come to no place where there were no others: the first call there may find memory that nobody has touched. */
+ * twice the time, come to no place where there were no others: the first call there may find memory that nobody has touched. Where
+ * calls take long they come to each place once, and then to each once more: so those that follow one another, of which the quickest
+ * counts, are of several places, and a place in which a kernel is slow decides little. */
 static int take_pairs(int number, contents what, uint64_t deadline, found *f, kpd_rng *rng) {
     uint64_t from = now_ns(), time = deadline > from ? deadline - from : 0;
-    int a_place = PAIRS_A_PLACE;
-    for (int place = 0; place < (what == FRESH ? f->places : PLACES); place++) {
-        int layout = (int)((f->first + f->step * (uint64_t)place) % PLACES);
+    int a_place = PAIRS_A_PLACE, places = what == FRESH ? f->places : PLACES, all = places;
+    for (int place = 0; place < all; place++) {
+        int layout = (int)((f->first + f->step * (uint64_t)(place % places)) % PLACES);
         for (int pair = what == SWAPPED ? -1 : 0; pair < a_place; pair++) {
             if (f->pairs[what] >= FEWEST_PAIRS && now_ns() >= deadline) return 1;
             if (!take_pair(number, what, layout, f, rng)) return 0;
             if (pair < 0) f->pairs[what]--; /* not counted: this copy of a kernel has not seen the inputs that hardly change now */
             else if (what == SWAPPED) f->places = place + 1;
-            if (pair == 0 && f->pairs[what] == 1 && (now_ns() - from) * PAIRS > time) a_place = what == FRESH ? 2 : 1;
+            if (pair != 0 || f->pairs[what] != 1 || (now_ns() - from) * PAIRS <= time) continue;
+            a_place = 1;
+            if (what == FRESH) all = 2 * places;
         }
     }
     return 1;
@@ -204,7 +208,8 @@ static int begun(int number, slot who) {
 
 /* Quads of a timing: any number of them is possible. */
 static int drawn_quads(int budget_ms, kpd_rng *rng) {
-    uint64_t most = budget_ms < SHORT_MS ? 1 + kpd_random(rng) % MOST_REHEARSED : MOST_REHEARSED;
+    uint64_t most = MOST_REHEARSED;
+    for (int draw = 0; draw < (budget_ms < SHORT_MS ? 3 : 0); draw++) most = 1 + kpd_random(rng) % most;
     return REHEARSED + (int)(kpd_random(rng) % most);
 }
 

@@ -12,12 +12,13 @@ import pytest
 from kpd.engine.attempt import Attempt, CandidateFailed
 from kpd.engine.audits import Winner, all_hold
 from kpd.hosts.errors import HostError
+from kpd.measure.audit_time import ALL_S
 from kpd.measure.audits import SMALL_PCT, AuditSamples
 from kpd.measure.bench import BuiltObject, CheckFailed, Fresh
 from kpd.measure.fresh_cases import FreshCase, Rows
 from kpd.measure.samples import Batches, CaseSample, ProcessSample
 from kpd.model.defects import Complaint, WrongResult
-from kpd.model.faults import GainNotHeld, Incorrect, IncorrectTimed
+from kpd.model.faults import GainNotHeld, GainUnconfirmed, Incorrect, IncorrectTimed
 from kpd.model.verdicts import Gain, Verdict
 from tests.support.patience import PATIENCE_S
 
@@ -146,6 +147,27 @@ async def test_audits_are_taken_in_few_jobs(pct: float, times: list[int], beside
     assert bench.times == times
     first = times[0] if beside else 1  # what runs beside the repeats costs nothing
     assert bench.alone == [first, *times[1:]], "each kernel is timed alone as often as on fresh inputs"
+
+
+DOUBTFUL = {"one": FreshCase(1, 4, True, (900,) * 40, (896,) * 40, a_passed_ns=(960,) * 40, b_passed_ns=(956,) * 40)}
+
+
+@pytest.mark.parametrize(
+    ("passed_s", "jobs", "fault"), [(0.0, [3, 2, 2, 4], GainNotHeld), (ALL_S, [3], GainUnconfirmed)]
+)
+async def test_a_gain_that_is_in_doubt_when_the_time_is_over_is_not_accepted(
+    passed_s: float, jobs: list[int], fault: type
+) -> None:
+    samples = tuple(ProcessSample(n, {"one": replace(CASE, b_ns=(882 + 3 * n,) * 2)}) for n in range(9))
+    bench = Place(well, well, found=replace(FOUND, fresh=DOUBTFUL, fresh_s=0.0, alone_s=0.0))
+    found = winner(bench)
+    found.samples, found.made = samples, found.made - passed_s
+    with pytest.raises(CandidateFailed) as failed:
+        await all_hold(found, replace(ACCEPTED, gain=Gain(2.0, 1.1, 3.0)))
+    assert isinstance(failed.value.what, fault) and failed.value.final
+    assert bench.times == jobs
+    assert found.audited is not None and found.audited.whole is not None
+    assert passed_s <= found.audited.whole < passed_s + PATIENCE_S
 
 
 @pytest.mark.parametrize(("b_ns", "rows"), [(600, [False, True]), (850, [False, False, False]), (410, [False])])

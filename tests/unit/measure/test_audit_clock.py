@@ -1,5 +1,6 @@
 """Whether a gain is there by the driver's own clock, which no kernel can reach."""
 
+from dataclasses import replace
 from math import exp
 from random import Random
 
@@ -8,7 +9,7 @@ import pytest
 from kpd.measure.audits import AuditSamples, refuse_gain, summary, wants_more
 from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.fresh_clock import FAR_SHORTER, HEARD_LATER_NS, PAIRS_A_PLACE, SHORT_NS, gain_by_clock
-from kpd.measure.fresh_gains import clocked_gain
+from kpd.measure.fresh_gains import clocked_gain, fresh_gain
 from kpd.measure.samples import CaseSample, DriverClock, ProcessSample
 from kpd.model.faults import GainNotHeld
 from kpd.model.verdicts import Gain
@@ -135,3 +136,15 @@ def test_only_calls_that_are_far_shorter_are_compared_one_by_one(told: float, on
     found = clocked_gain({"case": case}, contest)
     assert found is not None
     assert (found.low > 90) == one_by_one
+
+
+@pytest.mark.parametrize(("slow", "seen"), [(PAIRS_A_PLACE - 1, True), (PAIRS_A_PLACE, False)])
+def test_on_fresh_inputs_too_the_quickest_of_the_calls_in_a_place_counts(slow: int, seen: bool) -> None:
+    """Seen of matrix products: code that lies badly made the calls in a third of all places longer by a third."""
+    longer = tuple(1300 if n % PAIRS_A_PLACE < slow else 950 for n in range(48))
+    usual, passed = (1000,) * 48, (1060,) * 48
+    case = FreshCase(1, 1, True, usual, longer, a_passed_ns=passed, b_passed_ns=passed)
+    contest = [ProcessSample(n, {"case": CaseSample(1, (1000 + n,), (950,))}) for n in range(9)]
+    assert (fresh_gain({"case": case}, contest).pct > 0) == seen
+    together = replace(case, a_passed_ns=(), b_passed_ns=())
+    assert fresh_gain({"case": together}, contest).pct < 0, "where both kernels are in one process, each call does"

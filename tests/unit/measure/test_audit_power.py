@@ -33,7 +33,7 @@ def test_a_gain_that_is_there_is_hardly_ever_refused(gain_pct: float, machine: M
     """Where calls differ by far more than the gain, eleven audits leave it in doubt, at times."""
     found = outcomes(machine, honest(log(1 - gain_pct / 100)))
     assert found["refused"] <= 2
-    assert 100 * machine.of_a_call > 3 * gain_pct or found["in doubt"] <= 1
+    assert 100 * machine.of_a_call > 3 * gain_pct or found["in doubt"] <= 2
 
 
 @pytest.mark.parametrize(("gain_pct", "shares"), [(10.0, (1.0, 1.0, 0.9, 0.6)), (45.0, (1.0, 1.0, 1.0, 0.99))])

@@ -313,6 +313,9 @@ def test_the_audits_are_told_on_one_line() -> None:
         "+35.0 % [+33.0, +37.0] over 160 calls of each kernel on fresh inputs, 8 compared; "
         "+36.0 % [+30.0, +42.0] one kernel at a time; 1.4 s"
     )
+    some = AuditedGain(1.0, 0.5, 1.5)
+    capped = told(AuditSummary(some, some, 160, 8, 1.44, times=5, whole=2.74))
+    assert capped.endswith("one kernel at a time; 5 audits, 1.4 s of 2.7 s from the end of the contest")
 
 
 @pytest.mark.parametrize(("times", "refused"), [(MOST_TOGETHER - 1, False), (MOST_TOGETHER, True)])

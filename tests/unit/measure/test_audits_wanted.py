@@ -8,6 +8,7 @@ from msgspec import structs
 from kpd.measure.audits import (
     ALONE_SHARE,
     FEWEST_REFUSING,
+    LEAST_SHARE,
     LOOKS,
     MOST_AUDITS,
     MOST_TOGETHER,
@@ -108,6 +109,18 @@ def test_nor_does_one_whose_gain_may_be_nothing(audit: str, low: float, more: bo
     gain, wide = seen(30.0), AuditedGain(36.6, low, 60.0)
     found = AuditSummary(gain, gain, 160, 8, 1.5, clocked=gain, times=1)
     assert wants_more(structs.replace(found, **{audit: wide}), Gain(30.0, 29.0, 31.0)) == more
+
+
+@pytest.mark.parametrize(("share", "more"), [(LEAST_SHARE + 0.01, False), (LEAST_SHARE - 0.01, True)])
+@pytest.mark.parametrize("audit", ["fresh", "clocked"])
+def test_nor_do_some_that_show_less_than_half_whatever_the_contest_leaves_open(
+    audit: str, share: float, more: bool
+) -> None:
+    """Seen of a matrix product: 1.6 to 9.9 % by its contest, and 1.5 % by five audits of no gain."""
+    pct = percent(0.06 * share)
+    found = AuditSummary(seen(5.8), seen(5.8), 160, 8, 1.5, clocked=seen(5.8), times=5)
+    told = structs.replace(found, **{audit: AuditedGain(pct, 0.1, 9.0)})
+    assert wants_more(told, Gain(percent(0.06), 0.5, 11.0)) == more
 
 
 @pytest.mark.parametrize(("others", "more"), [(WITHOUT_ONE - 2, True), (WITHOUT_ONE - 1, False)])
