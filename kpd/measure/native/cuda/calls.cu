@@ -9,9 +9,9 @@
 #define LATE_NS 50000u   /* … by this */
 #define CROWDED 8        /* in one of so many the device has other work … */
 #define CROWD_NS 500000u /* … for so long at the most: who waits for the device in its launcher waits for that; … */
-#define LAUNCHED_NS 150000u /* … else until so long after the launch */
+#define LAUNCHED_NS 250000u /* … else until so long after the launch */
 #define BLOCK 1024       /* threads of a block: two of these take all that a multiprocessor has */
-#define SPARED 8         /* one in so many multiprocessors has room left */
+#define ROOM 3           /* for so many other blocks of that size there is room: of a kernel's blocks few run at a time */
 
 static cudaStream_t own, crowd;
 static gate_t late, crowded;
@@ -21,7 +21,7 @@ static int streams_made(outcome *answer) {
     int processors = 0;
     if (own) return 1;
     if (!fine(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), answer)) return 0;
-    blocks = 2 * (processors - processors / SPARED - 1);
+    blocks = 2 * processors - ROOM;
     return fine(cudaStreamCreateWithFlags(&crowd, cudaStreamNonBlocking), answer) && gate_made(&late, answer) &&
            gate_made(&crowded, answer) && fine(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), answer);
 }
