@@ -73,4 +73,5 @@ def _seconds(found: AuditSamples, claimed: Gain, times: int, alone: int) -> floa
     longer = FIRST_LONGER_S if at_first(claimed) == 1 else 0.0
     each = max(found.fresh_s - longer, 0.0) / found.times
     each_alone = MOST_ALONE * found.alone_s / max(len(found.alone), 1)
-    return times * each + ALONE_LONGER * alone * each_alone
+    single = FIRST_LONGER_S if times == 1 and alone else 0.0  # such a job is made as a first one is
+    return times * each + single + ALONE_LONGER * alone * each_alone

@@ -14,7 +14,7 @@ from math import expm1, hypot, log, log1p
 from msgspec import structs
 
 from kpd.measure.audit_gains import alone_gain, by_driver, by_turns, case_weights, steady_error
-from kpd.measure.averages import ROUNDING, averaged, longer_on_fresh, takes_back
+from kpd.measure.averages import ROUNDING, longer_on_average, longer_on_fresh, takes_back
 from kpd.measure.fresh_cases import FreshCase, joined_cases
 from kpd.measure.fresh_gains import clocked_gain, cold_share, fresh_gain, gain_in_rows, kept_gain
 from kpd.measure.judge import percent
@@ -120,7 +120,7 @@ def refuse_average(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHe
     """Return the fault of a candidate some of whose calls take so long that little of its gain is left on average."""
     if not takes_back(contest, claimed):
         return None
-    average = averaged(contest, claimed).pct
+    average = percent(_ratio(claimed.pct) - longer_on_average(contest))
     return GainNotHeld("average", claimed.pct, average, average)
 
 
@@ -164,7 +164,9 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
 
 def at_first(claimed: Gain) -> int:
     """Return how many are taken before it is asked whether more are: more where half of a small gain is in doubt."""
-    return LOOKS[_ratio(claimed.low) < LEAST_SHARE * _ratio(claimed.pct)] if claimed.pct < SMALL_PCT else 1
+    if claimed.pct >= SMALL_PCT:
+        return 1
+    return LOOKS[1] if _ratio(claimed.low) < LEAST_SHARE * _ratio(claimed.pct) else LOOKS[0]
 
 
 def until_next_look(found: AuditSummary) -> int:

@@ -12,7 +12,8 @@ from math import exp, log
 from statistics import fmean, median
 
 from kpd.measure.fresh_cases import FreshCase
-from kpd.measure.judge import log_ratio, percent
+from kpd.measure.interval import half_width
+from kpd.measure.judge import CONFIDENCE, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample, deciding
 from kpd.model.verdicts import Gain, Verdict
 
@@ -33,18 +34,27 @@ def takes_back(contest: Sequence[ProcessSample], claimed: Gain) -> bool:
     return longer_on_average(contest) > max(MOST_SELDOM * -log(1 - claimed.pct / 100), LEAST_SELDOM) + ROUNDING
 
 
-def averaged(contest: Sequence[ProcessSample], claimed: Gain) -> Gain:
-    """Return the gain that all calls have together."""
-    longer = longer_on_average(contest)
-    pct, low, high = (percent(-log(1 - pct / 100) - longer) for pct in (claimed.pct, claimed.low, claimed.high))
-    return replace(claimed, pct=pct, low=low, high=high)
+def averaged(contest: Sequence[ProcessSample]) -> Gain:
+    """Return the gain that all calls of all processes have together, and its interval.
+
+    No process is left out of what is claimed. The interval is that of what they differ by, as logarithms.
+    """
+    shares = [_share_of_process(one) for one in deciding(contest)]
+    middle, half = -log(fmean(shares)), half_width([-log(one) for one in shares], CONFIDENCE)
+    return Gain(percent(middle), percent(middle - half), percent(middle + half), CONFIDENCE)
+
+
+def _share_of_process(sample: ProcessSample) -> float:
+    """Return the candidate's time of all calls as a share of the incumbent's, over the cases by their weights."""
+    cases = sample.judged.values()
+    return exp(fmean([log(_share(case)) for case in cases], [case.weight for case in cases]))
 
 
 def on_average(verdict: Verdict, contest: Sequence[ProcessSample]) -> Verdict:
     """Return the verdict with the gain of all calls, where few take much of it back and what they leave still wins."""
     if not verdict.accepted or not takes_back(contest, verdict.gain):
         return verdict
-    gain = averaged(contest, verdict.gain)
+    gain = averaged(contest)
     wins = gain.low > 0 and gain.pct >= verdict.least_pct
     return replace(verdict, gain=gain, on_average=True) if wins else verdict
 

@@ -40,7 +40,7 @@ def gain_by_clock(
 
 
 def quickest_by_place(times: Sequence[int]) -> list[int]:
-    """Return the shortest time in each place of the code."""
+    """Return the shortest of each three times: those of a place of the code, or of three where calls take long."""
     return [min(times[at : at + PAIRS_A_PLACE]) for at in range(0, len(times), PAIRS_A_PLACE)]
 
 

@@ -49,10 +49,11 @@ class CToolchain:
     def link(self, objects: str, target: str) -> str:
         """Return the command that links a shared object in which no symbol is undefined.
 
-        It has none of a candidate's flags: -ffast-math makes gcc link start-up code that flushes denormals to zero in
-        the whole process, and so for the incumbent, too.
+        Its own variables are those of its names, also where a library has one of that name. It has none of a
+        candidate's flags: -ffast-math makes gcc link start-up code that flushes denormals to zero in the whole
+        process, and so for the incumbent, too.
         """
-        strict = "-Wl,-z,defs " if self.places else ""
+        strict = "-Wl,-z,defs -Wl,-Bsymbolic " if self.places else ""
         return f"{self.command} -shared {strict}-o {target} {objects} -lm"
 
     def merge(self, objects: str, target: str) -> str:

@@ -4,7 +4,7 @@
  *   report.c   the JSON, and what went wrong       values.c           kinds of inputs
  *   arena.c    where the buffers lie               contents.c         inputs, poison, guard bytes in them
  *   numbers.c  types of elements                   bounds.c           how exact the task's own kernel is
- *   crew.c     work in several threads             worker.c, serve.c  the process that runs untrusted code
+ *   crew.c     work in several threads             worker.c, requests.c, serve.c  the process that runs untrusted code
  *   sizes.c    sizes that no case names            fence.c            pages without access beside the buffers
  *   batches.c  how much to time, and what disturbs   sandbox.c         what that process cannot reach
  *   mappings.c whether its code is as it was loaded   turns.c         inputs that change between calls
@@ -176,7 +176,7 @@ void truth_find(view *v);
 void referee_start(const char *object, int limit_ms, int is_truth);
 void *const *referee_call(const view *v);
 int referee_repeats(const view *v, size_t calls, uint64_t until);
-int referee_ends(const view *v, int status);
+int referee_ends(const view *v, int status, uint64_t word);
 int referee_find(view *v); /* 0 where there is none */
 size_t truth_count(const view *v, size_t output);
 double truth_of(const view *v, size_t output, size_t i);
@@ -207,7 +207,7 @@ int watch_threads(void);
 long proc_number(const char *path, const char *label, int skip);
 int batch_shown(const measurement *m, int number);
 
-/* worker.c: post a request, then wait for its answer, of which a timing has several. */
+/* requests.c: post a request; worker.c: then wait for its answer, of which a timing has several. */
 /* That of both kernels, or of the candidate; the referee, of the baseline where its outputs are the truth; and one of the
  * incumbent's own, for its calls on fresh inputs on a CPU. */
 enum { OF_BOTH, REFEREE, OF_INCUMBENT, WORKERS };
@@ -247,7 +247,7 @@ outcome worker_ready(void);
 void worker_look_at(volatile int *look, uint64_t moment);
 void worker_resume(void);
 outcome worker_wait(int limit_ms, int looking);
-outcome worker_leave(int status);
+outcome worker_leave(int status, uint64_t word);
 void worker_end(void);
 void worker_stop(void);
 /* In the worker. */

@@ -125,11 +125,12 @@ static void ask(slot who, int number, int layout) {
     if (of_incumbent) worker_wake(workers[who]);
 }
 
-/* 1 when calls that took so long by this process's clock can have taken `ns`. */
-int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed) {
+/* 1 when so many calls that took so long by this process's clock can have taken `ns`. */
+int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed, int calls) {
     if (ns && ns <= passed) return 1;
     blame("forged", who, v, timed_name(), fresh_when);
-    snprintf(problem.message, sizeof problem.message, "says that a call of %.3f ms took %.3f ms", (double)passed / 1e6, (double)ns / 1e6);
+    snprintf(problem.message, sizeof problem.message, "says that %s of %.3f ms took %.3f ms", calls == 1 ? "a call" : "calls",
+        (double)passed / 1e6, (double)ns / 1e6);
     return 0;
 }
 
@@ -145,7 +146,7 @@ static uint64_t call(int number, slot who, contents what, int layout, int first,
     if (!answered_and_rests(who, v)) return 0;
     uint64_t ns = (of_incumbent && who == INCUMBENT ? of_incumbent : job.shared)->ns[who][0];
     *passed = worker_heard.at - start;
-    return fresh_believed(who, v, ns, *passed) ? ns : 0;
+    return fresh_believed(who, v, ns, *passed, 1) ? ns : 0;
 }
 
 static int compared(int number, slot who, found *f) {

@@ -114,7 +114,7 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
 }
 
 /* Whether the baseline's process, too, ends by itself after a call on the inputs of `v`; 1 where that cannot be told. */
-int referee_ends(const view *v, int status) {
+int referee_ends(const view *v, int status, uint64_t word) {
     int ends = 1;
     if (!path && !job.baseline) return 1;
     if (!path) referee_start(job.baseline, job.limit_ms, 0);
@@ -125,7 +125,7 @@ int referee_ends(const view *v, int status) {
         worker_call(CANDIDATE, (int)v->number, 0, 1);
         o = worker_wait(limit, 0);
     }
-    if (o.how == DONE) ends = worker_leave(status).how == DONE;
+    if (o.how == DONE) ends = worker_leave(status, word).how == DONE;
     worker_use(OF_BOTH);
     return ends;
 }

@@ -148,9 +148,10 @@ static size_t quickest_of(const size_t *order, size_t count, const size_t *calls
 static void end_well(view *v) {
     static const char when[] = "when its process ends, in destructors or functions of atexit";
     int status = 1 + (int)(secret_draw() % 255);
-    outcome end = worker_leave(status);
+    uint64_t word = secret_draw();
+    outcome end = worker_leave(status, word);
     if (end.how != DONE) arena_fill(v, job.timed);
-    if (end.how != DONE && !referee_ends(v, status))
+    if (end.how != DONE && !referee_ends(v, status, word))
         fprintf(stderr, "kpd driver: when its process ends, the task's own kernel is no better: that is not looked at\n");
     else well(end, CANDIDATE, NULL, "", when);
     spend("end");

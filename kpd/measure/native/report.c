@@ -31,6 +31,12 @@ void blame(const char *kind, slot who, const view *v, const char *distribution, 
     problem.when = when;
 }
 
+/* What it says that it has measured can be no measurement. */
+void unbelieved(const view *v, const char *when) {
+    blame("damage", CANDIDATE, v, timed_name(), when);
+    snprintf(problem.message, sizeof problem.message, "wrote over the driver's own record");
+}
+
 static struct {
     const char *on;
     uint64_t ns;

@@ -38,6 +38,7 @@ extern problem_t problem;
 
 kpd_distribution promised_kind(kpd_rng *rng);
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
+void unbelieved(const view *v, const char *when);
 int well(outcome o, slot who, const view *v, const char *distribution, const char *when);
 int answered(slot who, const view *v, const char *distribution, const char *when);
 void spend(const char *on);
@@ -107,7 +108,7 @@ int rehearsed(int number, int quads);
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads);
 void fresh_start(const char *incumbent);
 void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, manner how);
-int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed);
+int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed, int calls);
 extern const char fresh_when[];
 void repeat(const char *object, steadiness asked, int ms);
 

@@ -27,16 +27,15 @@ int none_strays(const view *v, const uint64_t *incumbent, const uint64_t *candid
     return 0;
 }
 
-/* As many calls as a contest has in a row, as far as there is room for them; 0 after a problem. */
-static int calls_of(const view *v) {
-    const measurement *m = job.shared;
+/* As many calls as a contest has in a row, as far as there is room for them, and the sets that there are; 0 after a problem. Each
+ * number is read once: the worker may write another one meanwhile. */
+static int calls_of(const view *v, int *sets) {
+    const volatile measurement *m = job.shared;
+    int reps = m->reps, held = *sets = m->sets;
     size_t room = MOST_BYTES / v->bytes > 2 ? MOST_BYTES / v->bytes : 2;
-    if (m->reps < 1 || m->reps > MOST_CALLS || m->sets < m->reps) {
-        blame("damage", CANDIDATE, v, timed_name(), fresh_when);
-        snprintf(problem.message, sizeof problem.message, "wrote over the driver's own record");
-        return 0;
-    }
-    return (size_t)m->reps < room ? m->reps : (int)room;
+    if (reps >= 1 && reps <= MOST_CALLS && held >= reps) return (size_t)reps < room ? reps : (int)room;
+    unbelieved(v, fresh_when);
+    return 0;
 }
 
 static void draw_order(int *order, int calls, int sets, kpd_rng *rng) {
@@ -46,7 +45,6 @@ static void draw_order(int *order, int calls, int sets, kpd_rng *rng) {
         order[i] = order[other];
         order[other] = (first + i) % sets;
     }
-    memcpy(job.shared->order, order, (size_t)calls * sizeof *order);
 }
 
 static int put(int number, const int *order, int calls, int anew, int compared) {
@@ -80,12 +78,13 @@ static int take_row(int number, int anew, int sets, row_calls *found, kpd_rng *r
     if (!put(number, order, calls, anew, compared)) return 0;
     for (int turn = 0; turn < 2; turn++) {
         slot who = turn ? (slot)!first : first;
+        memcpy(job.shared->order, order, (size_t)calls * sizeof *order); /* not sooner than it has to know */
         uint64_t start = now_ns();
         worker_row(who, number, calls);
         if (!answered(who, v, timed_name(), fresh_when)) return 0;
         uint64_t ns = found->ns[who][found->rows] = job.shared->ns[who][0];
         found->strays[who][found->rows] = job.shared->stray_ns;
-        if (!fresh_believed(who, v, ns, worker_heard.at - start)) return 0;
+        if (!fresh_believed(who, v, ns, worker_heard.at - start, calls)) return 0;
         if (who == CANDIDATE && !is_right(number, order[compared], found)) return 0;
     }
     found->rows++;
@@ -97,8 +96,8 @@ int rows_timed(int number, int anew, uint64_t limit_ns, row_calls *found) {
     view *v = &job.views[number];
     kpd_rng rng = {secret_draw()};
     worker_row_begin(number);
-    if (!answered(CANDIDATE, v, timed_name(), fresh_when) || !(found->calls = calls_of(v))) return 0;
-    int sets = job.shared->sets;
+    int sets;
+    if (!answered(CANDIDATE, v, timed_name(), fresh_when) || !(found->calls = calls_of(v, &sets))) return 0;
     if (found->calls < 2) return 1;
     if (!compared_inputs && !(compared_inputs = malloc(arena_bytes))) {
         perror("cannot allocate the inputs of a row");

@@ -19,19 +19,18 @@
 #define HEARD 2 /* times that the worker says something in each part of a timing: where both have one CPU, the driver takes it then */
 #define MOST_SWAPS 1000000000u /* far more than a case can take */
 
-static void unbelieved(const view *v) {
-    blame("damage", CANDIDATE, v, timed_name(), "timing");
-    snprintf(problem.message, sizeof problem.message, "wrote over the driver's own record");
-}
+/* What the worker has recorded, as it was when that was looked at: it may write something else at any time. */
+static measurement record;
 
 /* 1 when the worker's record of a timing can be one. */
 static int sound(const view *v, int quads) {
-    const measurement *m = job.shared;
+    const measurement *m = &record;
+    record = *job.shared;
     int whole = m->reps >= 1 && m->quads >= 1 && m->quads <= quads && m->sets >= 1 && m->swaps <= MOST_SWAPS;
     whole = whole && m->first_set >= 0 && m->first_set < m->sets;
     whole = whole && m->layouts >= 1 && m->layouts <= m->quads;
     if (whole && m->warm_quads >= 0 && m->warm_quads <= MAX_QUADS) return 1;
-    unbelieved(v);
+    unbelieved(v, "timing");
     return 0;
 }
 
@@ -52,13 +51,13 @@ static int right_when_poisoned(slot who, int number, int set, int reps) {
  * serves all. */
 static int aftermath(int number, int set, uint64_t seed, kpd_rng *rng) {
     view *v = &job.views[number];
-    int reps = job.shared->reps, sets = job.shared->sets;
+    int reps = record.reps, sets = record.sets;
     int before = one_of(rng, reps < sets ? reps : sets); /* calls of the batch before this set's */
     worker_audit(CANDIDATE, number, (set + sets - before) % sets);
     if (!answered(CANDIDATE, v, timed_name(), "timed outputs")) return 0;
     worker_fetch(number, set);
     if (!answered(CANDIDATE, v, timed_name(), "timed outputs") || !sound(v, MAX_QUADS)) return 0;
-    arena_replay(v, seed, (uint64_t)set, job.shared->swaps);
+    arena_replay(v, seed, (uint64_t)set, record.swaps);
     truth_find(v);
     return right(CANDIDATE, v, "timed outputs") && right_when_poisoned(CANDIDATE, number, set, 1) &&
            right_when_poisoned(INCUMBENT, number, set, reps);
@@ -103,7 +102,7 @@ static outcome go_on(glimpse *seen, uint64_t look_in) {
 }
 
 static void print_case(const view *v, const glimpse *seen) {
-    const measurement *m = job.shared;
+    const measurement *m = &record;
     static int printed;
     printf("%s\"%s\":{\"reps\":%d,", printed++ ? "," : "", v->problem->name, m->reps);
     print_batches("a_ns", m->ns[INCUMBENT], 2 * m->quads);
@@ -163,7 +162,7 @@ void end_turn(void) {
  * chance of that batch's outputs is put aside; that is quick, so that the device does not come to rest. */
 static int timed(int number, int quads, uint64_t seed, kpd_rng *rng, glimpse *seen) {
     view *v = &job.views[number];
-    const measurement *m = job.shared;
+    const measurement *m = &record;
     worker_time(number, quads, seed);
     outcome o = worker_wait(job.limit_ms, 0);
     if (o.how == BEGUN) {
@@ -171,7 +170,7 @@ static int timed(int number, int quads, uint64_t seed, kpd_rng *rng, glimpse *se
         o = go_on(seen, 1 + kpd_random(rng) % ns);
     }
     if (o.how != PAUSED) {
-        if (well(o, CANDIDATE, v, timed_name(), "timing")) unbelieved(v);
+        if (well(o, CANDIDATE, v, timed_name(), "timing")) unbelieved(v, "timing");
         return 0;
     }
     if (!sound(v, quads)) return 0;
@@ -214,7 +213,7 @@ static int time_one(int number, size_t place, int quads, uint64_t seed, int look
     arena_replay(v, seed, (uint64_t)seen.set, seen.turns);
     truth_find(v);
     deviation found = truth_compare(v, v->kept, &job.how, bounds_of((size_t)number, job.timed));
-    arena_replay(v, seed, (uint64_t)seen.set, job.shared->swaps);
+    arena_replay(v, seed, (uint64_t)seen.set, record.swaps);
     if (!unharmed(CANDIDATE, v, timed_name(), "timing")) return 0;
     print_case(v, &seen);
     return near(found, CANDIDATE, v, "timed outputs") && aftermath(number, seen.set, seed, rng);

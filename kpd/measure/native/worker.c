@@ -25,6 +25,8 @@
 #define LEAVE_LIMIT_MS 3000         /* for destructors and functions of atexit, … */
 #define LEAVE_DEVICE_LIMIT_MS 10000 /* … and for a GPU's driver, which takes back what the process had there */
 #define LOOK_NS 1000000u            /* from one look whether it has ended to the next */
+#define AT_ONCE 4096                /* bytes: who says something without end is heard no longer than this */
+#define LINE_BYTES (1 << 24)        /* more than a line holds */
 
 static pid_t children[WORKERS] = {-1, -1, -1};
 static int lines[WORKERS] = {-1, -1, -1}, asked_for_threads[WORKERS] = {-1, -1, -1}, current;
@@ -84,7 +86,7 @@ static outcome ended(int killed) {
 }
 
 /* A worker that is no more shows when its answer is waited for. */
-static void post(const request *asked) {
+void worker_post(const request *asked) {
     if (send(line_to_child, asked, sizeof *asked, 0) != (ssize_t)sizeof *asked) shutdown(line_to_child, SHUT_WR);
 }
 
@@ -186,13 +188,24 @@ static int is_gone(void) {
     return !waitid(P_PID, (id_t)child, &about, WEXITED | WNOHANG | WNOWAIT) && about.si_pid == child;
 }
 
-/* Have the worker end by itself, as any program that has loaded the object does some day: with this status, which no kernel
- * knows. What it says meanwhile does not count, and that its line is closed is not yet its end. */
-outcome worker_leave(int status) {
+/* Take what the worker has said, so many bytes at the most, and note the last of them. */
+static void take_last_words(unsigned char last[sizeof(uint64_t)], int most) {
+    unsigned char byte;
+    while (most-- && recv(line_to_child, &byte, 1, MSG_DONTWAIT) == 1) {
+        memmove(last, last + 1, sizeof(uint64_t) - 1);
+        last[sizeof(uint64_t) - 1] = byte;
+    }
+}
+
+/* Have the worker end by itself, as any program that has loaded the object does some day: with this status, and with this word
+ * once all functions that an object has registered have been called: who ends the process in one of them knows only the status.
+ * What it says meanwhile does not count, and that its line is closed is not yet its end. */
+outcome worker_leave(int status, uint64_t word) {
     int limit_ms = engine_uses_device ? LEAVE_DEVICE_LIMIT_MS : LEAVE_LIMIT_MS, said = 0;
     uint64_t deadline = now_ns() + (uint64_t)limit_ms * 1000000u;
+    unsigned char last[sizeof word] = {0};
     if (child < 0) return (outcome){.how = EXITED};
-    post(&(request){.what = LEAVE, .amount = status});
+    worker_post(&(request){.what = LEAVE, .amount = status, .seed = word});
     while (!is_gone()) {
         if (said == TOO_MANY_THREADS || now_ns() >= deadline) {
             outcome answer = cut_off(said);
@@ -200,65 +213,19 @@ outcome worker_leave(int status) {
             return answer;
         }
         said = heard(now_ns() + LOOK_NS, 0);
-        if (said == 1) nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
+        if (said != 1) continue;
+        take_last_words(last, AT_ONCE); /* else its threads would not be heard */
+        nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
     }
+    take_last_words(last, LINE_BYTES);
     outcome answer = ended(0);
-    if (answer.how == EXITED && answer.code == status) return (outcome){.how = DONE};
+    if (answer.how == EXITED && answer.code == status && !memcmp(last, &word, sizeof word)) return (outcome){.how = DONE};
     if (answer.how == EXITED) snprintf(answer.message, sizeof answer.message, "with status %d", answer.code);
     return answer;
 }
 
-/* A path with a slash is looked up nowhere else. */
-void object_path(char to[PATH_BYTES], const char *given) {
-    snprintf(to, PATH_BYTES, "%s%s", strchr(given, '/') ? "" : "./", given);
-}
-
 /* The answer that comes before any request: whether the engine can be used. */
 outcome worker_ready(void) { return worker_wait(START_LIMIT_MS, 0); }
-
-void worker_load(const char *const paths[2], slot first) {
-    request asked = {.what = LOAD, .which = first};
-    for (int i = 0; i < 2; i++)
-        if (paths[i]) object_path(asked.paths[i], paths[i]);
-    post(&asked);
-}
-
-void worker_call(slot which, int number, int set, int reps) {
-    post(&(request){.what = CALL, .which = which, .number = number, .set = set, .amount = reps});
-}
-
-/* Several calls: on the parts 1 and 2 of the shared memory (arena_copy) in turn, whose results go to those from 3 on. */
-void worker_call_some(slot which, int number, int count) {
-    post(&(request){.what = CALL_SOME, .which = which, .number = number, .amount = count});
-}
-
-void worker_resize(int number, const kpd_case *size, int fenced) {
-    post(&(request){.what = RESIZE, .number = number, .amount = fenced, .size = *size});
-}
-
-void worker_time(int number, int quads, uint64_t seed) {
-    post(&(request){.what = TIME, .number = number, .amount = quads, .seed = seed});
-}
-
-void worker_audit(slot which, int number, int first_set) {
-    post(&(request){.what = AUDIT, .which = which, .number = number, .set = first_set});
-}
-
-void worker_fetch(int number, int set) { post(&(request){.what = FETCH, .number = number, .set = set}); }
-
-void worker_fresh_begin(int number, uint64_t seed) { post(&(request){.what = FRESH_BEGIN, .number = number, .seed = seed}); }
-
-void worker_fresh(slot which, int number, int layout) {
-    post(&(request){.what = FRESH, .which = which, .number = number, .set = layout});
-}
-
-void worker_row_begin(int number) { post(&(request){.what = ROW_BEGIN, .number = number}); }
-
-void worker_row_put(int number, int set) { post(&(request){.what = ROW_PUT, .number = number, .set = set}); }
-
-void worker_row(slot which, int number, int calls) {
-    post(&(request){.what = ROW, .which = which, .number = number, .amount = calls});
-}
 
 int worker_process(void) { return (int)child; }
 
@@ -282,10 +249,6 @@ scheduling worker_scheduling(void) {
     found.forced = (uint64_t)proc_number(path, "nonvoluntary_ctxt_switches:", 0);
     return found;
 }
-
-void worker_resume(void) { post(&(request){.what = RESUME}); }
-
-void worker_stopwatch(int number, int calls) { post(&(request){.what = STOPWATCH, .number = number, .amount = calls}); }
 
 /* The one that is spoken to. */
 void worker_end(void) {

@@ -1,4 +1,4 @@
-/* What the driver asks of the worker: between worker.c, in the driver, and serve.c, in the worker. */
+/* What the driver asks of the worker: between requests.c, in the driver, and serve.c, in the worker. */
 #ifndef KPD_WORKER_H
 #define KPD_WORKER_H
 
@@ -12,6 +12,9 @@ typedef struct {
     kpd_case size; /* of RESIZE */
     char paths[2][PATH_BYTES];
 } request;
+
+/* worker.c: to the worker that is spoken to. One that is no more shows when its answer is waited for. */
+void worker_post(const request *asked);
 
 _Noreturn void worker_serve(int line, view *cases, measurement *shared);
 

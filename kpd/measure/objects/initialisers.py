@@ -1,8 +1,8 @@
 """Tells an initialiser that only sets the object's own variables from other code that runs when an object is loaded.
 
 A C++ compiler makes one where a container or a pool is a global variable. What it does is known from its instructions:
-they follow one another without a jump, set variables whose places are known, and ask for destructors to be called at
-the end. A table of constants could do the same. Of any other code nothing is claimed.
+they follow one another without a jump, set variables whose places are known, and ask for functions to be called at the
+process's end, as destructors are. A table of constants could do the same. Of any other code nothing is claimed.
 """
 
 import re
@@ -123,8 +123,8 @@ class _Reader:
             if (name := _whole(one.reg_name(register))) == "rsp":
                 raise _OtherCode
             self._held.pop(name, None)
-        if held is not None:
-            self._held[_whole(self._name(one, 0))] = held
+        if held is not None and one.operands[0].size == _WORD:
+            self._held[self._name(one, 0)] = held
 
     def _calls(self, one: Any, how: str) -> bool:
         """Return whether it calls one of the functions that an initialiser may."""

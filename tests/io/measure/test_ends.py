@@ -66,6 +66,18 @@ async def test_a_kernel_whose_process_does_not_end_well_is_found(lab: Lab, what:
     assert wrong(caught.value.wrong).endswith(" (when its process ends, in destructors or functions of atexit)")
 
 
+async def test_a_kernel_that_ends_with_the_status_that_it_is_told_is_found(lab: Lab) -> None:
+    """Functions of atexit are told the status; those before them, and the process's own last word, are left out."""
+    before = (
+        f"{INCLUDES}int __cxa_atexit(void (*)(void *), void *, void *); static int known;"
+        "static void at_end(void *unused, int status) { _exit(status); }"
+    )
+    source = kernel(f"{LOOP} if (!known++) __cxa_atexit((void (*)(void *))at_end, 0, 0);", before)
+    with pytest.raises(CheckFailed) as caught:
+        await repeated(lab, source)
+    assert isinstance(caught.value.wrong.what, LeftProcess)
+
+
 async def test_no_candidate_has_to_end_better_than_the_tasks_own_kernel(lab: Lab) -> None:
     assert await repeated(lab, BAD["has a status of its own"][0], own=BAD["aborts"][0]) >= 4
 

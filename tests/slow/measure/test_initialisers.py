@@ -126,6 +126,8 @@ OTHER = {
     "sets a place that a call has changed": {"inside": "movq $0, (%rax)"},
     "sets a place that it has computed": {"first": "xor %eax, %eax"},
     "sets a place that it adds to": {"first": "add $8, %rax"},
+    "sets a place that it has cut short": {"first": "lea kept(%rip), %eax"},
+    "sets a place of which it has changed a part": {"first": "mov %rsp, %rax\nmov kept@GOTPCREL(%rip), %al"},
     "sets a place by an index": {"first": "movq $0, (%rax,%rbx)"},
     "sets what a thread has": {"first": "movq $0, %fs:0"},
     "sets a register of a thread": {"first": "mov %eax, %fs"},

@@ -6,7 +6,7 @@ import pytest
 
 from kpd.measure.audits import AuditSamples, joined, refuse_gain, summary, wants_rows
 from kpd.measure.fresh_cases import FreshCase, Rows
-from kpd.measure.fresh_gains import gain_in_rows
+from kpd.measure.fresh_gains import FEW_ROWS, gain_in_rows
 from kpd.measure.judge import percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
@@ -76,6 +76,14 @@ def test_the_gain_in_rows_has_single_calls_where_a_contest_has_no_row() -> None:
     gain = gain_in_rows(cases, contest)
     assert gain is not None and gain.pct == pytest.approx(50.0)
     assert gain_in_rows({name: replace(one, rows=None) for name, one in cases.items()}, contest) is None
+
+
+@pytest.mark.parametrize(("rows", "wide"), [(FEW_ROWS, True), (FEW_ROWS + 1, False)])
+def test_of_few_rows_all_but_one_may_be_disturbed(rows: int, wide: bool) -> None:
+    cases = {"same": case(800, Rows(8, rows, (8000,) * rows, (3000,) + (7000,) * (rows - 1)))}
+    found = gain_in_rows(cases, contested((1000, 500)))
+    assert found is not None and found.pct == pytest.approx(12.5)
+    assert (found.high >= 62.5) == wide
 
 
 def test_rows_of_two_audits_are_joined() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import exp, log
+from statistics import fmean
 
 import pytest
 
@@ -24,7 +25,8 @@ from kpd.measure.averages import (
     on_average,
 )
 from kpd.measure.fresh_cases import FreshCase
-from kpd.measure.judge import log_ratio, percent
+from kpd.measure.interval import half_width
+from kpd.measure.judge import CONFIDENCE, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import Gain, Verdict
 from kpd.text.faults import fault
@@ -133,17 +135,37 @@ def test_where_few_calls_take_much_of_it_back_the_gain_of_all_counts(share: floa
         assert found == verdict
         return
     assert found.on_average and "on average" in told_verdict(found)
-    ends = [1.0 - longer, 0.9 - longer, 1.1 - longer]
-    assert [found.gain.pct, found.gain.low, found.gain.high] == pytest.approx([percent(one) for one in ends])
+    assert [found.gain.pct, found.gain.low, found.gain.high] == pytest.approx([percent(1.0 - longer)] * 3)
     assert refuse_contest(some, found) is None and refuse_contest(some, verdict) is not None
 
 
-@pytest.mark.parametrize(("left", "wins"), [(0.101, True), (0.099, False)])
-def test_what_is_left_must_still_be_a_gain_beyond_its_error(left: float, wins: bool) -> None:
-    some = contest(*[case(exp(1.0), 1.0, exp(1.0 - left) - 1)] * PROCESSES)
-    found = on_average(won(1.0, 0.1), some)
+def unequal(left: float, spread: float) -> list[ProcessSample]:
+    """Processes whose calls all together have that gain, a logarithm, and differ by as much either way."""
+    logs = [left - spread, left + spread] * (PROCESSES // 2) + [left]
+    return contest(*(case(exp(1.0), 1.0, exp(1.0 - one) - 1) for one in logs))
+
+
+def test_its_interval_is_that_of_what_processes_differ_by() -> None:
+    logs = [0.5 - 0.1, 0.5 + 0.1] * (PROCESSES // 2) + [0.5]
+    found = on_average(won(1.0, 0.01), unequal(0.5, 0.1)).gain
+    middle, half = -log(fmean(exp(-one) for one in logs)), half_width(logs, CONFIDENCE)
+    ends = [percent(middle + by) for by in (0, -half, half)]
+    assert [found.pct, found.low, found.high] == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(("spread", "wins"), [(0.1, True), (0.6, False)])
+def test_what_is_left_must_be_a_gain_beyond_its_error(spread: float, wins: bool) -> None:
+    some = unequal(0.3, spread)
+    found = on_average(won(1.0, 0.01), some)
     assert found.on_average == wins
     assert (refuse_contest(some, found) is None) == wins
+
+
+def test_processes_that_are_slow_as_a_whole_count() -> None:
+    """The two worst ones, which a refusal leaves out, are in what is claimed: together nearly nothing is left."""
+    logs = [-log(1 - pct / 100) for pct in (32.0,) * 4 + (19.5,) * 4 + (-93.0,) * 2]
+    some = contest(*(case(exp(0.386), 1.0, exp(0.386 - one) - 1) for one in logs))
+    assert not on_average(won(0.386, 0.01), some).on_average
 
 
 @pytest.mark.parametrize(("left", "wins"), [(0.201, True), (0.199, False)])

@@ -1,5 +1,5 @@
-/* Calls whose results are looked at. They are made as an operator's program may make them: on a stream that does not wait for the
- * default one, on which inputs arrive late, and while other work has most of the device. A launcher that does not name the stream
+/* Calls whose results are looked at. They are made as an operator's program may make them: half of them on a stream that does not
+ * wait for the default one, on which timed calls are; with inputs that arrive late, and while other work has most of the device. A launcher that does not name the stream
  * that it was given finds no inputs; one that counts on all its blocks being there, or done, after some time finds that they are
  * not. Which calls have what is drawn.
  */
@@ -10,18 +10,19 @@
 #define CROWDED 8        /* in one of so many the device has other work … */
 #define CROWD_NS 500000u /* … for so long at the most: who waits for the device in its launcher waits for that; … */
 #define LAUNCHED_NS 250000u /* … else until so long after the launch */
-#define BLOCK 1024       /* threads of a block: two of these take all that a multiprocessor has */
-#define ROOM 3           /* for so many other blocks of that size there is room: of a kernel's blocks few run at a time */
+#define BLOCK 512        /* threads of a block: a whole number of these take all that a multiprocessor has */
+#define ROOM 6           /* for so many other blocks of that size there is room: of a kernel's blocks few run at a time */
 
 static cudaStream_t own, crowd;
 static gate_t late, crowded;
 static int blocks;
 
 static int streams_made(outcome *answer) {
-    int processors = 0;
+    int processors = 0, threads = 0;
     if (own) return 1;
     if (!fine(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), answer)) return 0;
-    blocks = 2 * processors - ROOM;
+    if (!fine(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0), answer)) return 0;
+    blocks = processors * (threads / BLOCK) - ROOM;
     return fine(cudaStreamCreateWithFlags(&crowd, cudaStreamNonBlocking), answer) && gate_made(&late, answer) &&
            gate_made(&crowded, answer) && fine(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), answer);
 }
@@ -36,14 +37,15 @@ void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
     char *to = sets.memory + (size_t)set * sets.stride;
     uint64_t drawn = kpd_mixed(now_ns());
     int beside = drawn % CROWDED == 0 && blocks > 0;
+    cudaStream_t stream = drawn / CROWDED / LATE % 2 ? own : 0;
     if (beside) gate_closed(&crowded, blocks, BLOCK, CROWD_NS, crowd);
-    if (drawn / CROWDED % LATE == 0) gate_closed(&late, 1, 1, LATE_NS, own);
+    if (drawn / CROWDED % LATE == 0) gate_closed(&late, 1, 1, LATE_NS, stream);
     for (int i = 0; i < reps; i++) {
-        if ((!i || v->in_place) && !fine(cudaMemcpyAsync(to, v->base, v->bytes, cudaMemcpyHostToDevice, own), answer)) break;
-        launch(v, which, set, own);
+        if ((!i || v->in_place) && !fine(cudaMemcpyAsync(to, v->base, v->bytes, cudaMemcpyHostToDevice, stream), answer)) break;
+        launch(v, which, set, stream);
     }
     if (beside) wait_on_host(LAUNCHED_NS), gate_opened(&crowded);
     if (!launched(which, answer)) return;
-    if (fine(cudaMemcpyAsync(v->base, to, v->bytes, cudaMemcpyDeviceToHost, own), answer) && fine(cudaStreamSynchronize(own), answer))
-        fine(cudaDeviceSynchronize(), answer);
+    if (!fine(cudaMemcpyAsync(v->base, to, v->bytes, cudaMemcpyDeviceToHost, stream), answer)) return;
+    if (fine(cudaStreamSynchronize(stream), answer)) fine(cudaDeviceSynchronize(), answer);
 }

@@ -2,7 +2,7 @@
  */
 #include "device.h"
 
-#define UNWRITTEN 0xA5 /* each byte of an output before a row of calls */
+#define UNWRITTEN 0xFF /* each byte of an output before a row of calls: no number in any type of floats */
 #define SWEEPERS 1024  /* blocks that read the cache empty */
 
 /* Reads so much that the cache holds nothing else: what was copied to the device would be in it. */
