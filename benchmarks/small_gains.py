@@ -34,7 +34,7 @@ from kpd.engine.attempt import CandidateFailed
 from kpd.engine.audits import Winner, all_hold
 from kpd.hosts.host import Host
 from kpd.hosts.local import Local
-from kpd.measure.audit_time import ALL_S, cut_short, next_job
+from kpd.measure.audit_time import cut_short, next_job
 from kpd.measure.audits import (
     LOOKS,
     AuditSamples,
@@ -147,7 +147,7 @@ def outcome(tried: Tried, first: int) -> tuple[str, int, float]:
     found = taken(at_first(claimed), at_first(claimed))
     late, passed_s = False, found.fresh_s + REPEATS_S
     while wants_more(told := summary(found, tried.contest), claimed):
-        job = next_job(found, told, claimed, ALL_S - passed_s)
+        job = next_job(found, told, claimed, passed_s)
         late = late or job.late
         if not job.times:
             break

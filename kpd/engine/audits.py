@@ -164,8 +164,7 @@ async def _gain(winner: Winner, verdict: Verdict) -> Verdict:
     for number in range(2, MOST_AUDITS + 1):
         if attempt.in_place or not audits.wants_more(winner.audited, verdict.gain):
             break
-        left_s = audit_time.ALL_S - winner.passed_s
-        job = audit_time.next_job(found, winner.audited, verdict.gain, left_s)
+        job = audit_time.next_job(found, winner.audited, verdict.gain, winner.passed_s)
         late = late or job.late
         if not job.times:
             break

@@ -20,8 +20,11 @@ from kpd.model.audits import AuditSummary
 from kpd.model.faults import GainUnconfirmed
 from kpd.model.verdicts import Gain
 
-ALL_S = 3.0
-"""Seconds from the contest's end in which audits and repeats are to be over."""
+AIM_S = 3.0
+"""Seconds from the contest's end in which audits and repeats are to be over; those that leave doubt by then, as beside
+other work, go on for …"""
+MOST_S = 15.0
+"""… so long at the most: no job is begun that would end later."""
 FIRST_LONGER_S = 0.43
 """So much more time than any later one the first audit has, where it is the only one of its job."""
 ALONE_LONGER = 1.25
@@ -42,14 +45,15 @@ class NextJob(NamedTuple):
     late: bool
 
 
-def next_job(found: AuditSamples, told: AuditSummary, claimed: Gain, left_s: float) -> NextJob:
-    """Return the job that takes more audits of a gain which is not settled, with so much time left.
+def next_job(found: AuditSamples, told: AuditSummary, claimed: Gain, passed_s: float) -> NextJob:
+    """Return the job that takes more audits of a gain which is not settled, so long after the contest.
 
-    Of a small gain that is in doubt only where each kernel is timed alone no more are taken than there is time for: on
-    fresh inputs, too, either had a process of its own, and after the last audit that doubt refuses nobody either.
+    Of a small gain that is in doubt only where each kernel is timed alone no more are taken than end by AIM_S: on fresh
+    inputs, too, either had a process of its own, and after the last audit that doubt refuses nobody either.
     """
     most = until_next_look(told)
     only_alone = not wants_more(structs.replace(told, alone=told.fresh, driver=None), claimed)
+    left_s = (AIM_S if only_alone and claimed.pct < SMALL_PCT else MOST_S) - passed_s
     for times in range(most, 0, -1):
         wanted = times_alone(told, claimed, times)
         for alone in (wanted,) if only_alone else (wanted, 0):
@@ -64,8 +68,8 @@ def cut_short(told: AuditSummary, claimed: Gain) -> GainUnconfirmed:
     """Return the fault of a candidate whose audits ended in doubt, as their time was over."""
     fresh, clocked = told.fresh, told.clocked
     if clocked is not None and clocked.low < fresh.low:
-        return GainUnconfirmed("clocked", claimed.pct, clocked.pct, clocked.low, clocked.high, told.times, ALL_S)
-    return GainUnconfirmed("fresh", claimed.pct, fresh.pct, fresh.low, fresh.high, told.times, ALL_S)
+        return GainUnconfirmed("clocked", claimed.pct, clocked.pct, clocked.low, clocked.high, told.times, MOST_S)
+    return GainUnconfirmed("fresh", claimed.pct, fresh.pct, fresh.low, fresh.high, told.times, MOST_S)
 
 
 def _seconds(found: AuditSamples, claimed: Gain, times: int, alone: int) -> float:

@@ -30,7 +30,7 @@ COMPARED = (
 )  # fmt: skip
 ELSEWHERE = ("agent", "seconds", "overhead_s", "job", "cached", "flags", "hashes")
 """What of an event is of the machine, of the moment, of who proposed, or of an object, which a replay does not have."""
-BY_TIME = ("seconds", "processes", "alone")
+BY_TIME = ("seconds", "whole", "processes", "alone")
 """What of an audit depends on how many processes there was time for."""
 
 
