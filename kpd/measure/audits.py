@@ -9,7 +9,7 @@ that differ from those on new inputs in nothing but the contents need no such al
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import expm1, hypot, log, log1p
+from math import expm1, hypot, log1p
 
 from msgspec import structs
 
@@ -17,7 +17,7 @@ from kpd.measure.audit_gains import alone_gain, by_driver, by_turns, case_weight
 from kpd.measure.averages import ROUNDING, longer_on_average, longer_on_fresh, takes_back
 from kpd.measure.fresh_cases import FreshCase, joined_cases
 from kpd.measure.fresh_gains import clocked_gain, cold_share, fresh_gain, gain_in_rows, kept_gain
-from kpd.measure.judge import percent
+from kpd.measure.judge import log_of, percent
 from kpd.measure.keeping import kept_beside
 from kpd.measure.samples import ProcessSample
 from kpd.model.audits import AuditedGain, AuditSummary
@@ -39,8 +39,9 @@ KEPT_BESIDE = 0.5
 LEAST_KEPT = 0.03
 """… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
 FRESH_SELDOM, LEAST_FRESH_SELDOM = 0.25, 0.15
-"""The same on fresh inputs, where few calls are timed, one by one: of 112 audits of honest kernels one had 0.08, by
-shares of either kernel's own time, not by nanoseconds as now."""
+"""What some calls on fresh inputs may take back, as MOST_SELDOM and LEAST_SELDOM in a contest: few calls are timed
+there, one by one. Of 112 audits of honest kernels one had 0.08, by shares of either kernel's own time, not by
+nanoseconds as now."""
 FEWEST_REFUSING = 7
 """So many audits refuse a gain at the least, where each kernel has a process of its own: three can be in one state."""
 MOST_TOGETHER = 3
@@ -111,7 +112,7 @@ def refuse_contest(contest: Sequence[ProcessSample], verdict: Verdict) -> GainNo
 def refuse_kept(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHeld | None:
     """Return the fault of a candidate much of whose gain is there only while inputs hardly change, by the contest."""
     kept = kept_beside(contest)
-    if kept is None or _ratio(kept.low) <= max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT):
+    if kept is None or log_of(kept.low) <= max(MOST_KEPT * log_of(claimed.low), LEAST_KEPT):
         return None
     return GainNotHeld("kept", claimed.low, kept.pct, kept.low)
 
@@ -120,7 +121,7 @@ def refuse_average(contest: Sequence[ProcessSample], claimed: Gain) -> GainNotHe
     """Return the fault of a candidate some of whose calls take so long that little of its gain is left on average."""
     if not takes_back(contest, claimed):
         return None
-    average = percent(_ratio(claimed.pct) - longer_on_average(contest))
+    average = percent(log_of(claimed.pct) - longer_on_average(contest))
     return GainNotHeld("average", claimed.pct, average, average)
 
 
@@ -156,8 +157,8 @@ def wants_more(found: AuditSummary, claimed: Gain) -> bool:
     if seems is not None and (seems.audit != "alone" or wants_alone(found, claimed)):
         return not apart or times < FEWEST_REFUSING or _missing(found, claimed) is None
     gains = [gain for gain in (found.fresh, found.clocked) if gain is not None]
-    half = LEAST_SHARE * found.cold * _ratio(claimed.pct) - ROUNDING
-    if found.clocked is not None and min(_ratio(gain.pct) for gain in gains) < half:
+    half = LEAST_SHARE * found.cold * log_of(claimed.pct) - ROUNDING
+    if found.clocked is not None and min(log_of(gain.pct) for gain in gains) < half:
         return True
     return apart and (min(gain.low for gain in gains) <= 0 or (times == 1 and claimed.pct < SMALL_PCT))
 
@@ -166,7 +167,7 @@ def at_first(claimed: Gain) -> int:
     """Return how many are taken before it is asked whether more are: more where half of a small gain is in doubt."""
     if claimed.pct >= SMALL_PCT:
         return 1
-    return LOOKS[1] if _ratio(claimed.low) < LEAST_SHARE * _ratio(claimed.pct) else LOOKS[0]
+    return LOOKS[1] if log_of(claimed.low) < LEAST_SHARE * log_of(claimed.pct) else LOOKS[0]
 
 
 def until_next_look(found: AuditSummary) -> int:
@@ -222,8 +223,8 @@ def _missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     if found.kept is not None and (_keeps(found, found.kept.low, claimed) or _kept_beside(found.kept.low, claimed)):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     longer = 0.0 if found.longer is None else log1p(found.longer / 100)
-    if longer > max(FRESH_SELDOM * _ratio(claimed.pct), LEAST_FRESH_SELDOM) + ROUNDING:
-        average = percent(_ratio(claimed.pct) - longer)
+    if longer > max(FRESH_SELDOM * log_of(claimed.pct), LEAST_FRESH_SELDOM) + ROUNDING:
+        average = percent(log_of(claimed.pct) - longer)
         return GainNotHeld("average", claimed.pct, average, average)
     if _alone_tells(found, claimed) and not _holds(found.alone, steady, ALONE_SHARE):
         return GainNotHeld("alone", claimed.pct, found.alone.pct, found.alone.high)
@@ -274,27 +275,23 @@ def joined(found: AuditSamples, more: AuditSamples) -> AuditSamples:
 
 def _keeps(found: AuditSummary, kept_pct: float, claimed: Gain) -> bool:
     """Return whether much of the gain is there only while inputs hardly change, and so is missing on fresh ones."""
-    is_missing = _ratio(found.fresh.pct) < _ratio(claimed.low)
-    return is_missing and _ratio(kept_pct) > max(MOST_KEPT * _ratio(claimed.low), LEAST_KEPT)
+    is_missing = log_of(found.fresh.pct) < log_of(claimed.low)
+    return is_missing and log_of(kept_pct) > max(MOST_KEPT * log_of(claimed.low), LEAST_KEPT)
 
 
 def _kept_beside(kept_pct: float, claimed: Gain) -> bool:
-    return _ratio(kept_pct) > max(KEPT_BESIDE * _ratio(claimed.low), LEAST_KEPT)
+    return log_of(kept_pct) > max(KEPT_BESIDE * log_of(claimed.low), LEAST_KEPT)
 
 
 def _steadied(claimed: Gain, most_pct: float | None) -> Gain:
     """Return the gain with no more error than that."""
     if most_pct is None:
         return claimed
-    return replace(claimed, low=max(claimed.low, percent(_ratio(claimed.pct) - _ratio(most_pct))))
+    return replace(claimed, low=max(claimed.low, percent(log_of(claimed.pct) - log_of(most_pct))))
 
 
 def _holds(found: AuditedGain, claimed: Gain, share: float) -> bool:
     """Return whether that share of the contest's gain may be there: both have errors, and their difference has one."""
-    missing = share * _ratio(claimed.pct) - _ratio(found.pct)
-    errors = share * (_ratio(claimed.pct) - _ratio(claimed.low)), _ratio(found.high) - _ratio(found.pct)
+    missing = share * log_of(claimed.pct) - log_of(found.pct)
+    errors = share * (log_of(claimed.pct) - log_of(claimed.low)), log_of(found.high) - log_of(found.pct)
     return missing <= hypot(*errors) + ROUNDING
-
-
-def _ratio(pct: float) -> float:
-    return -log(max(1 - pct / 100, 1e-9))

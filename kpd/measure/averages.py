@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 from kpd.measure.fresh_cases import FreshCase
 from kpd.measure.interval import half_width
-from kpd.measure.judge import CONFIDENCE, log_ratio, percent
+from kpd.measure.judge import CONFIDENCE, log_of, log_ratio, percent
 from kpd.measure.samples import CaseSample, ProcessSample, deciding
 from kpd.model.verdicts import Gain, Verdict
 
@@ -31,7 +31,7 @@ LONGEST_SHARE = 0.02
 
 def takes_back(contest: Sequence[ProcessSample], claimed: Gain) -> bool:
     """Return whether few calls take so long that much less than the claimed gain is left on average."""
-    return longer_on_average(contest) > max(MOST_SELDOM * -log(1 - claimed.pct / 100), LEAST_SELDOM) + ROUNDING
+    return longer_on_average(contest) > max(MOST_SELDOM * log_of(claimed.pct), LEAST_SELDOM) + ROUNDING
 
 
 def averaged(contest: Sequence[ProcessSample]) -> Gain:

@@ -3,10 +3,6 @@
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-PAIRS_IN_A_ROW = 10
-"""Pairs that follow one another have a state of the code in common: of callables and on a GPU, where it stays in one
-place, so many."""
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -71,6 +67,7 @@ def parts_of(case: FreshCase) -> list[FreshCase]:
 
 
 def joined_cases(one: FreshCase, other: FreshCase) -> FreshCase:
+    """Return the batches of two audits, each of processes of its own."""
     return FreshCase(
         one.reps, one.compared + other.compared, one.anew and other.anew, one.a_ns + other.a_ns, one.b_ns + other.b_ns,
         one.swapped_a_ns + other.swapped_a_ns, one.swapped_b_ns + other.swapped_b_ns,

@@ -10,7 +10,7 @@ from math import inf, log, sqrt
 from statistics import fmean, median, median_low, stdev
 
 from kpd.measure.audit_gains import CONFIDENCE, LAST_CONFIDENCE, STEADY, case_weights, half_width, level
-from kpd.measure.fresh_cases import PAIRS_IN_A_ROW, FreshCase, parts_of
+from kpd.measure.fresh_cases import FreshCase, parts_of
 from kpd.measure.fresh_clock import gain_by_clock, quickest_by_place
 from kpd.measure.judge import percent
 from kpd.measure.orders import deviation, median_bounds, variance_of_median
@@ -28,6 +28,9 @@ BY_PLACE = 3.0
 """Then a kernel's own times differ by so many times the gain seen there at the most, where that is more than `STEADY`
 times what the incumbent's do: it can have another gain in each place of its code. One that slows its own calls down has
 little of a gain to be seen, in whichever places."""
+PAIRS_IN_A_ROW = 10
+"""Pairs that follow one another have a state of the code in common: of callables and on a GPU, where it stays in one
+place, so many."""
 FEW_ROWS = 6
 """So few rows of calls on fresh inputs say too little of what rows differ by."""
 WITHOUT_ONE = 5

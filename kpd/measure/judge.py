@@ -134,6 +134,11 @@ def percent(ratio: float) -> float:
     return -100 * expm1(min(-ratio, 700.0))
 
 
+def log_of(pct: float) -> float:
+    """Return the logarithm of time that a gain in percent is, as large as can be told where that is all of it."""
+    return -log(max(1 - pct / 100, 1e-9))
+
+
 def _check(where: str, case: CaseSample) -> None:
     if not case.whole:
         raise BadSamples(f"{where}: batches are not whole A B B A quads")

@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from kpd.measure.audits import SMALL_PCT, AuditSamples, joined, refuse_gain, summary, wants_more
-from kpd.measure.fresh_cases import PAIRS_IN_A_ROW, FreshCase
+from kpd.measure.fresh_cases import FreshCase
+from kpd.measure.fresh_gains import PAIRS_IN_A_ROW
 from kpd.measure.samples import CaseSample, ProcessSample
 from kpd.model.verdicts import Gain
 

@@ -174,6 +174,12 @@ def test_what_is_left_must_be_the_gain_that_was_asked_for(left: float, wins: boo
     assert on_average(won(1.0, 0.1, percent(0.2)), some).on_average == wins
 
 
+def test_a_gain_of_all_of_the_time_can_be_looked_at() -> None:
+    """A record that is forged may say so."""
+    verdict = replace(won(1.0, 0.1), gain=Gain(100.0, 100.0, 100.0))
+    assert not on_average(verdict, contest(*[case(exp(50.0), 1.0)] * PROCESSES)).on_average
+
+
 def test_a_loser_has_no_other_gain() -> None:
     some = contest(*[case(exp(1.0), 1.0, 1.0)] * PROCESSES)
     lost = replace(won(1.0, 0.1), accepted=False)
