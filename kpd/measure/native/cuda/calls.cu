@@ -1,7 +1,7 @@
 /* Calls whose results are looked at. They are made as an operator's program may make them: half of them on a stream that does not
- * wait for the default one, on which timed calls are; with inputs that arrive late, and while other work has most of the device. A launcher that does not name the stream
- * that it was given finds no inputs; one that counts on all its blocks being there, or done, after some time finds that they are
- * not. Which calls have what is drawn.
+ * wait for the default one, on which timed calls are; some with inputs that arrive late, and some while other work has most of the
+ * device. A launcher that does not name the stream that it was given finds no inputs; one that counts on all its blocks being there,
+ * or done, after some time finds that they are not. Which calls have what is drawn.
  */
 #include "device.h"
 

@@ -1,7 +1,7 @@
 /* The CUDA engine: device memory that mirrors the host's, and calls of kernels in it. Every error is an answer.
  *
  * Calls are timed on the legacy default stream: what a launcher does on other streams is ordered with it, unless it asks for
- * streams that are not, which clock.cu looks out for. Those whose results are looked at have another one (calls.cu).
+ * streams that are not, which clock.cu looks out for. Half of those whose results are looked at have another one (calls.cu).
  */
 #include "device.h"
 
