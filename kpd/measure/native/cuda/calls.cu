@@ -1,24 +1,27 @@
 /* Calls whose results are looked at. They are made as an operator's program may make them: half of them on a stream that does not
  * wait for the default one, on which timed calls are; some with inputs that arrive late, and some while other work has most of the
- * device. A launcher that does not name the stream that it was given finds no inputs; one that counts on all its blocks being there,
- * or done, after some time finds that they are not. Which calls have what is drawn.
+ * device. A launcher that does not name the stream that it was given finds no inputs, nor does a kernel that is launched as one
+ * that waits for them by itself, and does not; one that counts on all its blocks being there, or done, after some time finds that
+ * they are not. Which calls have what is drawn.
  */
 #include "device.h"
 
-#define LATE 4           /* in one of so many calls the inputs arrive later than the launch … */
-#define LATE_NS 50000u   /* … by this */
-#define CROWDED 8        /* in one of so many the device has other work … */
-#define CROWD_NS 500000u /* … for so long at the most: who waits for the device in its launcher waits for that; … */
+#define LATE 4              /* in one of so many calls the inputs arrive late … */
+#define LATE_NS 50000u      /* … by so long after the launch, … */
+#define LATEST_NS 250000u   /* … which may take so long: who waits for its stream in the launcher waits for that; … */
+#define BRINGS 4            /* … brought by one in so many multiprocessors: shared memory divided otherwise needs others */
+#define CROWDED 8           /* in one of so many the device has other work … */
+#define CROWD_NS 500000u    /* … for so long at the most: who waits for the device in its launcher waits for that; … */
 #define LAUNCHED_NS 250000u /* … else until so long after the launch */
 #define BLOCK 512        /* threads of a block: a whole number of these take all that a multiprocessor has */
 #define ROOM 6           /* for so many other blocks of that size there is room: of a kernel's blocks few run at a time */
 
 static cudaStream_t own, crowd;
 static gate_t late, crowded;
-static int blocks;
+static int processors, blocks;
 
 static int streams_made(outcome *answer) {
-    int processors = 0, threads = 0;
+    int threads = 0;
     if (own) return 1;
     if (!fine(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), answer)) return 0;
     if (!fine(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, 0), answer)) return 0;
@@ -36,13 +39,14 @@ void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
     if (!sets_hold(v, set + 1, answer) || !streams_made(answer)) return;
     char *to = sets.memory + (size_t)set * sets.stride;
     uint64_t drawn = kpd_mixed(now_ns());
-    int beside = drawn % CROWDED == 0 && blocks > 0;
+    int beside = drawn % CROWDED == 0 && blocks > 0, delayed = drawn / CROWDED % LATE == 0;
     cudaStream_t stream = drawn / CROWDED / LATE % 2 ? own : 0;
     if (beside) gate_closed(&crowded, blocks, BLOCK, CROWD_NS, crowd);
-    if (drawn / CROWDED % LATE == 0) gate_closed(&late, 1, 1, LATE_NS, stream);
     for (int i = 0; i < reps; i++) {
         if ((!i || v->in_place) && !fine(cudaMemcpyAsync(to, v->base, v->bytes, cudaMemcpyHostToDevice, stream), answer)) break;
+        if (!i && delayed) inputs_late(&late, to, v->bytes, 1 + processors / BRINGS, LATEST_NS, stream);
         launch(v, which, set, stream);
+        if (!i && delayed) wait_on_host(LATE_NS), gate_opened(&late);
     }
     if (beside) wait_on_host(LAUNCHED_NS), gate_opened(&crowded);
     if (!launched(which, answer)) return;

@@ -78,6 +78,10 @@ int gate_made(gate_t *gate, outcome *answer);
 void gate_closed(const gate_t *gate, int blocks, int threads, uint64_t limit_ns, cudaStream_t stream);
 void gate_opened(const gate_t *gate);
 
+/* Make what lies there wrong, and right again after the gate was open, or so long: by so many blocks, while a kernel that follows
+ * may have begun already, if it was launched so. */
+void inputs_late(const gate_t *gate, char *memory, size_t bytes, int blocks, uint64_t limit_ns, cudaStream_t stream);
+
 /* How the launches since the last question went. 0 after a failure. */
 int launched(slot which, outcome *answer);
 
