@@ -26,7 +26,7 @@ from kpd.model.verdicts import Gain, Verdict
 
 FRESH_SHARE = 0.8
 """The share of the contest's gain that must be possible on fresh inputs …"""
-SINGLE_SHARE = 0.5
+SINGLE_SHARE = 0.25
 """… and the share one by one, where calls were also timed in a row, as in a contest, and have the other share there."""
 ALONE_SHARE = 0.5
 """The share that must be possible alone: in few processes, any of which other work may have disturbed."""
@@ -185,7 +185,7 @@ def times_alone(found: AuditSummary, claimed: Gain, more: int) -> int:
 def wants_rows(found: AuditSummary, claimed: Gain) -> bool:
     """Return whether another audit is to time calls on fresh inputs also in a row, where both kernels share a process.
 
-    That can take seconds, so it is done only where too little of a gain is there one by one, but half of it is.
+    That can take seconds, so it is done only where too little of a gain is there one by one, but a quarter may be.
     """
     some = _holds(found.fresh, claimed, SINGLE_SHARE * found.cold)
     return not _separate(found) and some and not _holds(_sure(found.fresh), claimed, FRESH_SHARE * found.cold)

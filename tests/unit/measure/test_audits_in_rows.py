@@ -28,8 +28,8 @@ def found(single: AuditedGain, rows: AuditedGain | None) -> AuditSummary:
     return AuditSummary(single, ALL, 160, 8, 1.5, rows=rows)
 
 
-@pytest.mark.parametrize(("single", "held"), [(0.501, True), (0.499, False)])
-def test_half_of_a_gain_must_be_possible_one_by_one(single: float, held: bool) -> None:
+@pytest.mark.parametrize(("single", "held"), [(0.251, True), (0.249, False)])
+def test_a_quarter_of_a_gain_must_be_possible_one_by_one(single: float, held: bool) -> None:
     refused = refuse_gain(found(audited(single), ALL), CLAIMED)
     assert (refused is None) == held
     assert held or (isinstance(refused, GainNotHeld) and refused.pct == percent(single))
@@ -52,13 +52,15 @@ def test_what_is_there_one_by_one_needs_no_row() -> None:
     [
         (0.799, 0.0, True),
         (0.801, 0.0, False),
-        (0.501, 0.0, True),
-        (0.499, 0.0, False),
-        (0.45, 0.06, True),
-        (0.45, 0.04, False),
+        (0.251, 0.0, True),
+        (0.249, 0.0, False),
+        (0.2, 0.06, True),
+        (0.2, 0.04, False),
     ],
 )
-def test_rows_are_taken_where_some_is_missing_and_half_is_possible(single: float, more: float, wanted: bool) -> None:
+def test_rows_are_taken_where_some_is_missing_and_a_quarter_is_possible(
+    single: float, more: float, wanted: bool
+) -> None:
     assert wants_rows(found(audited(single, more), None), CLAIMED) == wanted
 
 
