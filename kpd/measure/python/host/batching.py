@@ -228,6 +228,8 @@ def batch(
             if shown is not None:
                 shown(number)
             known = compare(work, calls, side, number)
+    else:
+        calls.follow(side)
     with blamed(side):
         said = answer["at"][-1] if worker.gpu else 0
         host = said if type(said) is int and 0 <= said <= spent else 0

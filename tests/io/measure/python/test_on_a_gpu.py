@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.measure.on_a_gpu import HARNESS, HEAD, OUT, RIGHT, environment
 
-# Checks the kernel in this folder as the first process of a run does, then takes batches of it, and looks at each.
+# Checks the kernel in this folder as the first process of a run does, then takes batches, and looks at one of so many.
 RUNNER = """
 import json, random, sys
 sys.path.insert(0, ".")
@@ -44,9 +44,12 @@ try:
     found["right"] += map(right, calls.results("b", 3, 9000))
     for number in range(3):
         calls.unchanged("b", number)
-    for _ in range(40):
+    for turn in range(40):
         calls.change(rng)
         calls.run("b", 3, 1, 9000, probes=True)
+        if turn % int(sys.argv[2]):
+            calls.follow("b")
+            continue
         result = calls.result("b", rng.randrange(3))
         calls.unchanged("b", 1)
         calls.looked("b", result is not None)
@@ -67,13 +70,13 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def found(
-    folder: Path, environment: dict[str, str], kernel: str, harness: str = HARNESS, **more: str
+    folder: Path, environment: dict[str, str], kernel: str, harness: str = HARNESS, of: int = 1, **more: str
 ) -> dict[str, Any]:
     own = folder / "kernel"
     own.mkdir()
     (own / "kernel.py").write_text(HEAD + kernel)
     (folder / "harness.py").write_text(harness)
-    command = [sys.executable, "-c", RUNNER, str(own)]
+    command = [sys.executable, "-c", RUNNER, str(own), str(of)]
     run = subprocess.run(
         command, env=environment | more, cwd=folder, capture_output=True, text=True, check=False, timeout=120
     )
@@ -156,6 +159,29 @@ def test_what_a_kernel_does_wrong_is_told(
     tmp_path: Path, environment: dict[str, str], kernel: str, problem: str
 ) -> None:
     assert problem in found(tmp_path, environment, kernel)["problem"]
+
+
+LATER_IN_TURN = f"""
+calls, own = [], []
+{RIGHT}
+def elsewhere(a, b):
+    if not own:
+        own.extend(torch.cuda.anew(16396) for _ in range(12))
+    out = torch.at(own[len(calls) % 12], 16396).view(a.dtype)
+    out.array[...] = 2 * a.array + b.array
+    return out
+right = kernel
+def kernel(a, b):
+    calls.append(a)
+    return (right if len(calls) < 20 else elsewhere)(a, b)
+"""
+
+
+def test_results_in_other_memory_from_some_call_on_are_found_again(tmp_path: Path, environment: dict[str, str]) -> None:
+    told = found(tmp_path, environment, LATER_IN_TURN, of=5)
+    assert "problem" not in told
+    assert told["right"].count(None) in (1, 2)
+    assert set(told["right"][-5:]) == {True}
 
 
 def test_results_of_before_are_wrong(tmp_path: Path, environment: dict[str, str]) -> None:
