@@ -13,11 +13,9 @@ from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness,
 from kpd.measure.python.host.held import HeldResults
 from kpd.measure.python.host.problems import KernelProblem, blamed
 from kpd.measure.python.host.process import Worker
-from kpd.measure.python.host.results import ASKED_MS, CallOutput, CallResult, ResultMemory, ReturnedArray
+from kpd.measure.python.host.results import ASKED_MS, ELSEWHERE, CallOutput, CallResult, ResultMemory, ReturnedArray
 
 TRIES = 5  # of calls, for results in memory that is known
-MISSED = 3  # results of a case in memory that is not, after which one in two has to be in memory that is
-ELSEWHERE = "its results lie in other memory each time"
 CHANGES = 2  # elements of each input that change before a batch
 
 
@@ -41,7 +39,6 @@ class CallSets:
         self.called: set[str] = set()
         self.known: dict[str, list[ReturnedArray]] = {}
         self.memories = {side: ResultMemory(worker) for side, worker in workers.items()}
-        self.looks: dict[str, list[bool]] = {side: [] for side in workers}
         self.held = {side: HeldResults(side, memory) for side, memory in self.memories.items()}
         self.places: dict[str, list[int]] = {}  # where the results of a side's last batch lie
 
@@ -177,17 +174,15 @@ class CallSets:
 
     def looked(self, side: str, known: bool) -> None:
         """Note that a result was looked for, and whether its memory was known. Raises KernelProblem."""
-        self.looks[side].append(known)
-        missed = self.looks[side].count(False)
-        if missed >= MISSED and 2 * missed > len(self.looks[side]):
-            raise KernelProblem("raised", side, ELSEWHERE)
+        with blamed(side):
+            self.memories[side].looked(known)
 
     def follow(self, side: str) -> None:
         """Learn where a batch's results lie at which nobody looks, if the last look missed. Raises KernelProblem.
 
         A kernel may take memory for several results at once, and other memory at a new step: looks are seldom.
         """
-        if self.looks[side] and not self.looks[side][-1]:
+        if self.memories[side].missed:
             with blamed(side):
                 self.memories[side].share(self.known[side], self.places[side])
 

@@ -14,6 +14,8 @@ from kpd.measure.python.host.problems import Failed
 from kpd.measure.python.host.process import Worker
 
 ASKED_MS = 10_000.0  # for anything but calls
+MISSED = 3  # results in memory that is not known, after which one in two has to be in memory that is
+ELSEWHERE = "its results lie in other memory each time"
 POINTER = 8  # bytes; the first thing in NumPy's array behind what every object has is the pointer to its elements
 
 
@@ -58,6 +60,19 @@ class ResultMemory:
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
+        self.looks: list[bool] = []  # whether the memory of a result that was looked for was known
+
+    @property
+    def missed(self) -> bool:
+        """Whether the last look found memory that was not known."""
+        return bool(self.looks) and not self.looks[-1]
+
+    def looked(self, known: bool) -> None:
+        """Note a look. Raises Failed where most of them missed."""
+        self.looks.append(known)
+        missed = self.looks.count(False)
+        if missed >= MISSED and 2 * missed > len(self.looks):
+            raise Failed("raised", ELSEWHERE)
 
     def read(self, arrays: Sequence[ReturnedArray], places: list[int], number: int) -> list[bytes | bytearray] | None:
         """Read what call `number` returned, of all calls that returned these places. Raises Failed.
