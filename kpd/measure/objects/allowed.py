@@ -19,7 +19,7 @@ _MEMORY = (
     "malloc calloc realloc free aligned_alloc posix_memalign memalign malloc_usable_size"
     " memcpy memmove memset memcmp memchr memrchr mempcpy bcmp bzero"
     " strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strstr snprintf qsort bsearch abs labs llabs div ldiv"
-    " feclearexcept fegetenv fegetround fetestexcept"
+    " feclearexcept fegetenv fegetround fetestexcept atexit"
     " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
     " pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_rwlock_init pthread_rwlock_destroy"
     " call_once mtx_lock mtx_unlock mtx_init mtx_destroy"
@@ -45,7 +45,7 @@ _C_PATTERN = (
 # What C++ adds: memory, exceptions, statics that are made at first use, the templates of the library, and streams that
 # write (`_ZNSo`): what makes one of a file, or reads, is refused.
 _CPP_PATTERN = (
-    r"_Z(nw|na|dl|da)[A-Za-z0-9_]*|__cxa_\w+|_Unwind_\w+|__gxx_personality_v0|atexit|_ZT[ISTV]\w+"
+    r"_Z(nw|na|dl|da)[A-Za-z0-9_]*|__cxa_\w+|_Unwind_\w+|__gxx_personality_v0|_ZT[ISTV]\w+"
     r"|_ZN?K?[RO]?(St|Sa|So|Ss)\w+|__once_proxy|__dynamic_cast|__libc_single_threaded"
 )
 _CPP_REFUSED = re.compile(

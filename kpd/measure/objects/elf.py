@@ -106,7 +106,7 @@ def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowe
     constants = b"".join(one.data() for one in sections if one.name.startswith(".rodata"))
     for symbol in names:
         yield from _of_symbol(symbol, allowed, constants)
-        if _has_resolver(symbol) and not only_chooses(symbol, sections, names):
+        if _has_resolver(symbol) and not _chooses(symbol, sections, names):
             yield RunsAtLoad(symbol.name)
     for section in sections:
         yield from _of_section(section, sections)
@@ -129,6 +129,10 @@ def _has_resolver(symbol: Symbol) -> bool:
     return bool(symbol["st_info"]["type"] == "STT_LOOS" and symbol["st_shndx"] != "SHN_UNDEF")  # STT_GNU_IFUNC
 
 
+def _chooses(symbol: Symbol, sections: Sequence[Section], names: Sequence[Symbol]) -> bool:
+    return only_chooses(symbol, sections, names) or only_sets_variables(symbol, sections, names)
+
+
 def _of_section(section: Section, sections: Sequence[Section]) -> Iterator[Flag]:
     """Flag a section that no compiler makes.
 
@@ -147,7 +151,7 @@ def _of_section(section: Section, sections: Sequence[Section]) -> Iterator[Flag]
     elif section["sh_type"] not in _TYPES and name not in _UNWINDS:
         yield HasSection(name)
     elif _STARTS.fullmatch(name):
-        if not name.startswith(".init_array"):
+        if not name.startswith((".init_array", ".fini_array")):
             yield HasSection(name)
     elif flags & SH_FLAGS.SHF_EXECINSTR:
         if flags & SH_FLAGS.SHF_WRITE or not _TEXT.fullmatch(name):
@@ -185,10 +189,11 @@ def _at_load(sections: Sequence[Section], names: Sequence[Symbol]) -> Iterator[F
 
 
 def _is_of_compiler(sections: Sequence[Section], function: Symbol, names: Sequence[Symbol]) -> bool:
-    """Return whether a compiler makes such a function, and it can do nothing else than to set things up."""
-    if not function.name.startswith(_INITIALISER):
-        return _REGISTERS_KERNELS.fullmatch(function.name) is not None
-    return _is_of_streams(sections, function, names) or only_sets_variables(function, sections, names)
+    """Return whether a compiler makes such a function, or it can do nothing else than to set things up."""
+    if _REGISTERS_KERNELS.fullmatch(function.name):
+        return True
+    streams = function.name.startswith(_INITIALISER) and _is_of_streams(sections, function, names)
+    return streams or only_sets_variables(function, sections, names)
 
 
 def _starts(sections: Sequence[Section]) -> Iterator[tuple[Relocation, bool]]:

@@ -1,8 +1,9 @@
 """Tells an initialiser that only sets the object's own variables from other code that runs when an object is loaded.
 
-A C++ compiler makes one where a container or a pool is a global variable. What it does is known from its instructions:
-they follow one another without a jump, set variables whose places are known, and ask for functions to be called at the
-process's end, as destructors are. A table of constants could do the same. Of any other code nothing is claimed.
+A C++ compiler makes one where a container or a pool is a global variable, and a constructor in C may choose a function
+by what the processor has. What it does is known from its instructions: each way through them is short, and they set
+variables whose places are known, ask the compiler's library for the processor's features, and have functions called at
+the process's end, as destructors are. A table of constants could do the same. Of any other code nothing is claimed.
 """
 
 import re
@@ -16,17 +17,26 @@ from elftools.elf.sections import Section, Symbol
 
 LONGEST = 4096
 """The most bytes of an initialiser; of each container it has some 60."""
-CALLED = frozenset({"__cxa_atexit", "_ZNSt8ios_base4InitC1Ev"})
-"""What it may call: to have a destructor called later, and the initialiser of <iostream>."""
+MOST_STEPS = LONGEST
+"""So many instructions are followed, on all ways through it together: no loop has so few."""
+CALLED = frozenset({"__cxa_atexit", "_ZNSt8ios_base4InitC1Ev", "__cpu_indicator_init"})
+"""What it may call: to have a destructor called later, the initialiser of <iostream>, and that of …"""
+FEATURES = frozenset({"__cpu_model", "__cpu_features2"})
+"""… what the compiler's library says of the processor. It may read …"""
+FEATURES_BYTES = 64
+"""… so many bytes of these at the most."""
+_PROCESSOR = -1
+"""Where they lie, in place of a section of the object."""
 _PC32, _PLT32, _GOT = 2, 4, frozenset({9, 41, 42})
 """R_X86_64_PC32, R_X86_64_PLT32; R_X86_64_GOTPCREL, GOTPCRELX, REX_GOTPCRELX: an address, not what lies there. Each
 fills four bytes."""
-_VARIABLES = re.compile(r"\.(data|bss)(\.(?!rel).+)?")
+_VARIABLES = re.compile(r"\.(data|bss)(\.(?!rel).+|\.rel\.local(\..+)?)?")
 _PLAIN = re.compile(
     r"v?movd|v?movq|mov|movabs|v?mov[au]p[sd]|v?movdq[au](8|16|32|64)?|v?movddup|lea|xor|v?pxor[dq]?|v?xorp[sd]"
     r"|push|pop|sub|add|v?punpckl?h?qdq|v?unpcklp[sd]|v?pinsr[dq]|v?pbroadcast[dq]|v?movhps|v?movlhps"
-    r"|vinsert[if](128|64x2|64x4|32x4)|vzeroupper|endbr64|nop"
+    r"|vinsert[if](128|64x2|64x4|32x4)|vzeroupper|endbr64|nop|test|cmp|and|or|not|sh[lr]|bt|movzx|set\w+|cmov\w+"
 )
+_JUMP = re.compile(r"j(mp|n?[abgl]e?|n?[ceopsz]|p[eo])")
 _REGISTER = re.compile(r"[re]?([abcd]x|si|di|bp|sp)|[abcd][hl]|(si|di|bp)l|r\d+[dwb]?|[xyz]mm\d+|k\d")
 _KEPT = frozenset({"rbx", "rbp", "r12", "r13", "r14", "r15"})
 """Registers that a function leaves to its caller as they were."""
@@ -53,7 +63,10 @@ class _OtherCode(Exception):
 
 
 def only_sets_variables(function: Symbol, sections: Sequence[Section], names: Sequence[Symbol]) -> bool:
-    """Return whether what `function` does when the object is loaded is to set the object's own variables."""
+    """Return whether all that `function` does when the object is loaded is to set the object's own variables.
+
+    It may return something, as a resolver does.
+    """
     index = function["st_shndx"]
     section = sections[index] if isinstance(index, int) else None
     if section is None or not 0 < function["st_size"] <= LONGEST:
@@ -86,7 +99,7 @@ class _Reader:
         from capstone import x86
 
         self._groups = {capstone.CS_GRP_JUMP, capstone.CS_GRP_CALL, capstone.CS_GRP_RET, capstone.CS_GRP_INT}
-        self._memory, self._number = x86.X86_OP_MEM, x86.X86_OP_IMM
+        self._memory, self._number, self._write = x86.X86_OP_MEM, x86.X86_OP_IMM, capstone.CS_AC_WRITE
         self._decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
         self._decoder.detail = True
         self._refers, self._sections, self._names = refers, sections, names
@@ -95,16 +108,40 @@ class _Reader:
         self._stack: list[Known] = []  # since the initialiser began; the last word is the lowest
 
     def reads(self, code: bytes) -> bool:
-        """Return whether all of the code is known, and returns to its caller. Raises _OtherCode."""
+        """Return whether all of the code is known, and each way returns to its caller. Raises _OtherCode."""
         found = list(self._decoder.disasm(code, 0))
-        if sum(one.size for one in found) != len(code) or not found:
+        if sum(one.size for one in found) != len(code):
             return False
-        for one in found[:-1]:
-            self._step(one)
-        last = found[-1]
-        returns = (last.mnemonic == "ret" and last.size == 1) or self._calls(last, "jmp")
-        restored = not self._stack and all(self._held.get(name) == name for name in _KEPT)
-        return returns and restored and self._used == set(self._refers)
+        numbers = {one.address: number for number, one in enumerate(found)}
+        ways, steps = [(0, self._held, self._stack)], 0
+        while ways:
+            at, self._held, self._stack = ways.pop()
+            while at < len(found) and steps < MOST_STEPS and not self._returns(one := found[at]):
+                steps += 1
+                to = self._jumps_to(one, numbers)
+                if to is None:
+                    self._step(one)
+                elif one.mnemonic != "jmp":
+                    ways.append((at + 1, dict(self._held), list(self._stack)))
+                at = at + 1 if to is None else to
+            if at == len(found) or steps == MOST_STEPS:
+                return False
+            if self._stack or any(self._held.get(name) != name for name in _KEPT):
+                return False
+        return self._used == set(self._refers)
+
+    def _returns(self, one: Any) -> bool:
+        """Return whether it goes back to the caller, or to a function that does."""
+        return (one.mnemonic == "ret" and one.size == 1) or self._calls(one, "jmp")
+
+    def _jumps_to(self, one: Any, numbers: Mapping[int, int]) -> int | None:
+        """Return the number of the instruction that it may jump to; None for what is no jump. Raises _OtherCode."""
+        if not _JUMP.fullmatch(one.mnemonic):
+            return None
+        operand = one.operands[0]
+        if operand.type != self._number or operand.imm not in numbers:
+            raise _OtherCode
+        return numbers[operand.imm]
 
     def _step(self, one: Any) -> None:
         if self._calls(one, "call"):
@@ -161,7 +198,7 @@ class _Reader:
         if memory.mem.index or memory.mem.segment:
             raise _OtherCode
         if memory.mem.base and one.reg_name(memory.mem.base) == "rip":
-            return self._referred(one, memory.size)
+            return self._referred(one, memory)
         register = one.reg_name(memory.mem.base) if memory.mem.base else ""
         if register == "rsp" and one.mnemonic != "lea":
             self._on_stack(memory.mem.disp, memory.size)
@@ -172,21 +209,25 @@ class _Reader:
         place = SectionOffset(base.section, base.offset + memory.mem.disp)
         if one.mnemonic == "lea":
             return place
-        self._within(place, memory.size)
+        self._within(place, memory)
         return None
 
-    def _referred(self, one: Any, width: int) -> SectionOffset | None:
-        """Return the place whose address it takes; None for what is no variable, or is set or read."""
+    def _referred(self, one: Any, memory: Any) -> SectionOffset | None:
+        """Return the place whose address it takes; None for code and other objects, and for what is set or read."""
         at = one.address + one.disp_offset
         entry = self._refers.get(at)
         if entry is None:
-            raise _OtherCode
+            if one.mnemonic != "lea":
+                raise _OtherCode
+            return None
         self._used.add(at)
         to, kind = self._names[entry["r_info_sym"]], entry["r_info_type"]
         where = to["st_shndx"]
         if kind in _GOT:
             if one.mnemonic != "mov" or one.operands[0].type == self._memory or entry["r_addend"] != -4:
                 raise _OtherCode
+            if where == "SHN_UNDEF" and to.name in FEATURES:
+                return SectionOffset(_PROCESSOR, 0)
             return SectionOffset(where, to["st_value"]) if isinstance(where, int) else None
         if kind != _PC32:
             raise _OtherCode
@@ -197,7 +238,7 @@ class _Reader:
         place = SectionOffset(where, to["st_value"] + entry["r_addend"] + one.address + one.size - at)
         if one.mnemonic == "lea":
             return place
-        self._within(place, width)
+        self._within(place, memory)
         return None
 
     def _on_stack(self, offset: int, width: int) -> None:
@@ -207,10 +248,14 @@ class _Reader:
         for word in range(offset // _WORD, (offset + width - 1) // _WORD + 1):
             self._stack[-1 - word] = None
 
-    def _within(self, place: SectionOffset, width: int) -> None:
-        """Raise _OtherCode where that is no variable of the object."""
+    def _within(self, place: SectionOffset, memory: Any) -> None:
+        """Raise _OtherCode where that is no variable of the object, and no feature of the processor that is read."""
+        if place.section == _PROCESSOR:
+            if memory.access & self._write or not 0 <= place.offset <= FEATURES_BYTES - memory.size:
+                raise _OtherCode
+            return
         section = self._sections[place.section]
-        if not _VARIABLES.fullmatch(section.name) or not 0 <= place.offset <= section["sh_size"] - width:
+        if not _VARIABLES.fullmatch(section.name) or not 0 <= place.offset <= section["sh_size"] - memory.size:
             raise _OtherCode
 
     def _name(self, one: Any, number: int) -> str:

@@ -1,4 +1,4 @@
-"""Initialisers of global variables: those that a compiler makes for containers are no flag, all others are."""
+"""What runs at load: what only sets variables, or chooses by what the processor has, is no flag, all else is."""
 
 import shutil
 import subprocess
@@ -132,8 +132,25 @@ OTHER = {
     "sets what a thread has": {"first": "movq $0, %fs:0"},
     "sets a register of a thread": {"first": "mov %eax, %fs"},
     "sets many": {"first": "rep stosq"},
-    "jumps": {"inside": "jmp 1f\n1: nop"},
-    "jumps if": {"inside": "je 1f\n1: nop"},
+    "jumps back again and again": {"inside": "1: nop\njmp 1b"},
+    "jumps back if": {"inside": "1: nop\nje 1b"},
+    "jumps to itself": {"inside": "1: je 1b"},
+    "sets a place of its own code": {"inside": "movl $0, end(%rip)"},
+    "sets a place near its own code": {"inside": "movl $0, 8(%rip)"},
+    "sets its code by its place": {"inside": "lea 8(%rip), %rcx\nmovl $0, (%rcx)"},
+    "jumps into an instruction": {"inside": "je 1f + 1\n1: mov $7, %ecx"},
+    "jumps behind its end": {"inside": "je 1f", "after": ".section .text.startup\n1: ret"},
+    "jumps elsewhere": {"inside": "je end"},
+    "jumps to what a register holds": {"inside": "jmp *%rbx"},
+    "counts": {"inside": "jrcxz 1f\n1: nop"},
+    "takes more of the stack on one way": {"inside": "je 1f\npush %rcx\n1: nop"},
+    "sets a place that it knows on one way only": {
+        "inside": "lea kept(%rip), %rcx\nje 1f\nxor %ecx, %ecx\n1: movq $0, (%rcx)"
+    },
+    "has more ways than anybody writes": {"inside": "je 1f\n1: nop\n" * 16},
+    "sets what the processor has": {"inside": "mov __cpu_model@GOTPCREL(%rip), %rcx\nmovl $0, 12(%rcx)"},
+    "reads what lies before that": {"inside": "mov __cpu_model@GOTPCREL(%rip), %rcx\nmov -4(%rcx), %ecx"},
+    "reads what lies behind that": {"inside": "mov __cpu_model@GOTPCREL(%rip), %rcx\nmov 61(%rcx), %ecx"},
     "calls the system": {"inside": "syscall"},
     "reads a clock": {"inside": "rdtsc"},
     "asks for features": {"inside": "cpuid"},
@@ -172,7 +189,11 @@ def test_an_initialiser_that_does_anything_else_is_flagged(tmp_path: Path, what:
     assert RunsAtLoad(NAME) in initialised(tmp_path, **OTHER[what])
 
 
-SET = ("movq $0, (%rsp)", "mov %rbx, %rax\nmovq $0, (%rax)", "pxor %xmm0, %xmm0\nmovups %xmm0, kept(%rip)")
+SET = (
+    "movq $0, (%rsp)", "mov %rbx, %rax\nmovq $0, (%rax)", "pxor %xmm0, %xmm0\nmovups %xmm0, kept(%rip)",
+    "je 1f\nmovl $3, kept(%rip)\n1: jmp 2f\nnop\n2: nop",
+    "mov __cpu_model@GOTPCREL(%rip), %rcx\ntestb $4, 60(%rcx)\ncmove %rbx, %rax\nmov %rax, kept(%rip)",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("inside", SET)
@@ -194,8 +215,47 @@ def test_an_initialiser_of_more_code_than_a_compiler_makes_is_flagged(tmp_path: 
     assert found == ((RunsAtLoad(NAME),) if more else ())
 
 
-def test_a_function_that_is_no_initialiser_of_a_file_is_flagged(tmp_path: Path) -> None:
-    """Nobody who writes a kernel needs one; what it may do as well is known of the compiler's only."""
-    early = "static long kept; __attribute__((constructor)) static void early(void) { kept = 7; }\n"
-    source = early + "long of(void) { return kept; }"
-    assert elf.tables(built(tmp_path, ["gcc", "-O2"], "kernel.c", source), allowed.C) == (RunsAtLoad("early"),)
+VERSIONS = """
+static long quick(void) { return 1; }
+static long plain(void) { return 2; }
+"""
+AT_LOAD = {
+    "a variable": "static long kept; __attribute__((constructor)) static void early(void) { kept = 7; }"
+    "long of(void) { return kept; }",
+    "a function by what the processor has": f"""{VERSIONS}
+static struct version {{
+    const char *name;
+    long (*run)(void);
+}} versions[] = {{{{"plain", plain}}, {{"quick", quick}}}};
+static const struct version *chosen = versions;
+__attribute__((constructor)) static void early(void) {{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) chosen = &versions[1];
+}}
+long of(void) {{ return chosen->run(); }}
+""",
+    "a symbol by what the processor has": f"""{VERSIONS}
+static long (*early(void))(void) {{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx512f") || __builtin_cpu_supports("avx2") ? quick : plain;
+}}
+long of(void) __attribute__((ifunc("early")));
+""",
+}
+AT_THE_END = {
+    "a destructor": "__attribute__((destructor)) static void late(void) { free(kept); }",
+    "a function of atexit": "static void late(void) { free(kept); }\nvoid first(void) { atexit(late); }",
+}
+
+
+@pytest.mark.parametrize("options", [["-O1"], ["-O2"], ["-O3", "-march=native"], ["-Os"]])
+@pytest.mark.parametrize("what", AT_LOAD)
+def test_what_only_sets_variables_or_chooses_is_no_flag_in_c(tmp_path: Path, what: str, options: list[str]) -> None:
+    assert elf.tables(built(tmp_path, ["gcc", "-fPIC", *options], "kernel.c", AT_LOAD[what]), allowed.C) == ()
+
+
+@pytest.mark.parametrize("what", AT_THE_END)
+def test_what_runs_at_the_end_of_a_process_is_no_flag(tmp_path: Path, what: str) -> None:
+    """It may do what a call may, and has to end: the process must end by itself."""
+    source = f"#include <stdlib.h>\nstatic void *kept;\n{AT_THE_END[what]}\nvoid of(void) {{ kept = malloc(8); }}\n"
+    assert elf.tables(built(tmp_path, ["gcc", "-fPIC", "-O2"], "kernel.c", source), allowed.C) == ()

@@ -61,12 +61,12 @@ ATTACKS: dict[str, tuple[str, Flag]] = {
     "the environment": (body(f'y[0] = getenv("X") != 0; {LOOP}'), Calls("getenv")),
     "a raw call of the system": (body(f"syscall(39); {LOOP}", "#include <unistd.h>"), Calls("syscall")),
     "a constructor": (
-        body(LOOP, "float kept; __attribute__((constructor)) static void early(void) { kept = 1; }"),
+        body(LOOP, "float kept; __attribute__((constructor)) static void early(void) { kept += 1; }"),
         RunsAtLoad("early"),
     ),
     "a resolver": (
-        body(LOOP, "static int a(void) { return 1; } static void *pick(void) { return a; }"
-                   "int chosen(void) __attribute__((ifunc(\"pick\")));"),
+        body(LOOP, "static int a(void) { return 1; } void *found(void); static void *pick(void) { return found(); }"
+                   "void *found(void) { return a; } int chosen(void) __attribute__((ifunc(\"pick\")));"),
         RunsAtLoad("chosen"),
     ),
     "what runs before all others": (
@@ -444,7 +444,7 @@ def test_an_honest_cuda_object_with_a_kept_graph_and_tensor_maps_has_no_flag(tmp
 
 @pytest.mark.parametrize("many", [elf.MOST_STARTS, elf.MOST_STARTS + 1])
 def test_no_more_functions_that_run_at_load_are_looked_at_than_anybody_writes(tmp_path: Path, many: int) -> None:
-    early = "".join(f"__attribute__((constructor)) static void f{at}(void) {{ kept = {at}; }}\n" for at in range(many))
+    early = "".join(f"__attribute__((constructor)) static void f{at}(void) {{ kept += {at}; }}\n" for at in range(many))
     found = flags(tmp_path, body(LOOP, f"float kept;\n{early}"))
     told = {RunsAtLoad(f"f{at}") for at in range(elf.MOST_STARTS)}
     assert found == told | ({RunsAtLoad(f"more than {elf.MOST_STARTS} functions")} if many > elf.MOST_STARTS else set())
