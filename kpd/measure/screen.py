@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kpd.model.flags import InSource
+from kpd.source.imported import imported
 from kpd.source.text import code
 from kpd.workspace.paths import inside
 from kpd.workspace.sections import ProtectedSection, splice, split
@@ -17,7 +18,10 @@ UNFINISHED = r"\b(TODO|FIXME)\W{0,3}implement|\bimplementation (goes )?here\b|\b
 """Text that asks somebody else to fill in code."""
 PATTERNS: tuple[tuple[str, str], ...] = (
     (r"\b(fork|Process(PoolExecutor)?)\s*\(", "starts processes"),
-    (r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD|ctypes)\b", "reaches into its process"),
+    (
+        r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD)\b|(?<!\.)\bctypes\b|\.ctypes\b(?!\.(data|shape|strides)\b)",
+        "reaches into its process",
+    ),
     (r"/proc/|\b(open|socket|system|popen|getenv)\s*\(|\.(read|write)_(text|bytes)\s*\(", "reaches outside the kernel"),
     (
         r"\b(perf_counter|monotonic|process_time)(_ns)?\b|\btime\.time\b|\b(clock64|globaltimer|clock_gettime|rdtscp?)\b",
@@ -90,11 +94,11 @@ def suspicious(
 
 
 def _without_comments(path: str, data: bytes) -> bytes:
-    """Leave out the comments of a Python file, and blanks at the end of its lines.
+    """Leave out the comments of a Python file, what importing it does not run, and blanks at the end of its lines.
 
     One with formatted text stays as it is: a sign in braces there may be no comment, and hide code behind it.
     """
-    text = data.decode(errors="replace")
+    text = imported(data.decode(errors="replace"))
     if not _FORMATTED.search(text):
         text = code(path, text, literals=True)
     return "\n".join(line.rstrip() for line in text.split("\n")).encode()

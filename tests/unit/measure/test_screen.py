@@ -102,6 +102,32 @@ def test_a_comment_is_no_code(line: str) -> None:
     assert suspicious({}, {"kernel.py": f"{line}\n".encode()}, ()) == ()
 
 
+def test_a_docstring_and_a_main_program_are_not_searched() -> None:
+    text = """
+def kernel(x):
+    "No gc.disable(), no print(x)."
+    return x
+
+if __name__ == "__main__":
+    print(time.perf_counter())
+"""
+    assert suspicious({}, {"kernel.py": text.encode()}, ()) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "flagged"),
+    [
+        ("at = x.ctypes.data", False),
+        ("at = x.ctypes.data_as(p)", True),
+        ("lib = x.ctypes._ctypes", True),
+        ("import ctypes", True),
+        ("lib = ctypes.CDLL('libm.so')", True),
+    ],
+)
+def test_the_address_of_an_array_is_no_library(line: str, flagged: bool) -> None:
+    assert bool(suspicious({}, {"kernel.py": f"{line}\n".encode()}, ())) == flagged
+
+
 def test_a_number_sign_in_a_text_hides_nothing() -> None:
     source = b"s = '#'; t = perf_counter()\n"
     assert suspicious({}, {"kernel.py": source}, ()) == (InSource("kernel.py:1", "reads or replaces the clock"),)

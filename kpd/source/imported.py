@@ -1,0 +1,51 @@
+"""Leaves of a Python module what importing it runs: neither its docstrings, nor what it does as the main program."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+_MAIN = "__name__"
+_READS_TEXT = re.compile(r"\b(exec|eval|__doc__)\b|[\r\f]")
+"""Where one of these is, a docstring may be run; and a line may begin in the middle of one of the text's."""
+
+
+def imported(text: str) -> str:
+    """Return the text with blanks for what importing it does not run; lines and columns stay the same.
+
+    Text that cannot be parsed, or may run its docstrings, is returned as it is. So is what it does as the main program,
+    unless it only reads its name.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    if _READS_TEXT.search(text):
+        return text
+    lines = text.encode().split(b"\n")
+    for node in _unrun(tree, text):
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        for number in range(node.lineno, node.end_lineno + 1):
+            line = lines[number - 1]
+            begin = node.col_offset if number == node.lineno else 0
+            end = node.end_col_offset if number == node.end_lineno else len(line)
+            lines[number - 1] = line[:begin] + b" " * (end - begin) + line[end:]
+    return b"\n".join(lines).decode()
+
+
+def _unrun(tree: ast.Module, text: str) -> Iterator[ast.stmt | ast.expr]:
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node
+    names = [node for node in nodes if isinstance(node, ast.Name) and node.id == _MAIN]
+    if len(names) == text.count(_MAIN) and all(isinstance(one.ctx, ast.Load) for one in names):
+        for node in tree.body:
+            if isinstance(node, ast.If) and _is_main(node.test):
+                yield from (node.test, *node.body)
+
+
+def _is_main(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(ast.Name(id="__name__"), [ast.Eq()], [ast.Constant("__main__")]):
+            return True
+    return False
