@@ -41,7 +41,8 @@ def _unrun(tree: ast.Module, text: str) -> Iterator[ast.stmt | ast.expr]:
     if len(names) == text.count(_MAIN) and all(isinstance(one.ctx, ast.Load) for one in names):
         for node in tree.body:
             if isinstance(node, ast.If) and _is_main(node.test):
-                yield from (node.test, *node.body)
+                yield node.test
+                yield from node.body
 
 
 def _is_main(test: ast.expr) -> bool:

@@ -19,6 +19,7 @@ _MEMORY = (
     "malloc calloc realloc free aligned_alloc posix_memalign memalign malloc_usable_size"
     " memcpy memmove memset memcmp memchr memrchr mempcpy bcmp bzero"
     " strlen strnlen strcmp strncmp strchr strrchr strcpy strncpy strstr snprintf qsort bsearch abs labs llabs div ldiv"
+    " strtol strtoul strtoll strtoull strtof strtod atoi atol atof"
     " feclearexcept fegetenv fegetround fetestexcept atexit"
     " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
     " pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_rwlock_init pthread_rwlock_destroy"
@@ -32,7 +33,7 @@ _COMPILER = (
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail(_local)?|__tls_get_addr|__errno_location|__assert_fail|__dso_handle"
     r"|__signgam|__emutls_get_address|__cpu_model|__cpu_features2|__cpu_indicator_init|__(u?div|u?mod|mul|add|sub|neg|ashl|ashr|lshr|u?cmp)[a-z]{1,2}[0-9]"
     r"|__(fix|float|extend|trunc|pow|mul|div)[a-z0-9]{2,12}|__(builtin_)?(popcount|clz|ctz|ffs|bswap|parity)[a-z0-9]*"
-    r"|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w*|__(mem|str)\w+_chk|__snprintf_chk"
+    r"|__isoc23_strto[a-z]+|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w*|__(mem|str)\w+_chk|__snprintf_chk"
 )
 _PAGES = "mmap(64)?|munmap|madvise|posix_madvise|sysconf|getpagesize"
 """Memory that is mapped once kernels are loaded runs no code (native/calls.c), but CUDA's driver needs code there."""

@@ -7,6 +7,7 @@ Notes from tuning:
   * blocks of 64 KiB floats are best on the machines that were tried; from there on it is flat.
   * do not cache the result: inputs change from call to call.
 """
+
 import threading
 from collections.abc import Iterator
 
