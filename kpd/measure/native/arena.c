@@ -66,21 +66,35 @@ static void aim(view *v, size_t room) {
     }
 }
 
+/* In which order the buffers lie, in this process and its workers: no kernel can count on that of its arguments. */
+static size_t order[KPD_MAX_BUFFERS];
+
+static void draw_order(kpd_rng *placement) {
+    static int drawn;
+    if (drawn++) return;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        size_t other = kpd_random(placement) % (b + 1);
+        order[b] = order[other];
+        order[other] = b;
+    }
+}
+
 static void place(view *v, kpd_rng *placement) {
     size_t at = 0;
     v->inputs.count = v->in_place = 0;
     v->placed++;
-    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+    for (size_t i = 0; i < kpd_task.buffer_count; i++) {
+        size_t b = order[i];
         const kpd_buffer *buffer = &v->buffers[b];
         v->offset[b] = at + PAGE + into_page(v, buffer, placement);
         v->data[b] = v->base + v->offset[b];
         at += span(buffer);
         if (!is_read(buffer)) continue;
         v->in_place |= is_written(buffer);
-        int i = v->inputs.count++;
-        v->inputs.at[i].offset = v->offset[b];
-        v->inputs.at[i].elements = buffer->count;
-        v->inputs.at[i].size = (uint32_t)element(buffer->type);
+        int input = v->inputs.count++;
+        v->inputs.at[input].offset = v->offset[b];
+        v->inputs.at[input].elements = buffer->count;
+        v->inputs.at[input].size = (uint32_t)element(buffer->type);
     }
     aim(v, most_outputs);
 }
@@ -123,6 +137,7 @@ void arena_make(view *views, measurement **shared) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     kpd_rng placement = {(uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 32};
+    draw_order(&placement);
     for (size_t c = 0; c <= kpd_task.case_count; c++) { /* the last one is for sizes that are drawn */
         views[c].number = c;
         views[c].base = base;

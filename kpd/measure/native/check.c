@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define MOST_FAILURES 200
+#define AGAIN 32 /* calls between two that are compared, at a size that is drawn, at the most */
 #define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last small, with fences behind; before it thin ones */
 
 static struct {
@@ -20,8 +21,9 @@ static struct {
 } checked;
 
 /* The kernel is called on the inputs of now. 1 when the worker can be asked on: values may be wrong, but nothing is broken. */
-static int compare(view *v, const char *distribution, const bound *bounds, int has_truth) {
+static int compare(view *v, const char *distribution, const bound *bounds, int has_truth, int cleared) {
     arena_poison(v);
+    if (cleared) arena_clear(v);
     if (!loaded()) return 0;
     worker_call(CANDIDATE, (int)v->number, 0, 1);
     if (!has_truth) truth_find(v); /* while the kernel runs */
@@ -46,7 +48,7 @@ static int compare(view *v, const char *distribution, const bound *bounds, int h
 
 static int check_one(size_t c, kpd_distribution d) {
     arena_fill(&job.views[c], d);
-    return compare(&job.views[c], distribution_names[d], bounds_of(c, d), 0);
+    return compare(&job.views[c], distribution_names[d], bounds_of(c, d), 0, 0);
 }
 
 /* A few elements of one input get a value that is not finite, or a zero with a sign. */
@@ -77,14 +79,36 @@ static int check_nonfinite(kpd_rng *rng) {
         arena_fill(&job.views[c], job.timed);
         if (!plant(&job.views[c], rng, kinds[kind].value)) return 1;
         job.how.spreads = job.nonfinite == KEPT;
-        int going = compare(&job.views[c], kinds[kind].name, bounds_of(c, job.timed), 0);
+        int going = compare(&job.views[c], kinds[kind].name, bounds_of(c, job.timed), 0, 0);
         job.how.spreads = 0;
         if (!going) return 0;
     }
     return 1;
 }
 
-/* A size is asked of the candidate where the baseline is right: within the bounds of the case near it. */
+/* New inputs of a size that is drawn, near a case, and what is right for them. 1 where the baseline is within that case's bounds. */
+static int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d) {
+    size_watched(drawn);
+    arena_fill(v, d);
+    truth_find(v);
+    size_watched(NULL);
+    void *const *own = referee_call(v);
+    if (!own || truth_compare(v, own, &job.how, bounds_of(near_case, d)).wrong) return 0;
+    if (job.how.native) bounds_draw(v, own, near_case, d);
+    return 1;
+}
+
+/* 1 when the candidate's process has buffers of this size, too. */
+static int resized(view *v, kpd_case *drawn, int fenced, kpd_distribution d) {
+    arena_resize(v, drawn, fenced);
+    worker_resize((int)v->number, drawn, fenced);
+    drawn->name = size_name(drawn);
+    return answered(CANDIDATE, v, distribution_names[d], "check");
+}
+
+/* A size is asked of the candidate where the baseline is right. Its second result that is compared is that of a later call, with
+ * other inputs, buffers at other places, and outputs that begin as zeros.
+ */
 static int check_drawn(kpd_rng *rng, size_kind kind, int fenced) {
     view *v = &job.views[kpd_task.case_count];
     static kpd_case drawn;
@@ -94,20 +118,15 @@ static int check_drawn(kpd_rng *rng, size_kind kind, int fenced) {
     checked.unchecked++;
     if (near_case < 0) return 1;
     arena_resize(v, &drawn, fenced);
-    size_watched(&drawn);
-    arena_fill(v, d);
-    truth_find(v);
-    size_watched(NULL);
-    void *const *own = referee_call(v);
-    if (!own) return 1;
-    if (truth_compare(v, own, &job.how, bounds_of((size_t)near_case, d)).wrong) return 1;
-    if (job.how.native) bounds_draw(v, own, (size_t)near_case, d);
+    if (!baseline_right(v, &drawn, (size_t)near_case, d)) return 1;
     checked.unchecked--;
-    if (!loaded()) return 0;
-    worker_resize((int)kpd_task.case_count, &drawn, fenced);
-    drawn.name = size_name(&drawn);
-    return answered(CANDIDATE, v, distribution_names[d], "check") &&
-        compare(v, distribution_names[d], bounds_of(kpd_task.case_count, d), 1);
+    if (!loaded() || !resized(v, &drawn, fenced, d)) return 0;
+    if (!compare(v, distribution_names[d], bounds_of(v->number, d), 1, 0)) return 0;
+    worker_call(CANDIDATE, (int)v->number, 0, kind == LARGER_SIZE ? 1 : 1 + (int)(kpd_random(rng) % AGAIN));
+    if (!answered(CANDIDATE, v, distribution_names[d], "check")) return 0;
+    d = promised_kind(rng);
+    if (!resized(v, &drawn, fenced == FENCED_BEHIND ? FENCED_BEFORE : FENCED_BEHIND, d)) return 0;
+    return !baseline_right(v, &drawn, (size_t)near_case, d) || compare(v, distribution_names[d], bounds_of(v->number, d), 1, 1);
 }
 
 static int check_round(kpd_rng *rng) {

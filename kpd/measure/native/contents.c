@@ -118,6 +118,12 @@ void arena_poison(view *v) {
     }
 }
 
+/* Outputs as calloc gives them. */
+void arena_clear(view *v) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (v->buffers[b].role == KPD_OUT) memset(v->data[b], 0, bytes_of(&v->buffers[b]));
+}
+
 /* What the kernel wrote where it must not, in words; NULL when nothing. */
 const char *arena_damage(const view *v, char *text, size_t size) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {

@@ -150,6 +150,7 @@ void arena_fill(view *v, kpd_distribution distribution);
 void arena_fill_unseen(view *v, kpd_distribution distribution, uint64_t drawn);
 void arena_show(view *v); /* the inputs as they should be, to the worker */
 void arena_poison(view *v);
+void arena_clear(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
 void arena_keep(view *v);

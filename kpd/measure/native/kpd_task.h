@@ -140,7 +140,7 @@ extern const kpd_task_t kpd_task;
 /* Uniform 64 bits. */
 uint64_t kpd_random(kpd_rng *rng) KPD_DRIVERS;
 
-/* `count` values of type float: NORMAL bell-shaped with mean 0 and deviation 1 (cut at 3.5) · CONSTANT one value, of
+/* `count` values of type float: NORMAL bell-shaped with mean 0 and deviation 1 (up to 5.9) · CONSTANT one value, of
  * magnitude 0.5 to 2 · HEAVY_TAIL signed, log-normal, magnitudes from about 1e-4 to 1e4 · DENORMAL half of them below
  * the least normal number, half NORMAL · LARGE signed, magnitudes 1e6 to 1e12. Big buffers are filled by several threads;
  * the values do not depend on how many. */

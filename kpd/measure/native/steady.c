@@ -9,6 +9,9 @@
 
 #define FIRST_CALLS 4     /* of a case: these take memory that later ones find again */
 #define MOST_GROWN_KB 512 /* a heap grows by 132 KiB at a time */
+#define MOST_TOUCHED_KB (8u << 10)   /* of pages that it has written to: a large one has 2 MiB */
+#define MOST_RESERVED_KB (4ul << 20) /* of addresses: malloc takes 64 MiB of these for a thread */
+#define MOST_MAPPINGS 4096           /* of the 65,530 that the system allows a process */
 #define MOST_PAIRS (1u << 16)
 #define FEWEST_PAIRS 50
 #define LEFT_OUT 2 /* the longest pairs: other work, or the hypervisor, may be in their time */
@@ -17,17 +20,32 @@
 static uint64_t pairs[MOST_PAIRS], begun_ns; /* of this case */
 static double times[MOST_PAIRS];              /* of all cases */
 static size_t calls, compared;
-static long first_kb;
 
-static long memory_kb(void) {
+/* What the system counts as a process's memory, and how much more of it there may be than after the first calls. */
+static const struct {
+    const char *name;
+    long most_kb;
+} kinds[] = {{"VmData:", MOST_GROWN_KB}, {"RssAnon:", MOST_TOUCHED_KB}, {"VmSize:", MOST_RESERVED_KB}};
+#define KINDS (sizeof kinds / sizeof *kinds)
+static long first_kb[KINDS];
+
+static long memory_kb(size_t kind) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/status", worker_process());
-    return proc_number(path, "VmData:", 0);
+    return proc_number(path, kinds[kind].name, 0);
+}
+
+/* In KiB; 0 where no kind has grown by more than it may. */
+static long memory_grown(void) {
+    for (size_t kind = 0; kind < KINDS && calls > FIRST_CALLS; kind++) {
+        long grown = first_kb[kind] ? memory_kb(kind) - first_kb[kind] : 0;
+        if (grown > kinds[kind].most_kb) return grown;
+    }
+    return 0;
 }
 
 void steady_start(void) {
     calls = 0;
-    first_kb = 0;
 }
 
 void steady_before(void) { begun_ns = worker_busy(); }
@@ -35,7 +53,27 @@ void steady_before(void) { begun_ns = worker_busy(); }
 void steady_after(void) {
     size_t pair = calls / 2;
     if (pair < MOST_PAIRS) pairs[pair] = (calls % 2 ? pairs[pair] : 0) + worker_busy() - begun_ns;
-    if (++calls == FIRST_CALLS) first_kb = memory_kb();
+    if (++calls == FIRST_CALLS)
+        for (size_t kind = 0; kind < KINDS; kind++) first_kb[kind] = memory_kb(kind);
+}
+
+static int mappings(void) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/maps", worker_process());
+    FILE *file = fopen(path, "r");
+    int found = 0;
+    for (int c; file && (c = getc(file)) != EOF;) found += c == '\n';
+    if (file) fclose(file);
+    return found;
+}
+
+/* What it keeps, in words; NULL where that is nothing. */
+static const char *kept(char *text, size_t size) {
+    long grown = memory_grown();
+    int parts = mappings();
+    if (grown) snprintf(text, size, "it has %.1f MiB more than after the first %d", (double)grown / 1024.0, FIRST_CALLS);
+    else if (parts > MOST_MAPPINGS) snprintf(text, size, "it is in %d parts", parts);
+    return grown || parts > MOST_MAPPINGS ? text : NULL;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -71,11 +109,10 @@ int steady(const view *v) {
     size_t count = calls / 2 < MOST_PAIRS ? calls / 2 : MOST_PAIRS;
     static char when[80];
     snprintf(when, sizeof when, "%zu calls on two sets of inputs in turn", calls);
-    long grown = calls > FIRST_CALLS && first_kb ? memory_kb() - first_kb : 0;
-    if (grown > MOST_GROWN_KB) {
+    char what[80];
+    if (kept(what, sizeof what)) {
         blame("damage", CANDIDATE, v, timed_name(), when);
-        snprintf(problem.message, sizeof problem.message,
-            "keeps memory of its calls: it has %.1f MiB more than after the first %d", (double)grown / 1024.0, FIRST_CALLS);
+        snprintf(problem.message, sizeof problem.message, "keeps memory of its calls: %s", what);
         return 0;
     }
     compare_pairs(count);

@@ -1,7 +1,8 @@
 """Lists the functions that a kernel may call, per language: the libraries of arithmetic, memory and strings.
 
 All others are flagged. What can time, hook or watch a process is in no list, and neither is a start of threads. What a
-kernel says of an error goes to the log of its job, and one that ends its process has failed.
+kernel says of an error goes to stderr, and so to the log of its job; stdout is its program's. One that ends its process
+has failed.
 """
 
 import re
@@ -26,8 +27,8 @@ _MEMORY = (
     " call_once mtx_lock mtx_unlock mtx_init mtx_destroy"
 )
 _ERRORS = (
-    "exit stderr stdout printf fprintf vfprintf puts fputs putchar putc fputc fwrite fflush perror strerror strerror_r"
-    " __printf_chk __fprintf_chk __vfprintf_chk __xpg_strerror_r"
+    "exit stderr fprintf vfprintf fputs putc fputc fwrite fflush perror strerror strerror_r"
+    " __fprintf_chk __vfprintf_chk __xpg_strerror_r"
 )
 _COMPILER = (
     r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail(_local)?|__tls_get_addr|__errno_location|__assert_fail|__dso_handle"
@@ -50,7 +51,7 @@ _CPP_PATTERN = (
     r"|_ZN?K?[RO]?(St|Sa|So|Ss)\w+|__once_proxy|__dynamic_cast|__libc_single_threaded"
 )
 _CPP_REFUSED = re.compile(
-    r"\d(j|this_)?thread|chrono|filebuf|fstream|filesystem|random_device|condition_variable|future|_ZSt(3|4w)cin|signal"
+    r"\d(j|this_)?thread|chrono|filebuf|fstream|filesystem|random_device|condition_variable|future|_ZSt(3|4w)cin|_ZSt[45]w?cout|signal"
 )
 _CUDA_PATTERN = (
     r"__cuda(Get|Launch|Register|Unregister|Push|Pop|Init)\w*|cudaLaunch(CooperativeKernel|Kernel|KernelExC|KernelEx)"

@@ -55,6 +55,8 @@ MOST_STARTS = 16
 """So many functions that run at load are looked at, and …"""
 MOST_RELOCATIONS = 1024
 """… so many places of a section with such a function that refer to others."""
+MOST_THREAD_LOCAL = 1 << 20
+"""Bytes of variables that each thread has: they are in its stack, and so in that of every thread of a program."""
 SMALL = 64
 """The most bytes of that initialiser."""
 
@@ -159,6 +161,8 @@ def _of_section(section: Section, sections: Sequence[Section]) -> Iterator[Flag]
     elif flags & SH_FLAGS.SHF_WRITE:
         if not _DATA.fullmatch(name):
             yield HasSection(name)
+        elif flags & SH_FLAGS.SHF_TLS and section["sh_size"] > MOST_THREAD_LOCAL:
+            yield HasSection(f"{name} of {section['sh_size'] >> 20} MiB")
     elif name.startswith(".") and not _CONSTANTS.fullmatch(name):
         yield HasSection(name)
 

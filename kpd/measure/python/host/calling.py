@@ -195,14 +195,14 @@ class CallSets:
             raise ValueError("no time of a call on the device")
         return said
 
-    def learn(self, side: str, limit_ms: float, rng: random.Random) -> None:
-        """Call a kernel once, on changed inputs, for the layouts of what it returns. Raises KernelProblem.
+    def learn(self, side: str, limit_ms: float, rng: random.Random, times: int = 1) -> None:
+        """Call a kernel so often, on changed inputs, for the layouts of what it returns. Raises KernelProblem.
 
         Where the result of a later call lies, its answer tells, while the clock runs: without a GPU no more is asked.
         """
         kept = [bytearray(content) for content in self.private]
         self.change(rng)
-        self.run(side, 1, 1, limit_ms)
+        self.run(side, 1, times, times * limit_ms)
         self._describe(side, 0)
         self.private = kept
         self.write()

@@ -13,6 +13,7 @@ from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.session import GOES_ON, RunnerCommand
 from kpd.measure.python.host.turns import MEASURED
 
+BEFORE = 32  # calls at a size that is drawn, at the most, before those that are compared
 NOTHING: dict[str, Any] = {"comparisons": 0, "worst": 0.0, "case": "", "distribution": "", "output": "", "index": 0}
 
 
@@ -20,7 +21,7 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     """Check a kernel in every case. Returns the report; raises KernelProblem, which says what failed besides."""
     rng = session.rng()
     asked = [(case, kind) for case in session.harness.cases for kind in session.kinds for _ in range(int(seeds))]
-    planted = _planted(session, rng, int(seeds))
+    planted, known = _planted(session, rng, int(seeds)), list[tuple[str, str]]()
     report = {**NOTHING, "problem": None}
     if "baseline" in session.settings:
         others = sizes.drawn(session.harness.cases, session.harness.limits, rng, sizes.DRAWS * int(seeds))
@@ -53,7 +54,8 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
             if able is None:
                 continue
             drawn = able
-        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn)
+        before = rng.randint(1, BEFORE) if (case, kind) in known else 1
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn, before=before)
         try:
             for result in work.results():
                 judge(session.judging.add(result))

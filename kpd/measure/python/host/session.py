@@ -192,17 +192,15 @@ class RunnerCommand:
         return told == "busy"
 
     def audit(self, worker: Worker) -> None:
-        """Refuse a candidate that has changed what the other kernel's calls need, or has left threads, on a GPU.
+        """Refuse a candidate that has changed what other code of its program uses, or has left threads, on a GPU.
 
         What its own process says of it is worth little against one that means to deceive. Raises KernelProblem.
         """
-        if not self.gpu:
-            return
         with blamed("b"):
             said = worker.ask(AUDIT_MS, what="audit")
             if said["changed"]:
                 raise KernelProblem("raised", "b", f"it replaces {', '.join(map(str, said['changed'][:MOST_NAMED]))}")
-            if said["threads"]:
+            if said["threads"] and self.gpu:  # without one they are stopped between calls
                 raise KernelProblem("raised", "b", leaves(int(said["threads"])))
 
     def unpacked(self, path: str) -> str:

@@ -72,7 +72,7 @@ class Kernels:
 
     def load(self, side: str, folder: str) -> None:
         """Import kernel.py from `folder`. Modules that it imports from there are its own, and no other kernel's."""
-        if self.gpu and self.identities is None:
+        if self.identities is None:
             self.identities = Identities()
         self.folders.append(folder)
         self.use_cache(side)
