@@ -167,6 +167,35 @@ async def test_half_a_mebibyte_more_may_be_kept(lab: Lab, kib: int, found: bool)
         assert await repeated(lab, includes + in_some("call == 10", takes)) >= 200
 
 
+KEEPS = {
+    "pages that it touches": (
+        "static char *all; if (!all) all = malloc(64 << 20);",
+        "memset(all + (1 << 20), 1, {} << 10);",
+        8192,
+    ),
+    "addresses": ("", "mmap(0, {}l << 20, 0, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);", 4096),
+    "parts": ("", "for (int i = 0; i < {}; i++) mmap(0, 4096, i % 2, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);", 4096),
+}
+
+
+@linux_only
+@pytest.mark.parametrize(("share", "found"), [(0.9, False), (1.1, True)])
+@pytest.mark.parametrize("what", KEEPS)
+async def test_memory_is_found_whatever_counts_it(lab: Lab, what: str, share: float, found: bool) -> None:
+    before, takes, most = KEEPS[what]
+    source = "#include <string.h>\n#include <sys/mman.h>\n" + in_some("call == 10", takes.format(int(share * most)))
+    with pytest.raises(CheckFailed, match="keeps memory of its calls") if found else contextlib.nullcontext():
+        assert await repeated(lab, source.replace("call++;", f"call++; {before}")) >= 200
+
+
+@linux_only
+async def test_memory_that_grows_as_a_stack_ends_a_kernel(lab: Lab) -> None:
+    """No limit counts it, so that a kernel could do without it here only."""
+    takes = "mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);"
+    with pytest.raises(CheckFailed, match="SIGSYS"):
+        await repeated(lab, "#include <sys/mman.h>\n" + in_some("call == 10", takes))
+
+
 @linux_only
 async def test_memory_that_is_given_back_or_found_again_is_not(lab: Lab) -> None:
     mine = "static float *kept; static long room; if (room < n) { free(kept); kept = malloc((room = n) * 4); }"

@@ -109,10 +109,34 @@ async def test_no_dim_of_a_thin_size_is_above_that_of_its_case(lab: Lab) -> None
 
 @pytest.mark.parametrize(("call", "right"), [(6, False), (7, True)])
 async def test_each_seed_draws_four_sizes_and_one_for_each_dim(lab: Lab, call: int, right: bool) -> None:
-    """With the call of the one case that is six."""
-    leaves = kernel(f"static int calls; if (++calls == {call}) exit(0); {LOOP}")
+    """With the call of the one case that is six. In the first call at a size outputs hold NaN, later they do not."""
+    leaves = kernel(f"static int calls; if (y[0] != y[0] && ++calls == {call}) exit(0); {LOOP}")
     with contextlib.nullcontext() if right else pytest.raises(CheckFailed, match="end"):
         await checked(lab, leaves, replace(ANY, seeds=1))
+
+
+LATER = {
+    "leaves its outputs alone": "static long at; if (n == at) return; at = n;",
+    "leaves its outputs alone after some calls": "static long at, calls; if (n != at) calls = 0; at = n;"
+    "if (++calls > 12) return;",
+    "leaves outputs alone that are cleared": "if (n > 2 && y[n - 1] == 0.0f) return;",
+    "writes where the size's first buffers were": "static float *out; static long at; if (n != at) out = y;"
+    "at = n; y = out;",
+}
+
+
+@pytest.mark.parametrize("what", LATER)
+async def test_a_drawn_size_is_called_again_with_other_inputs_at_another_place(lab: Lab, what: str) -> None:
+    with pytest.raises(CheckFailed, match=r"n=\d+"):
+        await checked(lab, kernel(f"if (n != 1000) {{ {LATER[what]} }} {LOOP}"), replace(ANY, seeds=4))
+
+
+async def test_buffers_lie_in_a_drawn_order(lab: Lab) -> None:
+    """Of twenty processes some have the output before the input, and some behind it."""
+    for after in ("x < y", "y < x"):
+        with pytest.raises(CheckFailed):
+            for _ in range(20):
+                await checked(lab, kernel(f"{LOOP} if ({after}) y[0] = 7.0f;"), replace(LISTED, seeds=1))
 
 
 async def test_one_of_them_is_small_and_ends_before_a_fence(lab: Lab) -> None:

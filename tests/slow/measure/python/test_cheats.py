@@ -49,6 +49,12 @@ REFUSED = {
         "writes outside its arguments",
     ),
     "returns too few": ("def kernel(a, b):\n    return RIGHT(a, b)[:-1]", "4098 elements .* should have 4099"),
+    "replaces a function of NumPy": (
+        "vars(np).update(exp=np.square)\nkernel = RIGHT",
+        "it replaces numpy.exp",
+    ),
+    "silences NumPy's errors": ("np.seterr(all='ignore')\nkernel = RIGHT", "it replaces numpy.seterr"),
+    "lets no other thread run": ("import sys\nsys.setswitchinterval(1.0)\nkernel = RIGHT", "sys.setswitchinterval"),
     "leaves a thread": (
         "def kernel(a, b):\n    threading.Thread(target=time.sleep, args=(9,)).start()\n    return RIGHT(a, b)",
         r"leaves \d threads? running",
