@@ -85,7 +85,9 @@ async def _answer(attempt: Attempt) -> tuple[dict[str, bytes], Proposal]:
 async def screen(attempt: Attempt, found: Detail) -> e.Screened:
     """Flag suspicious source code in the candidate. Only a changed protected file rejects it at once."""
     task, candidate = attempt.task, attempt.candidate()
-    flags = suspicious(start_of(attempt), candidate, task.protected, stops_threads(task))
+    flags = suspicious(
+        start_of(attempt), candidate, task.protected, stops_threads(task), task.bench.command is not None
+    )
     return e.Screened(*_blank(attempt), flags)
 
 

@@ -173,7 +173,9 @@ class _Trial:
     async def measured(self) -> Tried:
         attempt = self.attempt
         task = attempt.task
-        flags = suspicious(start_of(attempt), self.files, task.protected, stops_threads(task))
+        flags = suspicious(
+            start_of(attempt), self.files, task.protected, stops_threads(task), task.bench.command is not None
+        )
         try:
             found = await self._contest()
         except BuildError as err:

@@ -19,7 +19,7 @@ UNFINISHED = r"\b(TODO|FIXME)\W{0,3}implement|\bimplementation (goes )?here\b|\b
 PATTERNS: tuple[tuple[str, str], ...] = (
     (r"\b(fork|Process(PoolExecutor)?)\s*\(", "starts processes"),
     (
-        r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD)\b|(?<!\.)\bctypes\b|\.ctypes\b(?!\.(data|shape|strides)\b)",
+        r"\b(dlopen|dlsym|mprotect|ptrace|LD_PRELOAD)\b|(?<!\.)\bctypes\b|\.ctypes\b(?!\.data\b)",
         "reaches into its process",
     ),
     (r"/proc/|\b(open|socket|system|popen|getenv)\s*\(|\.(read|write)_(text|bytes)\s*\(", "reaches outside the kernel"),
@@ -73,19 +73,25 @@ def spliced(task: Task, proposed: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def suspicious(
-    before: Mapping[str, bytes], after: Mapping[str, bytes], protected: Iterable[str], stops_threads: bool = False
+    before: Mapping[str, bytes],
+    after: Mapping[str, bytes],
+    protected: Iterable[str],
+    stops_threads: bool = False,
+    commanded: bool = False,
 ) -> tuple[InSource, ...]:
     """List what looks suspicious in the lines of Python that the candidate adds.
 
     `protected` are the task's other files: a candidate must not import them. `stops_threads`: while no
-    call of the candidate is timed (see `catalogue`).
+    call of the candidate is timed (see `catalogue`). `commanded`: a command of the task's may run it as the main
+    program, or its docstrings.
     """
+    plain = _without_comments if commanded else _when_imported
     patterns = (*_COMPILED, *_imports(protected), *([] if stops_threads else [_THREADS]))
     flags: list[InSource] = []
     for path, data in after.items():
         if not path.endswith(".py"):
             continue
-        for number, line in added(_without_comments(path, before.get(path, b"")), _without_comments(path, data)):
+        for number, line in added(plain(path, before.get(path, b"")), plain(path, data)):
             place = f"{path}:{number}"
             flags += (InSource(place, why) for pattern, why in patterns if pattern.search(line[:LONGEST_LINE]))
             if len(line) > LONGEST_LINE:
@@ -93,12 +99,17 @@ def suspicious(
     return tuple(dict.fromkeys(flags))
 
 
+def _when_imported(path: str, data: bytes) -> bytes:
+    """Leave out what importing a Python file does not run, too."""
+    return _without_comments(path, imported(data.decode(errors="replace")).encode())
+
+
 def _without_comments(path: str, data: bytes) -> bytes:
-    """Leave out the comments of a Python file, what importing it does not run, and blanks at the end of its lines.
+    """Leave out the comments of a Python file, and blanks at the end of its lines.
 
     One with formatted text stays as it is: a sign in braces there may be no comment, and hide code behind it.
     """
-    text = imported(data.decode(errors="replace"))
+    text = data.decode(errors="replace")
     if not _FORMATTED.search(text):
         text = code(path, text, literals=True)
     return "\n".join(line.rstrip() for line in text.split("\n")).encode()

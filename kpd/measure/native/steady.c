@@ -9,7 +9,7 @@
 
 #define FIRST_CALLS 4     /* of a case: these take memory that later ones find again */
 #define MOST_GROWN_KB 512 /* a heap grows by 132 KiB at a time */
-#define MOST_TOUCHED_KB (8u << 10)   /* of pages that it has written to: a large one has 2 MiB */
+#define MOST_TOUCHED_KB (16u << 10)  /* of pages that it has written to: a large one has 2 MiB */
 #define MOST_RESERVED_KB (4ul << 20) /* of addresses: malloc takes 64 MiB of these for a thread */
 #define MOST_MAPPINGS 4096           /* of the 65,530 that the system allows a process */
 #define MOST_PAIRS (1u << 16)
@@ -23,15 +23,16 @@ static size_t calls, compared;
 
 /* What the system counts as a process's memory, and how much more of it there may be than after the first calls. */
 static const struct {
-    const char *name;
+    const char *file, *name;
     long most_kb;
-} kinds[] = {{"VmData:", MOST_GROWN_KB}, {"RssAnon:", MOST_TOUCHED_KB}, {"VmSize:", MOST_RESERVED_KB}};
+} kinds[] = {
+    {"status", "VmData:", MOST_GROWN_KB}, {"smaps_rollup", "Anonymous:", MOST_TOUCHED_KB}, {"status", "VmSize:", MOST_RESERVED_KB}};
 #define KINDS (sizeof kinds / sizeof *kinds)
 static long first_kb[KINDS];
 
 static long memory_kb(size_t kind) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/status", worker_process());
+    snprintf(path, sizeof path, "/proc/%d/%s", worker_process(), kinds[kind].file);
     return proc_number(path, kinds[kind].name, 0);
 }
 

@@ -112,6 +112,9 @@ def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowe
             yield RunsAtLoad(symbol.name)
     for section in sections:
         yield from _of_section(section, sections)
+    of_thread = sum(one["sh_size"] for one in sections if one["sh_flags"] & SH_FLAGS.SHF_TLS)
+    if of_thread > MOST_THREAD_LOCAL:
+        yield HasSection(f"variables of each thread of {of_thread >> 20} MiB")
     yield from _at_load(sections, names)
 
 
@@ -161,8 +164,6 @@ def _of_section(section: Section, sections: Sequence[Section]) -> Iterator[Flag]
     elif flags & SH_FLAGS.SHF_WRITE:
         if not _DATA.fullmatch(name):
             yield HasSection(name)
-        elif flags & SH_FLAGS.SHF_TLS and section["sh_size"] > MOST_THREAD_LOCAL:
-            yield HasSection(f"{name} of {section['sh_size'] >> 20} MiB")
     elif name.startswith(".") and not _CONSTANTS.fullmatch(name):
         yield HasSection(name)
 

@@ -34,7 +34,7 @@ _VARIABLES = re.compile(r"\.(data|bss)(\.(?!rel).+|\.rel\.local(\..+)?)?")
 _PLAIN = re.compile(
     r"v?movd|v?movq|mov|movabs|v?mov[au]p[sd]|v?movdq[au](8|16|32|64)?|v?movddup|lea|xor|v?pxor[dq]?|v?xorp[sd]"
     r"|push|pop|sub|add|v?punpckl?h?qdq|v?unpcklp[sd]|v?pinsr[dq]|v?pbroadcast[dq]|v?movhps|v?movlhps"
-    r"|vinsert[if](128|64x2|64x4|32x4)|vzeroupper|endbr64|nop|test|cmp|and|or|not|sh[lr]|bt|movzx|set\w+|cmov\w+"
+    r"|vinsert[if](128|64x2|64x4|32x4)|vzeroupper|endbr64|nop|test|cmp|and|or|not|sh[lr]|bt|movzx|(set|cmov)(n?[abgl]e?|n?[ceopsz]|p[eo])"
 )
 _JUMP = re.compile(r"j(mp|n?[abgl]e?|n?[ceopsz]|p[eo])")
 _REGISTER = re.compile(r"[re]?([abcd]x|si|di|bp|sp)|[abcd][hl]|(si|di|bp)l|r\d+[dwb]?|[xyz]mm\d+|k\d")
@@ -139,7 +139,8 @@ class _Reader:
         if not _JUMP.fullmatch(one.mnemonic):
             return None
         operand = one.operands[0]
-        if operand.type != self._number or operand.imm not in numbers:
+        elsewhere = any(at in self._refers for at in range(one.address, one.address + one.size))
+        if elsewhere or operand.type != self._number or operand.imm not in numbers:
             raise _OtherCode
         return numbers[operand.imm]
 
@@ -169,8 +170,10 @@ class _Reader:
         if one.mnemonic != how or one.size != 5 or entry is None or entry["r_info_type"] not in (_PC32, _PLT32):
             return False
         to = self._names[entry["r_info_sym"]]
+        if to["st_shndx"] != "SHN_UNDEF" or to.name not in CALLED or entry["r_addend"] != -4:
+            return False
         self._used.add(one.address + 1)
-        return to["st_shndx"] == "SHN_UNDEF" and to.name in CALLED and entry["r_addend"] == -4
+        return True
 
     def _moves_stack(self, one: Any) -> None:
         """Follow the stack: what lies above it when the initialiser begins is its caller's."""
@@ -193,6 +196,8 @@ class _Reader:
         A variable that it sets or reads must lie where it is known to be.
         """
         memory = next((operand for operand in one.operands if operand.type == self._memory), None)
+        if memory is not None and one.mnemonic == "bt":  # a register says how far beyond it reads
+            raise _OtherCode
         if memory is None:
             return self._held.get(self._name(one, 1)) if one.mnemonic == "mov" else None
         if memory.mem.index or memory.mem.segment:

@@ -62,11 +62,11 @@ ATTACKS: dict[str, tuple[str, Flag]] = {
     "a raw call of the system": (body(f"syscall(39); {LOOP}", "#include <unistd.h>"), Calls("syscall")),
     "its program's output": (body(f'printf("%f", x[0]); {LOOP}', "#include <stdio.h>"), Calls("printf")),
     "a stack's worth of variables in each thread": (
-        body(f"y[n] = room[n]; room[n] = x[0]; {LOOP}", "static _Thread_local float room[(1 << 18) + 1];"),
-        HasSection(".tbss.room of 1 MiB"),
+        body(f"y[n] = room[n] + one; one = room[n] = x[0]; {LOOP}", "static _Thread_local float one, room[1 << 18];"),
+        HasSection("variables of each thread of 1 MiB"),
     ),
     "a constructor": (
-        body(LOOP, "float kept; __attribute__((constructor)) static void early(void) { kept += 1; }"),
+        body(LOOP, "float kept; __attribute__((constructor)) static void early(void) { kept = fmaf(kept, kept, 1); }"),
         RunsAtLoad("early"),
     ),
     "a resolver": (

@@ -112,6 +112,7 @@ if __name__ == "__main__":
     print(time.perf_counter())
 """
     assert suspicious({}, {"kernel.py": text.encode()}, ()) == ()
+    assert len(suspicious({}, {"kernel.py": text.encode()}, (), commanded=True)) > 2
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,7 @@ if __name__ == "__main__":
     [
         ("at = x.ctypes.data", False),
         ("at = x.ctypes.data_as(p)", True),
+        ("all = type(x.ctypes.shape).from_address(n)", True),
         ("lib = x.ctypes._ctypes", True),
         ("import ctypes", True),
         ("lib = ctypes.CDLL('libm.so')", True),

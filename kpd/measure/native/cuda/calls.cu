@@ -9,7 +9,7 @@
 #define LATE 4              /* in one of so many calls the inputs arrive late … */
 #define LATE_NS 50000u      /* … by so long after the launch, … */
 #define LATEST_NS 250000u   /* … which may take so long: who waits for its stream in the launcher waits for that; … */
-#define BRINGS 4            /* … brought by one in so many multiprocessors: shared memory divided otherwise needs others */
+#define BRINGS 4            /* … brought by one in so many multiprocessors: on these no kernel begins that has other shared memory */
 #define CROWDED 8           /* in one of so many the device has other work … */
 #define CROWD_NS 500000u    /* … for so long at the most: who waits for the device in its launcher waits for that; … */
 #define LAUNCHED_NS 250000u /* … else until so long after the launch */

@@ -55,11 +55,11 @@ class Identities:
 
 def hooks() -> dict[str, Any]:
     """Return what is called, or changes how long calls take or what they say, whichever kernel is called."""
-    numpy = sys.modules.get("numpy")
+    errors = {"numpy.seterr": numpy.geterr()} if (numpy := sys.modules.get("numpy")) else {}
     return {
         "sys.setprofile": sys.getprofile(), "sys.settrace": sys.gettrace(), "threading.setprofile": _hook("profile"),
         "threading.settrace": _hook("trace"), "gc.callbacks": [*gc.callbacks], "gc.enable": gc.isenabled(),
-        "sys.setswitchinterval": sys.getswitchinterval(), "numpy.seterr": numpy.geterr() if numpy else None,
+        "sys.setswitchinterval": sys.getswitchinterval(), **errors,
     }  # fmt: skip
 
 

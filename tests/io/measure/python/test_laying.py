@@ -23,13 +23,16 @@ def truth(a, b):
     return 2 * a.astype(np.float64) + b
 """
 COUNTS = """
+import gc
 from kpd.measure.python.host import worker
-plain, asked = worker.Kernels.prepare, []
+gc.unfreeze()
+(kernels,) = (one for one in gc.get_objects() if type(one) is worker.Kernels)
+plain, asked = kernels.prepare, []
 def prepare(*args):
     asked.append(args)
     assert len(asked) <= 6, "asked to get ready more than twice for a case"
     plain(*args)
-worker.Kernels.prepare = prepare
+kernels.prepare = prepare  # of the one object: that a function is replaced for all is found
 """
 KEEPS = """
 import numpy as np
