@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 _MAIN = "__name__"
 _RUNS_TEXT = re.compile(
-    r"\b(exec|eval|compile|getattr|__doc__|__code__|co_consts|FunctionType|doctest|runpy|__loader__|__spec__)\b|[\r\f]"
+    r"\b(exec|eval|compile|__doc__|__code__|co_consts|FunctionType|doctest|runpy|__loader__|__spec__)\b|[\r\f]"
     r"|\A[^\n]*\n?[^\n]*coding[:=](?![ \t]*utf-?8\b)"
 )
 """Where one of these is, a docstring may be run; a line may begin in the middle of one of the text's; or the text is
