@@ -189,11 +189,11 @@ def _at_load(sections: Sequence[Section], names: Sequence[Symbol]) -> Iterator[F
         function = functions.get((target["st_shndx"], offset))
         if function is None:
             yield RunsAtLoad("a function without a name")
-        elif not _is_of_compiler(sections, function, names):
+        elif not _only_sets_up(sections, function, names):
             yield RunsAtLoad(function.name)
 
 
-def _is_of_compiler(sections: Sequence[Section], function: Symbol, names: Sequence[Symbol]) -> bool:
+def _only_sets_up(sections: Sequence[Section], function: Symbol, names: Sequence[Symbol]) -> bool:
     """Return whether a compiler makes such a function, or it can do nothing else than to set things up."""
     if _REGISTERS_KERNELS.fullmatch(function.name):
         return True

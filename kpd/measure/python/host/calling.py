@@ -16,6 +16,7 @@ from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.results import ASKED_MS, ELSEWHERE, CallOutput, CallResult, ResultMemory, ReturnedArray
 
 TRIES = 5  # of calls, for results in memory that is known
+AGAIN_NS = 100_000_000  # of calls before those that are compared
 CHANGES = 2  # elements of each input that change before a batch
 
 
@@ -196,13 +197,19 @@ class CallSets:
         return said
 
     def learn(self, side: str, limit_ms: float, rng: random.Random, times: int = 1) -> None:
-        """Call a kernel so often, on changed inputs, for the layouts of what it returns. Raises KernelProblem.
+        """Call a kernel on changed inputs, for the layouts of what it returns. Raises KernelProblem.
+
+        So many `times`, or as often as it can within AGAIN_NS after its second call: the first one may compile.
 
         Where the result of a later call lies, its answer tells, while the clock runs: without a GPU no more is asked.
         """
         kept = [bytearray(content) for content in self.private]
         self.change(rng)
-        self.run(side, 1, times, times * limit_ms)
+        self.run(side, 1, 1, limit_ms)
+        if times > 1:
+            _, spent = self.run(side, 1, 1, limit_ms)
+            if more := min(times - 2, AGAIN_NS // max(spent, 1)):
+                self.run(side, 1, more, more * limit_ms)
         self._describe(side, 0)
         self.private = kept
         self.write()
