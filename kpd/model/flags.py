@@ -4,9 +4,9 @@ from typing import Literal
 
 from kpd.model.kinds import Kind, Told
 
-Purpose = Literal["system", "clock", "cache", "modes", "hidden"]
-"""What an instruction is for: it calls the system, reads a clock, drops cached data, sets floating-point modes, or is
-not code as it stands."""
+Purpose = Literal["system", "clock", "cache", "modes", "unfenced", "hidden"]
+"""What an instruction is for: it calls the system, reads a clock, drops cached data, sets floating-point modes, stores
+past the caches without a fence, or is not code as it stands."""
 
 
 class Calls(Kind, frozen=True):

@@ -8,6 +8,7 @@ _DOES: dict[f.Purpose, str] = {
     "clock": "reads a clock",
     "cache": "drops data from a cache",
     "modes": "changes how numbers are rounded or denormal ones are treated",
+    "unfenced": "stores past the caches with no fence after it: another thread may read old values",
     "hidden": "is not code as it stands",
 }
 

@@ -46,6 +46,9 @@ _X86: dict[str, Purpose] = {
     **dict.fromkeys(_MODES, "modes"),
     "(bad)": "hidden",
 }
+_PAST_CACHES = re.compile(r"v?(?:movnt(?!dqa)\w+|maskmov(?:q|dqu))|movdir(?:i|64b)")
+"""Stores that others may see later than those that follow them in the program, until there is a …"""
+_FENCE = re.compile(r"[sm]fence\b|(?:xacquire |xrelease )?lock\b|xchg\w?\s.*\(")
 _ARM: dict[str, Purpose] = {"svc": "system", "hvc": "system", "smc": "system", "brk": "system"}
 _ARM_CLOCK = re.compile(r"mrs\s+\w+,\s*(cnt\w+|pm\w+|s3_3_c14_\w+|s3_3_c9_\w+)")
 _ARM_MODES = re.compile(r"msr\s+fp[cs]r")
@@ -76,7 +79,11 @@ def of_cpu(listing: str) -> tuple[Flag, ...]:
     """List the flags of what `objdump -d --no-show-raw-insn -w` printed."""
     sections = [list(_functions(text)) for text in _SECTION.split(listing)[2::2]]
     functions = [function for section in sections for function in section]
-    found = [*_single(functions), *(flag for section in sections for flag in _overlapping(section))]
+    found = [
+        *_single(functions),
+        *_unfenced(functions),
+        *(flag for section in sections for flag in _overlapping(section)),
+    ]
     return tuple(dict.fromkeys([*found, *_tangled(functions)]))
 
 
@@ -107,6 +114,42 @@ def _single(functions: Iterable[ListedFunction]) -> Iterator[Flag]:
             yield Executes(cache[1].replace("\t", " "), "cache")
         elif (modes := _ARM_MODES.match(text)) is not None:
             yield Executes(modes[0].replace("\t", " "), "modes")
+
+
+def _unfenced(functions: Iterable[ListedFunction]) -> Iterator[Flag]:
+    """Flag stores past the caches that no fence follows: another thread may read what was there before.
+
+    Any way to a fence in the same function counts, as a compiler may put the fence before the loop that it is for, and
+    a flag may say whether it is needed. So does one in a function without such stores, which may call this one or be
+    called: in an object calls have no target yet.
+    """
+    fences = 0
+    open_ones: dict[str, None] = {}
+    for function in functions:
+        code = [(line.address, line.text) for line in function.lines]
+        past = [(at, text) for at, text in code if _PAST_CACHES.match(text)]
+        fenced = {at for at, text in code if _FENCE.match(text)}
+        fences += bool(fenced and not past)
+        before = _before(function.lines, fenced) if past else set()
+        open_ones |= dict.fromkeys(text.split()[0] for at, text in past if at not in before)
+    if not fences:
+        yield from (Executes(name, "unfenced") for name in open_ones)
+
+
+def _before(lines: list[ListedLine], reached: set[str]) -> set[str]:
+    """Return where one may be to come to one of these places, within the function."""
+    comes_from: dict[str, list[str]] = {}
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
+        if after is not None and not line.leaves:
+            comes_from.setdefault(after.address, []).append(line.address)
+        if line.target:
+            comes_from.setdefault(line.target, []).append(line.address)
+    found, todo = set(reached), list(reached)
+    while todo:
+        new = set(comes_from.get(todo.pop(), ())) - found
+        found |= new
+        todo += new
+    return found
 
 
 def _overlapping(section: Iterable[ListedFunction]) -> Iterator[Flag]:

@@ -116,7 +116,8 @@ INSTRUCTIONS = {
     "syscall": "system", "int $0x80": "system", "sysenter": "system", "rdtsc": "clock", "rdtscp": "clock",
     "rdpmc": "clock", "clflush (%rsi)": "cache", "clflushopt (%rsi)": "cache", "clwb (%rsi)": "cache",
     "cldemote (%rsi)": "cache", "ldmxcsr (%rsi)": "modes", "fxrstor (%rsi)": "modes", "fldenv (%rsi)": "modes",
-    "wrfsbase %rax": "system", "lock; nop; rdtsc": "clock",
+    "wrfsbase %rax": "system", "lock; nop; rdtsc": "clock", "movnti %eax,(%rdi)": "unfenced",
+    "vmovntps %ymm0,(%rdi)": "unfenced", "maskmovdqu %xmm0,%xmm1": "unfenced", "movdiri %eax,(%rdi)": "unfenced",
 }  # fmt: skip
 HONEST = {
     "a loop": body(LOOP),
@@ -172,6 +173,17 @@ HONEST = {
 SIMD = {
     "vectors": body("for (long i = 0; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, _mm256_loadu_ps(x + i));"),
     "non-temporal stores": body("_mm256_stream_ps(y, _mm256_loadu_ps(x)); _mm_sfence();"),
+    "non-temporal stores that a function makes whose caller has the fence": body(
+        "store(x, y, n); _mm_sfence();",
+        "__attribute__((noinline)) static void store(const float *x, float *y, long n)"
+        " { for (long i = 0; i + 8 <= n; i += 8) _mm256_stream_ps(y + i, _mm256_loadu_ps(x + i)); }",
+    ),
+    "non-temporal stores in some calls": body(
+        "long i = 0; if ((size_t)y % 32 == 0) for (; i + 8 <= n; i += 8)"
+        " _mm256_stream_ps(y + i, _mm256_loadu_ps(x + i));"
+        " for (long k = i; k < n; k++) y[k] = x[k]; if (i) _mm_sfence();"
+    ),
+    "non-temporal loads": body("_mm256_storeu_si256((__m256i *)y, _mm256_stream_load_si256((const __m256i *)x));"),
     "a pause": body("_mm_pause(); y[0] = x[0];"),
     "fused": body("__m256 a = _mm256_set1_ps(2); _mm256_storeu_ps(y, _mm256_fmadd_ps(a, _mm256_loadu_ps(x), a));"),
     "fast mathematics": body("for (long i = 0; i < n; i++) y[i] = sinf(x[i]) + expf(x[i]);"),

@@ -87,6 +87,37 @@ def test_a_jump_with_a_hint_into_the_middle_of_an_instruction_is_flagged() -> No
     assert of_cpu("\n".join([*lines, "   8:\tret"])) == (Executes("jne,pt into another", "hidden"),)
 
 
+STORE, BACK, RETURN = "movntps %xmm0,(%rdi)", "jne    0 <f>", "ret"
+UNFENCED = (Executes("movntps", "unfenced"),)
+
+
+def of(*functions: tuple[str, ...]) -> tuple[Flag, ...]:
+    """Look at functions of these instructions, each of which takes four bytes."""
+    names = [(f"Disassembly of section .text.{at}:", "", f"0000000000000000 <f{at}>:") for at in range(len(functions))]
+    code = [[f"   {4 * at:x}:\t{text}" for at, text in enumerate(lines)] for lines in functions]
+    return of_cpu("\n".join(line for name, lines in zip(names, code, strict=True) for line in (*name, *lines)))
+
+
+@pytest.mark.parametrize(
+    "fence", ["sfence", "mfence", "lock addl $0x0,(%rsp)", "xchg   %eax,(%rsi)", "xacquire lock xchg %eax,(%rsi)"]
+)
+def test_a_fence_that_can_follow_a_store_past_the_caches_is_one(fence: str) -> None:
+    assert of((STORE, fence, RETURN)) == of((STORE, BACK, fence, RETURN)) == of((fence, STORE, BACK, RETURN)) == ()
+    assert of(("jne    c <f>", fence, RETURN, STORE, "jmp    4 <f>")) == ()
+    assert of((STORE, RETURN), ("call   4 <f>", fence, RETURN)) == ()
+
+
+@pytest.mark.parametrize("fence", ["lfence", "xchg   %ax,%ax", "prefetchnta (%rdi)", "movntdqa (%rsi),%xmm0"])
+def test_what_is_no_fence_is_none(fence: str) -> None:
+    assert of((STORE, fence, RETURN)) == UNFENCED
+
+
+def test_a_fence_that_comes_before_or_cannot_be_reached_is_none() -> None:
+    for lines in (("sfence", STORE, RETURN), (STORE, RETURN, "sfence"), (STORE, "jmp c <f>", "sfence")):
+        assert of(lines) == UNFENCED
+    assert of((STORE, RETURN), (STORE, "sfence", RETURN)) == UNFENCED
+
+
 @pytest.mark.parametrize("more", [0, 1])
 def test_no_more_flags_are_told_than_a_person_can_look_at(more: int) -> None:
     found = tuple(Calls(f"f{at}") for at in range(MOST_FLAGS + more))
