@@ -106,7 +106,7 @@ def _making(warm: WarmCase, batches: int) -> Generator[list[Inputs]]:
         mixtures = Mixtures(work.unseen, work.rng)
         while True:
             with work.session.marks.of("mix"):
-                made = [mixtures.make() for _ in range(warm.sets)]
+                made = [mixtures.make(like) for like in warm.calls.drawn]
             yield made
     asked = ((work.case, work.kind, warm.sets) for _ in range(batches))
     with contextlib.closing(work.session.drawing(asked, work.rng)) as drawing:

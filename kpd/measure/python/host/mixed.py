@@ -92,22 +92,28 @@ class Mixtures:
         for one, seed in zip(self.arrays, seeds, strict=True):
             one.put(content, seed)
 
-    def make(self) -> Inputs:
-        """Return a mixture."""
-        content = bytearray(self.like.content)
+    def make(self, like: Inputs | None = None) -> Inputs:
+        """Return a mixture, with the plain numbers and arrays of one element of `like`; None: of the first drawn."""
+        like = like or self.like
+        content = bytearray(like.content)
         self.write(content, self.seeds())
-        return Inputs(self.like.layouts, content)
+        return Inputs(like.layouts, content)
 
 
 def mixable(drawn: Sequence[Inputs], fixed: frozenset[str]) -> bool:
     """Return whether mixtures of such inputs are wholly new.
 
     NumPy makes them. Timing may change elements of all arrays that have several: others, of indices for example, would
-    be one of two. Nothing else differs from input to input.
+    be one of two. Of all else only plain floats may differ from input to input: a mixture has those of one.
     """
     several = _several(drawn[0])
-    alike = all(one.layouts == drawn[0].layouts for one in drawn)
+    alike = all(_typed(one) == _typed(drawn[0]) for one in drawn)
     return "numpy" in sys.modules and alike and several == changed(drawn[0], fixed) and all(map(_dense, several))
+
+
+def _typed(inputs: Inputs) -> list[Any]:
+    """Return the layouts of all arguments, with its type alone in the place of a float."""
+    return [float if type(layout) is float else layout for layout in inputs.layouts.values()]
 
 
 def _several(inputs: Inputs) -> list[Layout]:

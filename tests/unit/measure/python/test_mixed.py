@@ -86,6 +86,13 @@ def test_inputs_are_mixed_where_all_arrays_may_change(values: dict[str, Any], fi
     assert mixable(two(**values), fixed) is can
 
 
-def test_inputs_of_which_a_plain_value_is_drawn_are_not_mixed() -> None:
-    assert not mixable([drawn(0, eps=1e-6), drawn(1, eps=1e-5)], NONE)
+def test_a_mixture_has_the_plain_number_of_the_inputs_that_it_takes_the_place_of() -> None:
+    some = [drawn(0, eps=1e-6), drawn(1, eps=1e-5)]
+    assert mixable(some, NONE)
+    assert [Mixtures(some, random.Random(1)).make(like).values()["eps"] for like in some] == [1e-6, 1e-5]
+
+
+def test_inputs_of_which_another_plain_value_is_drawn_are_not_mixed() -> None:
+    assert not mixable([drawn(0, most=3), drawn(1, most=4)], NONE)
+    assert not mixable([drawn(0, eps=1e-6), drawn(1, eps=1)], NONE)
     assert not mixable([drawn(0), Inputs({"x": Layout("numpy", "float32", (4,), (1,), 4, 64)}, bytearray(160))], NONE)
