@@ -220,11 +220,22 @@ static void forbid_code_in_mmap(void) {
     step(END(SECCOMP_RET_ALLOW));
 }
 
-/* How the process is scheduled, timed and filtered is settled by now, and where its code lies: mremap could put other code
- * there. The C library's realloc copies instead. With no handler of its own a kernel cannot close pages to the other one, which
+/* mremap could put other code where code lies. All that it still does is to give shared memory a further place (places.c): for that it
+ * is told a size of 0. The C library's realloc copies instead. */
+static void forbid_moves(void) {
+    step(SKIP_IF(BPF_JEQ, SYS_mremap, 0, 6));
+    step(LOAD(ARGUMENT(1)));
+    step(SKIP_IF(BPF_JEQ, 0, 0, 2));
+    step(LOAD(ARGUMENT(1) + 4u));
+    step(SKIP_IF(BPF_JEQ, 0, 1, 0));
+    step(END(NO(EPERM)));
+    step(END(SECCOMP_RET_ALLOW));
+}
+
+/* How the process is scheduled, timed and filtered is settled by now. With no handler of its own a kernel cannot close pages to the other one, which
  * would take a fault for each. */
 static const uint32_t settled[] = {
-    SYS_prctl, SYS_seccomp, SYS_mremap, SYS_rt_sigaction, SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
+    SYS_prctl, SYS_seccomp, SYS_rt_sigaction, SYS_setitimer, SYS_timer_create, SYS_timerfd_create,
 #ifdef __x86_64__
     SYS_alarm,
 #endif
@@ -235,6 +246,7 @@ static int filter_code(void) {
     forbid(settled, sizeof settled / sizeof *settled);
     forbid(schedules, sizeof schedules / sizeof *schedules);
     forbid_other_advice();
+    forbid_moves();
     forbid_code_in_mmap();
     end_if_code(SYS_mprotect);
     end_if_code(SYS_pkey_mprotect);

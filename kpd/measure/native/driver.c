@@ -211,7 +211,7 @@ int main(int argc, char **argv) {
     if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
     mappings_note_own();
     worker_start(job.views, job.shared, (const char *const[2]){argv[2], timing || auditing ? argv[3] : NULL});
-    if (auditing) fresh_start(argv[2]);
+    if (auditing) apart_start(argv[2]);
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */
     else if (checking && job.baseline) referee_start(job.baseline, atoi(argv[argc - 1]), 0);
     else if (job.any_size) referee_start(argv[2], ELSEWHERE_LIMIT_MS, 0);

@@ -217,6 +217,7 @@ void worker_rest(int which);
 void worker_wake(int which);
 void worker_start(view *views, measurement *shared, const char *const objects[2]); /* that it may load */
 void worker_load(const char *const paths[2], slot first);
+void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
 void worker_call_some(slot which, int number, int count);
 void worker_resize(int number, const kpd_case *size, int fenced);
@@ -275,6 +276,10 @@ void limits_tell_why(void);
 int limits_listen(int line);
 int limits_threads(void);
 int limits_threads_of(int process);
+
+/* places.c, in the worker */
+void places_move(view *v, uint64_t drawn);
+void places_leave(void);
 
 /* fence.c, in the worker */
 void fence_watch(void);

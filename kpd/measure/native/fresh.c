@@ -10,8 +10,8 @@
  * a timing, but that on a GPU they come one by one; and its outputs still hold what was there, as in one: a kernel that keeps
  * results does so here.
  *
- * On a CPU the incumbent's calls are made in a process of its own. Both processes are stopped but from when the clock has started
- * until they have answered: a candidate finds nothing of the incumbent that is timed, cannot work beside it, and has no time for
+ * On a CPU the incumbent's calls are made in a process of its own (apart.c). Both processes are stopped but from when the clock has
+ * started until they have answered: a candidate finds nothing of the incumbent that is timed, cannot work beside it, and has no time for
  * its inputs before the clock starts, nor for its results after its answer but until it is stopped. Bringing inputs into the
  * cache, as they are in a timing, is no work of a process that is timed, either: the driver does it, before the clock.
  */
@@ -20,7 +20,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #define PLACES MAX_LAYOUTS /* places of the code in memory: a kernel's calls differ by more from one to the next than within one */
 #define PAIRS_A_PLACE 3  /* of calls, one of each side, for either kind of contents; where calls take long it is one, or two of which one comes later */
@@ -36,54 +35,6 @@
 #define DEAR 4           /* a truth that takes more than one in so many parts of a case's time is found once only */
 
 const char fresh_when[] = "fresh inputs";
-
-/* What the incumbent's own worker measures; NULL where it has none. */
-static measurement *of_incumbent;
-
-/* After the candidate's worker has started: that has not this memory, nor anything of this worker's. */
-void fresh_start(const char *incumbent) {
-    if (engine_uses_device) return;
-    of_incumbent = mmap(NULL, sizeof *of_incumbent, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
-    if (of_incumbent == MAP_FAILED) {
-        perror("kpd driver: no memory for the incumbent's worker");
-        worker_stop();
-        exit(2);
-    }
-    worker_use(OF_INCUMBENT);
-    worker_start(job.views, of_incumbent, (const char *const[2]){incumbent, NULL});
-    worker_use(OF_BOTH);
-}
-
-static const int workers[] = {[INCUMBENT] = OF_INCUMBENT, [CANDIDATE] = OF_BOTH};
-
-/* Speak to the worker in which `who` is called; the other one rests. */
-static void turn_to(slot who) {
-    if (!of_incumbent) return;
-    worker_rest(workers[!who]);
-    worker_use(workers[who]);
-    worker_wake(workers[who]);
-}
-
-/* From when it is stopped until it is asked again it does nothing: what it has not written by then is missing. */
-static int answered_and_rests(slot who, const view *v) {
-    int done = answered(who, v, timed_name(), fresh_when);
-    if (of_incumbent) worker_rest(workers[who]);
-    return done;
-}
-
-/* It has the incumbent for both sides, as the layouts of both are counted. */
-static int incumbent_loaded(void) {
-    if (!of_incumbent) return 1;
-    turn_to(INCUMBENT);
-    outcome o = worker_ready();
-    if (o.how == DONE) {
-        worker_load((const char *const[2]){job.paths[INCUMBENT], job.paths[INCUMBENT]}, INCUMBENT);
-        o = worker_wait(job.limit_ms, 0);
-    }
-    int done = well(o, INCUMBENT, NULL, "", "load");
-    turn_to(CANDIDATE);
-    return done;
-}
 
 /* Whether the harness is quick enough to fill the inputs for each of so many calls, whatever time this process has for them: in
  * another order some outputs stay the same. */
@@ -118,13 +69,6 @@ static void bring_in(const view *v) {
     for (size_t i = 0; i < v->bytes; i += LINE) sum += v->base[i];
 }
 
-/* The request is there when a worker that rests wakes up. */
-static void ask(slot who, int number, int layout) {
-    if (of_incumbent) worker_use(workers[who]);
-    worker_fresh(who, number, layout);
-    if (of_incumbent) worker_wake(workers[who]);
-}
-
 /* 1 when so many calls that took so long by this process's clock can have taken `ns`. */
 int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed, int calls) {
     if (ns && ns <= passed) return 1;
@@ -134,17 +78,26 @@ int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed, int ca
     return 0;
 }
 
+/* Fresh inputs lie at other addresses, too, each time: on a CPU. A device has several sets of buffers. */
+static int moved(int number, slot who, contents what) {
+    if (what != FRESH || engine_uses_device) return 1;
+    apart_turn_to(who);
+    worker_move(number, secret_draw());
+    return apart_answered(who, &job.views[number]);
+}
+
 /* A call of `who`, and the time of it by this process's clock. Swapped contents are those of the other side's call before: from
  * one call of a kernel to its next one as much changes as within a batch of a timing. One at a time: a kernel finds no later
  * call's inputs. 0 after a failure. */
 static uint64_t call(int number, slot who, contents what, int layout, int first, found *f, uint64_t *passed) {
     view *v = &job.views[number];
+    if (!moved(number, who, what)) return 0;
     make(v, what, first, f);
-    if (of_incumbent) bring_in(v);
+    if (!engine_uses_device) bring_in(v);
     uint64_t start = now_ns();
-    ask(who, number, layout);
-    if (!answered_and_rests(who, v)) return 0;
-    uint64_t ns = (of_incumbent && who == INCUMBENT ? of_incumbent : job.shared)->ns[who][0];
+    apart_ask(who, number, layout);
+    if (!apart_answered(who, v)) return 0;
+    uint64_t ns = apart_ns(who);
     *passed = worker_heard.at - start;
     return fresh_believed(who, v, ns, *passed, 1) ? ns : 0;
 }
@@ -202,9 +155,9 @@ static int take_pairs(int number, contents what, uint64_t deadline, found *f, kp
 }
 
 static int begun(int number, slot who) {
-    turn_to(who);
+    apart_turn_to(who);
     worker_fresh_begin(number, secret_draw());
-    return answered_and_rests(who, &job.views[number]);
+    return apart_answered(who, &job.views[number]);
 }
 
 /* Quads of a timing: any number of them is possible. */
@@ -217,7 +170,7 @@ static int drawn_quads(int budget_ms, kpd_rng *rng) {
 /* In the time there is no part of a timing. */
 static int audit_one(int number, uint64_t budget_ns, int cases, int quads, manner how, kpd_rng *rng, found *f) {
     view *v = &job.views[number];
-    turn_to(CANDIDATE);
+    apart_turn_to(CANDIDATE);
     if (!engine_uses_device) {
         uint64_t from = now_ns();
         arena_fill(v, job.timed);
@@ -234,7 +187,7 @@ static int audit_one(int number, uint64_t budget_ns, int cases, int quads, manne
         worker_stop();
         exit(2);
     }
-    if ((of_incumbent && !begun(number, INCUMBENT)) || !begun(number, CANDIDATE)) return 0;
+    if ((!engine_uses_device && !begun(number, INCUMBENT)) || !begun(number, CANDIDATE)) return 0;
     f->seed = secret_draw();
     f->anew = fills_anew(filling, cases);
     f->dear_ns = budget_ns / (8 * DEAR);
@@ -283,7 +236,7 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
     uint64_t budget_ns = (uint64_t)budget_ms * 1000000u;
     printf("{\"cases\":{");
     await_turn();
-    going = loaded() && incumbent_loaded();
+    going = loaded() && apart_loaded();
     uint64_t end = now_ns() + budget_ns, least = budget_ns / (uint64_t)(cases * LEAST_SHARE);
     for (size_t c = 0; c < kpd_task.case_count && going; c++) {
         if (kpd_task.cases[c].use == KPD_CHECK_ONLY) continue;
@@ -294,7 +247,7 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
         end += f.beside_ns;
         if (going) print_found(&job.views[c], &f);
     }
-    turn_to(CANDIDATE);
+    apart_turn_to(CANDIDATE);
     spend("calls");
     if (going) unpatched();
     spend("code");

@@ -99,6 +99,14 @@ int rows_timed(int number, int anew, uint64_t limit_ns, row_calls *found);
 void rows_print(const row_calls *found);
 int none_strays(const view *v, const uint64_t *incumbent, const uint64_t *candidate, const uint64_t *ns, int count);
 
+/* apart.c */
+void apart_start(const char *incumbent);
+int apart_loaded(void);
+void apart_turn_to(slot who);
+void apart_ask(slot who, int number, int layout);
+int apart_answered(slot who, const view *v);
+uint64_t apart_ns(slot who); /* of the call that has been answered */
+
 /* check.c, timed.c, fresh.c, repeat.c */
 typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */
 void check(const char *object, int seeds);
@@ -106,7 +114,6 @@ void await_turn(void);
 void end_turn(void);
 int rehearsed(int number, int quads);
 void time_pair(const char *incumbent, const char *candidate, slot first, int quads);
-void fresh_start(const char *incumbent);
 void fresh_pair(const char *incumbent, const char *candidate, slot first, int budget_ms, manner how);
 int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed, int calls);
 extern const char fresh_when[];

@@ -15,6 +15,9 @@ void worker_load(const char *const paths[2], slot first) {
     worker_post(&asked);
 }
 
+/* The kernel finds the buffers at other addresses from now on. */
+void worker_move(int number, uint64_t drawn) { worker_post(&(request){.what = MOVE, .number = number, .seed = drawn}); }
+
 void worker_call(slot which, int number, int set, int reps) {
     worker_post(&(request){.what = CALL, .which = which, .number = number, .set = set, .amount = reps});
 }

@@ -63,7 +63,15 @@ static void resize(view *v, const request *asked) {
     static kpd_case size;
     size = asked->size;
     fence_lower();
+    places_leave();
     arena_resize(v, &size, asked->amount);
+}
+
+/* Fences stand where the buffers were. */
+static void move(view *v, uint64_t drawn) {
+    if (engine_uses_device) return;
+    fence_lower();
+    places_move(v, drawn);
 }
 
 static uint64_t last_word;
@@ -88,6 +96,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
         errno = 0;
         switch (asked.what) {
         case LOAD: load(&asked, &answer); break;
+        case MOVE: move(v, asked.seed); break;
         case CALL:
             fence_raise(v);
             engine_call(v, asked.which, asked.set, asked.amount, &answer);

@@ -57,6 +57,16 @@ WRONG = {
         kernel(f"static float *seen; if (seen == x) return; seen = x; {LOOP}"),
         r"constant: y\[0\] is unwritten",
     ),
+    "is right only where it has been first": (
+        kernel(
+            f"static float *first[2]; float **at = &first[n % 2]; if (!*at) *at = y; {LOOP} if (*at != y) y[7] += 1.0f;"
+        ),
+        r"y\[7\] is .*, should be",
+    ),
+    "reaches one buffer from another by a distance of 32 bits": (
+        kernel(f"int far = (int)((char *)y - (char *)x);y = (float *)(void *)((char *)x + far); {LOOP}"),
+        "crashed with SIG(SEGV|BUS)|is unwritten|should be",
+    ),
     "keeps its result for the length it has seen": (
         kernel(
             "static float kept[8192]; static long held;"

@@ -85,6 +85,12 @@ async def test_a_kernel_that_computes_only_what_has_changed_has_no_gain_on_fresh
     assert summary.kept.low > 90
 
 
+async def test_a_kernel_that_is_quick_for_its_first_buffers_only_has_no_gain_on_fresh_inputs(lab: Lab) -> None:
+    found = await refused(lab, f.QUICK_WHERE_IT_WAS)
+    assert isinstance(found, GainNotHeld)
+    assert found.audit == "fresh"
+
+
 async def decided(
     lab: Lab, kernel: str, audit: AuditSamples, contest: tuple[ProcessSample, ...]
 ) -> tuple[AuditSummary, Gain]:
