@@ -17,9 +17,10 @@ twice as many on a CPU."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatsReport(Report):
-    """The number of calls of each case."""
+    """The number of calls of each case, and on how many new inputs it was called besides."""
 
     calls: dict[str, int]
+    inputs: int = 0
 
 
 async def repeat(
@@ -32,7 +33,9 @@ async def repeat(
     from the first one's where [check] asks for the same bits; and HostError.
     """
     path = jobs.out(host, built, OBJECT)
-    script = seeded((*harness.command(spec, reference, baseline), *words(path, spec)), path, reference, baseline)
+    program, *settings = harness.command(spec, reference, baseline)
+    drawn = ("sizes=any",) if baseline and spec.sizes == "any" and not harness.forks else ()
+    script = seeded((program, *drawn, *settings, *words(path, spec)), path, reference, baseline)
     result = await jobs.run(host, where.spec(job, script, spec.limit_s, seed("repeat")), say)
     return (await report_of(host, harness, result, RepeatsReport, "repeats", spec.limit_s)).calls
 

@@ -95,7 +95,7 @@ static int check_nonfinite(kpd_rng *rng) {
 }
 
 /* New inputs of a size that is drawn, near a case, and what is right for them. 1 where the baseline is within that case's bounds. */
-static int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d) {
+int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d) {
     size_watched(drawn);
     arena_fill(v, d);
     truth_find(v);
@@ -107,7 +107,7 @@ static int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_
 }
 
 /* 1 when the candidate's process has buffers of this size, too. The harness gets the name of the case near it. */
-static int resized(view *v, const kpd_case *drawn, int fenced, kpd_distribution d) {
+int resized(view *v, const kpd_case *drawn, int fenced, kpd_distribution d) {
     arena_resize(v, drawn, fenced);
     worker_resize((int)v->number, drawn, fenced);
     return answered(CANDIDATE, v, distribution_names[d], "check");

@@ -149,6 +149,24 @@ const char *arena_damage(const view *v, char *text, size_t size) {
     return NULL;
 }
 
+#define LINE 64 /* a line of the cache */
+
+static size_t packed(const kpd_buffer *buffer) { return (bytes_of(buffer) + LINE - 1) / LINE * LINE; }
+
+/* Packs of the contents of all buffers, in shared memory behind the buffers themselves: how many there are, … */
+size_t arena_packs(const view *v) {
+    size_t each = 0;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) each += packed(&v->buffers[b]);
+    return each ? (arena_bytes - v->bytes) / each : 0;
+}
+
+/* … and where one of them has each buffer. */
+void arena_pack(const view *v, size_t pack, void **data) {
+    char *at = v->base + v->bytes;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) at += pack * packed(&v->buffers[b]);
+    for (size_t b = 0; b < kpd_task.buffer_count; at += packed(&v->buffers[b++])) data[b] = at;
+}
+
 /* Put the outputs aside. */
 void arena_keep(view *v) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {

@@ -16,7 +16,7 @@
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
  * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both. With
  * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With sizes=any a timed object is called at a
- * size that no case has, too. With baseline=OBJECT a check draws sizes:
+ * size that no case has, too, and repeats draw sizes. With baseline=OBJECT a check draws sizes:
  * where that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the
  * outputs as it does in the truth; nonfinite=kept: where the truth is not finite, outputs may not be, either.
  *
@@ -203,8 +203,8 @@ int main(int argc, char **argv) {
     spend("");
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
-    job.any_size &= timing && !strcmp(mode, "time") && !job.truth;
-    if ((checking && job.baseline) || job.any_size) arena_drawn = 1;
+    job.any_size &= ((timing && !strcmp(mode, "time")) || (repeating && job.baseline)) && !job.truth;
+    if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_drawn = 1;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
     if (auditing) apart_start(argv[2]);
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */
     else if (checking && job.baseline) referee_start(job.baseline, atoi(argv[argc - 1]), 0);
-    else if (job.any_size) referee_start(argv[2], ELSEWHERE_LIMIT_MS, 0);
+    else if (job.any_size && timing) referee_start(argv[2], ELSEWHERE_LIMIT_MS, 0);
     if (secret && !secret_read()) return fail("no key on standard input");
     job.limit_ms = stopping ? STOPWATCH_LIMIT_MS : atoi(argv[argc - 1]);
     if (stopping) stopwatch(argv[2]);

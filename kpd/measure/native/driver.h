@@ -12,6 +12,7 @@
  *   secret.c   numbers that nobody can foresee     truth.c            oracle and comparison
  *   orders.c   inputs of a call on fresh ones       ahead.c           sets of inputs that are made ahead
  *   steady.c   what calls of the same work take      rows.c             several calls on fresh inputs, in a row
+ *   renewed.c  thousands of inputs                   sizes_in_turn.c    calls of another size each time
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -153,6 +154,8 @@ void arena_poison(view *v);
 void arena_clear(view *v);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
+size_t arena_packs(const view *v);
+void arena_pack(const view *v, size_t pack, void **data);
 void arena_keep(view *v);
 int arena_differs(const view *v, size_t *output, size_t *index);
 void arena_restore(view *v, const char *fresh);
@@ -178,6 +181,7 @@ void referee_start(const char *object, int limit_ms, int is_truth);
 void *const *referee_call(const view *v);
 int referee_repeats(const view *v, size_t calls, uint64_t until);
 int referee_ends(const view *v, int status, uint64_t word);
+uint64_t referee_busy(const view *v);
 int referee_find(view *v); /* 0 where there is none */
 size_t truth_count(const view *v, size_t output);
 double truth_of(const view *v, size_t output, size_t i);
@@ -220,6 +224,7 @@ void worker_load(const char *const paths[2], slot first);
 void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
 void worker_call_some(slot which, int number, int count);
+void worker_call_each(slot which, int number, int count);
 void worker_resize(int number, const kpd_case *size, int fenced);
 void worker_time(int number, int quads, uint64_t seed);
 void worker_audit(slot which, int number, int first_set);

@@ -89,6 +89,15 @@ int referee_find(view *v) {
     return 1;
 }
 
+/* For a call of the baseline on the inputs of `v`, at the size of a case. */
+static outcome ask(const view *v) {
+    if (!path) referee_start(job.baseline, job.limit_ms, 0);
+    worker_use(REFEREE);
+    outcome o = load();
+    give(&views[v->number], v);
+    return o;
+}
+
 /* Whether the baseline gives the same bits in so many calls on the inputs of `v`, or in as many as there is time for. Where it
  * cannot run beside the candidate, as a GPU may not have the memory, nothing says that it does. */
 int referee_repeats(const view *v, size_t calls, uint64_t until) {
@@ -113,15 +122,27 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
     return same && !unable;
 }
 
+/* What a call of the baseline on the inputs of `v` takes of a CPU's time; 0 where that cannot be told. */
+uint64_t referee_busy(const view *v) {
+    uint64_t ns = 0;
+    if (!path && !job.baseline) return 0;
+    outcome o = ask(v);
+    uint64_t before = worker_busy();
+    if (o.how == DONE) {
+        worker_call(CANDIDATE, (int)v->number, 0, 1);
+        o = worker_wait(limit, 0);
+        if (before && o.how == DONE) ns = worker_busy() - before;
+    }
+    worker_use(OF_BOTH);
+    return ns;
+}
+
 /* Whether the baseline's process, too, ends by itself after a call on the inputs of `v`; 1 where that cannot be told. */
 int referee_ends(const view *v, int status, uint64_t word) {
     int ends = 1;
     if (!path && !job.baseline) return 1;
-    if (!path) referee_start(job.baseline, job.limit_ms, 0);
-    worker_use(REFEREE);
-    outcome o = load();
+    outcome o = ask(v);
     if (o.how == DONE) {
-        give(&views[v->number], v);
         worker_call(CANDIDATE, (int)v->number, 0, 1);
         o = worker_wait(limit, 0);
     }
@@ -138,6 +159,7 @@ void *const *referee_call(const view *v) {
     static int hung;
     char text[200];
     if (hung) return NULL;
+    if (!path) referee_start(job.baseline, job.limit_ms, 0);
     worker_use(REFEREE);
     must(load(), NULL);
     arena_resize(own, v->problem, v->fenced);

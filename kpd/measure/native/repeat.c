@@ -5,7 +5,7 @@
  * The first call on each is compared with the truth, the others bit by bit with that. One that differs has to be right, too; and
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  *
- * On a CPU calls are compared in what they take, too (steady.c). At last the process has to end by itself: what an object has
+ * On a CPU calls are compared in what they take, too (steady.c, sizes_in_turn.c), and are made on thousands of inputs (renewed.c). At last the process has to end by itself: what an object has
  * registered for that (destructors, functions of atexit) runs at no other time, as kpd ends a worker by a signal.
  *
  * To ask the worker and to hear from it takes as long as a short call on a device, with all that is copied. So there a request is
@@ -22,6 +22,8 @@
 #define SEVERAL 16   /* calls that a request is for, at the most, … */
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
+#define RENEWED_MS 400 /* on a CPU, of calls on new inputs; … */
+#define IN_TURN_MS 100 /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
 typedef struct {
@@ -136,10 +138,11 @@ static int by_bytes(const void *one, const void *other) {
 
 /* The one with the most calls; on a device, where small ones take as long as each other, the largest that has nearly as many. */
 static size_t quickest_of(const size_t *order, size_t count, const size_t *calls) {
-    size_t most = 0, last = count;
-    for (size_t i = 0; i < count; i++) most = calls[order[i]] > most ? calls[order[i]] : most;
+    size_t most = 0, last = count - 1;
+    for (size_t i = 0; i < count; i++)
+        if (has_elements(&job.views[order[i]]) && calls[order[i]] > most) most = calls[order[i]];
     if (engine_uses_device) most -= most / NEARLY;
-    while (calls[order[--last]] < most) continue;
+    while (last && (calls[order[last]] < most || !has_elements(&job.views[order[last]]))) last--;
     return order[last];
 }
 
@@ -171,6 +174,8 @@ void repeat(const char *object, steadiness asked, int ms) {
     if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
     size_t among = engine_uses_device ? (count + 1) / 2 : count;
     uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 2 * limit_ns;
+    size_t inputs = 0;
+    int many = 0; /* calls take no time */
     ahead_begin(order, count, drawn, 2);
     for (size_t i = 0; i < count && going; i++) {
         view *sets = ahead_take(i);
@@ -181,6 +186,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         if (!going || i + 1 != among) continue;
         size_t quickest = quickest_of(order, among, calls);
         if (calls[quickest] <= FEWEST) continue;
+        many = !engine_uses_device;
         sets = ahead_further(quickest);
         spend("inputs");
         going = repeat_one(sets, asked, more_ns);
@@ -188,11 +194,16 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("quickest");
     }
     ahead_end();
+    if (going && many) {
+        going = sizes_in_turn((uint64_t)IN_TURN_MS * 1000000u);
+        if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
+        going = !problem.kind;
+    }
     if (going) end_well(&job.views[order[0]]);
     printf("{\"calls\":{");
     for (size_t c = 0, printed = 0; c < count; c++)
         if (calls[c]) printf("%s\"%s\":%zu", printed++ ? "," : "", kpd_task.cases[c].name, calls[c]);
-    printf("},");
+    printf("},\"inputs\":%zu,", inputs);
     print_spent();
     print_problem();
     printf("}\n");

@@ -60,9 +60,10 @@ void bounds_draw(const view *v, void *const *data, size_t near, kpd_distribution
 
 /* sizes.c */
 int sizes_vary(void);
+int has_elements(const view *v);
 int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
-typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE } size_kind;
+typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
 const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);
@@ -88,6 +89,12 @@ void steady_before(void);
 void steady_after(void);
 int steady(const view *v);
 
+/* renewed.c */
+size_t renewed(uint64_t limit_ns);
+
+/* sizes_in_turn.c */
+int sizes_in_turn(uint64_t limit_ns);
+
 /* rows.c */
 typedef enum { SINGLY, IN_A_ROW } manner; /* of calls on fresh inputs: these, or besides some in a row */
 #define MOST_ROWS 12
@@ -106,6 +113,10 @@ void apart_turn_to(slot who);
 void apart_ask(slot who, int number, int layout);
 int apart_answered(slot who, const view *v);
 uint64_t apart_ns(slot who); /* of the call that has been answered */
+
+/* check.c */
+int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d);
+int resized(view *v, const kpd_case *drawn, int fenced, kpd_distribution d);
 
 /* check.c, timed.c, fresh.c, repeat.c */
 typedef enum { NEVER, ALWAYS, AS_THE_BASELINE } steadiness; /* whether equal inputs must give equal bits */

@@ -27,6 +27,11 @@ void worker_call_some(slot which, int number, int count) {
     worker_post(&(request){.what = CALL_SOME, .which = which, .number = number, .amount = count});
 }
 
+/* Several calls, each on what one of the packs behind the buffers has (arena_pack), which gets what it leaves. */
+void worker_call_each(slot which, int number, int count) {
+    worker_post(&(request){.what = CALL_EACH, .which = which, .number = number, .amount = count});
+}
+
 void worker_resize(int number, const kpd_case *size, int fenced) {
     worker_post(&(request){.what = RESIZE, .number = number, .amount = fenced, .size = *size});
 }

@@ -59,6 +59,18 @@ static void call_some(view *v, const request *asked, outcome *answer) {
     }
 }
 
+static void call_each(view *v, const request *asked, outcome *answer) {
+    void *at[KPD_MAX_BUFFERS];
+    for (int i = 0; i < asked->amount && answer->how == DONE; i++) {
+        arena_pack(v, (size_t)i, at);
+        for (size_t b = 0; b < kpd_task.buffer_count; b++) memcpy(v->data[b], at[b], bytes_of(&v->buffers[b]));
+        fesetenv(FE_DFL_ENV);
+        errno = 0;
+        engine_call(v, asked->which, 0, 1, answer);
+        for (size_t b = 0; b < kpd_task.buffer_count; b++) memcpy(at[b], v->data[b], bytes_of(&v->buffers[b]));
+    }
+}
+
 static void resize(view *v, const request *asked) {
     static kpd_case size;
     size = asked->size;
@@ -102,6 +114,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
             engine_call(v, asked.which, asked.set, asked.amount, &answer);
             break;
         case CALL_SOME: call_some(v, &asked, &answer); break;
+        case CALL_EACH: call_each(v, &asked, &answer); break;
         case RESIZE: resize(v, &asked); break;
         case TIME: engine_time(v, asked.amount, asked.seed, &answer); break;
         case AUDIT: engine_audit(v, asked.which, asked.set, &answer); break;

@@ -11,6 +11,7 @@
 #define FURTHER 4  /* or one dim of it up to so many times that of the case, … */
 #define SMALL 3    /* all dims of a small size at the most: its buffers end far from the end of a line of the cache */
 #define THIN 32    /* one dim of a thin size at the most, so that rows may be shorter than a vector: others are a case's */
+#define QUICK 1024   /* elements that the dims of a quick size are for, at the most: thousands of calls take no time */
 #define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
 #define TRIES 64   /* draws for one that is allowed and that no case has */
 
@@ -45,9 +46,16 @@ long size_allowed(long size, const kpd_limit *limit) {
     return limit->most > 0 && size > limit->most ? 0 : size;
 }
 
-static long one_size(kpd_rng *rng, long named, int small, const kpd_limit *limit) {
+int size_dims(void) {
+    int dims = 0;
+    while (dims < KPD_MAX_DIMS && kpd_task.dims[dims]) dims++;
+    return dims;
+}
+
+static long one_size(kpd_rng *rng, long named, size_kind kind, const kpd_limit *limit) {
     long multiple = limit->multiple > 0 ? limit->multiple : 1;
-    if (small) return size_allowed(1 + (long)below(rng, SMALL), limit);
+    if (kind == SMALL_SIZE) return size_allowed(1 + (long)below(rng, SMALL), limit);
+    if (kind == QUICK_SIZE) return size_allowed(between(rng, 1.0, pow(QUICK, 1.0 / size_dims())), limit);
     switch (below(rng, 5)) {
     case 0: return named;
     case 1: return size_allowed(named + ((long)below(rng, 2 * NEAR + 1) - NEAR) * multiple, limit);
@@ -70,12 +78,6 @@ static double most_work(void) {
     for (size_t c = 0; c < kpd_task.case_count; c++)
         if (kpd_task.cases[c].use != KPD_TIME_ONLY) most = fmax(most, product(&kpd_task.cases[c], -1));
     return WORK * most;
-}
-
-int size_dims(void) {
-    int dims = 0;
-    while (dims < KPD_MAX_DIMS && kpd_task.dims[dims]) dims++;
-    return dims;
 }
 
 static int dim_by_chance(kpd_rng *rng, const kpd_case *named) {
@@ -119,7 +121,7 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
         *drawn = kpd_task.cases[c];
         for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d]; d++) {
             if (drawn->dims[d] <= 0) continue;
-            drawn->dims[d] = one_size(rng, drawn->dims[d], kind == SMALL_SIZE && of_kind, &kpd_task.limits[d]);
+            drawn->dims[d] = one_size(rng, drawn->dims[d], of_kind ? kind : ANY_SIZE, &kpd_task.limits[d]);
             whole &= drawn->dims[d] > 0;
             sized = 1;
         }
@@ -156,6 +158,13 @@ void size_watched(const kpd_case *drawn) {
     static const int kinds[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
     watched = drawn ? size_name(drawn) : "";
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) signal(kinds[i], drawn ? crashed : SIG_DFL);
+}
+
+/* Whether each buffer of a case has elements. */
+int has_elements(const view *v) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (!v->buffers[b].count) return 0;
+    return 1;
 }
 
 /* Whether sizes may be drawn: no case has a geometry of its own, and there are dims. */

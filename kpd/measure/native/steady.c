@@ -16,10 +16,13 @@
 #define FEWEST_PAIRS 50
 #define LEFT_OUT 2 /* the longest pairs: other work, or the hypervisor, may be in their time */
 #define MOST_TIMES 2.0 /* as long as in the middle, all together */
+#define MOST_FIRST 100         /* calls take as long as a first one at a size, which may fill tables and take memory, … */
+#define MOST_FIRST_NS 20000000u /* … unless all of them together take no longer than this */
 
 static uint64_t pairs[MOST_PAIRS], begun_ns; /* of this case */
 static double times[MOST_PAIRS];              /* of all cases */
 static size_t calls, compared;
+static uint64_t first_ns, firsts_ns, usual_ns; /* the first call of this case, those of all but the first case, middle ones of these */
 
 /* What the system counts as a process's memory, and how much more of it there may be than after the first calls. */
 static const struct {
@@ -53,7 +56,9 @@ void steady_before(void) { begun_ns = worker_busy(); }
 
 void steady_after(void) {
     size_t pair = calls / 2;
-    if (pair < MOST_PAIRS) pairs[pair] = (calls % 2 ? pairs[pair] : 0) + worker_busy() - begun_ns;
+    uint64_t ns = worker_busy() - begun_ns;
+    if (!calls) first_ns = ns;
+    if (pair < MOST_PAIRS) pairs[pair] = (calls % 2 ? pairs[pair] : 0) + ns;
     if (++calls == FIRST_CALLS)
         for (size_t kind = 0; kind < KINDS; kind++) first_kb[kind] = memory_kb(kind);
 }
@@ -87,12 +92,22 @@ static int by_size(const void *a, const void *b) {
     return one < other ? -1 : one > other;
 }
 
+/* In the very first call of all a process may do what it has to do once. */
+static void note_first(size_t number, uint64_t usual) {
+    static int any, seen[KPD_MAX_CASES];
+    if (!seen[number]++ && any++) {
+        firsts_ns += first_ns;
+        usual_ns += usual;
+    }
+}
+
 /* Note how many times as long as the middle one of its case each pair took: calls that take very long end a case's time. */
-static void compare_pairs(size_t count) {
+static void compare_pairs(size_t number, size_t count) {
     static uint64_t sorted[MOST_PAIRS];
     memcpy(sorted, pairs, count * sizeof *pairs);
     qsort(sorted, count, sizeof *sorted, by_time);
     double middle = count ? (double)sorted[count / 2] : 0.0;
+    note_first(number, (uint64_t)middle / 2);
     for (size_t i = 0; i < count && middle > 0.0 && compared < MOST_PAIRS; i++) times[compared++] = (double)pairs[i] / middle;
 }
 
@@ -116,7 +131,13 @@ int steady(const view *v) {
         snprintf(problem.message, sizeof problem.message, "keeps memory of its calls: %s", what);
         return 0;
     }
-    compare_pairs(count);
+    compare_pairs(v->number, count);
+    if (firsts_ns > MOST_FIRST_NS && firsts_ns / MOST_FIRST > usual_ns) {
+        blame("damage", CANDIDATE, v, timed_name(), "the first call at each size");
+        snprintf(problem.message, sizeof problem.message, "takes %.0f times as long in a first call as in later ones at the same size, "
+            "and more than %u ms in all of these", (double)firsts_ns / (double)(usual_ns + 1), MOST_FIRST_NS / 1000000u);
+        return 0;
+    }
     double average = times_on_average();
     if (average <= MOST_TIMES) return 1;
     blame("damage", CANDIDATE, v, timed_name(), when);

@@ -1,0 +1,113 @@
+/* Is it right for all inputs, and not for most? In the checks a kernel sees some hundred, in the repeats two for each case. So
+ * it is called on new inputs in each call, thousands of them, at sizes at which neither they nor the truth take long to make:
+ * drawn ones, or where only those of cases count that of the smallest case.
+ *
+ * So many inputs come to the ends of what a tolerance allows. One that is beyond it is a fault only where the task's own kernel
+ * is far nearer to the truth for the same inputs.
+ */
+#include "report.h"
+
+#define OF_A_SIZE 1024 /* inputs */
+#define AT_ONCE 64    /* calls that a request is for, at the most: to be asked takes longer than most of them */
+#define FAR 4.0       /* times the error of the task's own kernel */
+
+static const char when[] = "new inputs in each call";
+
+/* Whether the baseline, too, is wrong for the inputs of now, or hardly better. */
+static int baseline_no_better(view *v, void *const *data, size_t near_case, kpd_distribution d, deviation *found) {
+    void *const *own = job.baseline ? referee_call(v) : NULL;
+    if (!own) return job.baseline != NULL;
+    if (job.how.native && v->number == kpd_task.case_count) bounds_draw(v, own, near_case, d);
+    const bound *bounds = bounds_of(v->number, d);
+    deviation theirs = truth_compare(v, own, &job.how, bounds);
+    *found = truth_compare(v, data, &job.how, bounds);
+    return theirs.wrong || found->multiple <= FAR * theirs.multiple;
+}
+
+/* What the kernel has left for the inputs of now. */
+static int right_here(view *v, void *const *data, size_t near_case, kpd_distribution d) {
+    deviation found = truth_compare(v, data, &job.how, bounds_of(v->number, d));
+    if (!found.wrong || baseline_no_better(v, data, near_case, d, &found) || !found.wrong) return 1;
+    blame("wrong", CANDIDATE, v, distribution_names[d], when);
+    problem.worst = found;
+    return 0;
+}
+
+static int called(view *v, size_t near_case, kpd_distribution d) {
+    arena_fill(v, d);
+    arena_poison(v);
+    worker_call(CANDIDATE, (int)v->number, 0, 1);
+    truth_find(v); /* while the kernel runs */
+    if (!answered(CANDIDATE, v, distribution_names[d], when)) return 0;
+    return unharmed(CANDIDATE, v, distribution_names[d], when) && right_here(v, v->data, near_case, d);
+}
+
+/* What is written beside a buffer shows after the last of these calls. */
+static int called_at_once(view *v, int count, size_t near_case, kpd_distribution d) {
+    uint64_t drawn[AT_ONCE];
+    void *at[KPD_MAX_BUFFERS];
+    for (int i = 0; i < count; i++) {
+        arena_fill_unseen(v, d, drawn[i] = secret_draw());
+        if (!i) arena_poison(v);
+        arena_pack(v, (size_t)i, at);
+        for (size_t b = 0; b < kpd_task.buffer_count; b++)
+            memcpy(at[b], is_read(&v->buffers[b]) ? v->pristine[b] : v->data[b], bytes_of(&v->buffers[b]));
+    }
+    worker_call_each(CANDIDATE, (int)v->number, count);
+    if (!answered(CANDIDATE, v, distribution_names[d], when) || !unharmed(CANDIDATE, v, distribution_names[d], when)) return 0;
+    for (int i = 0; i < count; i++) {
+        arena_fill_unseen(v, d, drawn[i]);
+        truth_find(v);
+        arena_pack(v, (size_t)i, at);
+        if (!right_here(v, at, near_case, d)) return 0;
+    }
+    return 1;
+}
+
+/* Returns the calls; what is wrong ends them. */
+static size_t at_one_size(view *v, size_t near_case, kpd_distribution d, uint64_t until) {
+    size_t calls = 0, count = 1, most = arena_packs(v);
+    most = most < 1 ? 1 : most < AT_ONCE ? most : AT_ONCE;
+    while (calls < OF_A_SIZE && now_ns() < until && !problem.kind) {
+        uint64_t start = now_ns();
+        if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called(v, near_case, d))) break;
+        calls += count;
+        count = (now_ns() - start) / count * most < until - start ? most : 1;
+    }
+    return calls;
+}
+
+static size_t at_drawn_sizes(kpd_rng *rng, uint64_t until) {
+    view *v = &job.views[kpd_task.case_count];
+    static kpd_case drawn;
+    size_t calls = 0;
+    while (now_ns() < until && !problem.kind) {
+        int near_case = size_drawn(rng, &drawn, kpd_random(rng) & 1 ? QUICK_SIZE : SMALL_SIZE);
+        kpd_distribution d = promised_kind(rng);
+        if (near_case < 0) break;
+        arena_resize(v, &drawn, 0);
+        if (!baseline_right(v, &drawn, (size_t)near_case, d)) continue;
+        if (!resized(v, &drawn, 0, d)) break;
+        drawn.name = size_name(&drawn);
+        calls += at_one_size(v, (size_t)near_case, d, until);
+    }
+    return calls;
+}
+
+static size_t at_smallest_case(kpd_rng *rng, uint64_t until) {
+    view *least = NULL;
+    for (size_t c = 0; c < kpd_task.case_count; c++) {
+        view *v = &job.views[c];
+        if (kpd_task.cases[c].use != KPD_TIME_ONLY && has_elements(v) && (!least || v->bytes < least->bytes)) least = v;
+    }
+    size_t calls = 0;
+    while (least && now_ns() < until && !problem.kind) calls += at_one_size(least, least->number, promised_kind(rng), until);
+    return calls;
+}
+
+size_t renewed(uint64_t limit_ns) {
+    kpd_rng rng = {secret_draw()};
+    uint64_t until = now_ns() + limit_ns;
+    size_t calls = job.any_size ? at_drawn_sizes(&rng, until) : 0;
+    return calls || problem.kind ? calls : at_smallest_case(&rng, until);
+}

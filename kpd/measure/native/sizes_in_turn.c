@@ -1,0 +1,109 @@
+/* Do calls take the same when their size is another one each time? A kernel can make ready for a size, and be quick for as long
+ * as that stays: all calls of a contest are of one case, and then of the next. So cases take turns here, each called three
+ * times in a row: what the first of these takes of a CPU's time, and what the third.
+ *
+ * After another size caches and what the processor has learnt are not those of this one, but before each call the driver has
+ * written inputs and outputs anew anyway. Where it is twice as long on average the task's own kernel is called in the same way:
+ * a candidate may lose as much as that does, and twice as much.
+ */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST_BYTES (64u << 20) /* of the inputs of all cases that take part */
+#define MOST_ROUNDS 64
+#define FEWEST_ROUNDS 8 /* where first calls look long, whatever they take, … */
+#define LONGEST 20      /* … but for no more than so many times the time that others have */
+#define IN_A_ROW 3
+#define LEFT_OUT 2 /* the longest of many: other work, or the hypervisor, may be in their time */
+#define MOST_TIMES 2.0
+
+static view sets[KPD_MAX_CASES];
+static size_t cases;
+static const char when[] = "calls of the cases in turn";
+
+static char *take(void) {
+    size_t bytes = 0;
+    cases = 0;
+    for (size_t c = 0; c < kpd_task.case_count; c++) {
+        size_t more = arena_own_bytes(&job.views[c], 0);
+        if (kpd_task.cases[c].use == KPD_CHECK_ONLY || bytes + more > MOST_BYTES) continue;
+        bytes += more;
+        sets[cases++].number = c;
+    }
+    char *memory = cases > 1 ? malloc(bytes) : NULL, *at = memory;
+    for (size_t i = 0; memory && i < cases; i++) {
+        const view *of = &job.views[sets[i].number];
+        sets[i] = arena_own(of, at, 0);
+        at += arena_own_bytes(of, 0);
+        arena_fill_unseen(&sets[i], job.timed, secret_draw());
+    }
+    return memory;
+}
+
+/* 0 after a problem, or where the system does not tell. */
+static uint64_t candidate_busy(const view *v) {
+    view at = *v;
+    arena_show(&at);
+    arena_poison(&at);
+    uint64_t before = worker_busy();
+    worker_call(CANDIDATE, (int)v->number, 0, 1);
+    if (!answered(CANDIDATE, v, timed_name(), when)) return 0;
+    uint64_t ns = worker_busy() - before;
+    return unharmed(CANDIDATE, v, timed_name(), when) ? ns : 0;
+}
+
+static int by_times(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* How many times as long the first calls take as the third ones of their case, on average. */
+static double times_in_turn(uint64_t (*busy)(const view *), uint64_t limit_ns) {
+    static uint64_t first[KPD_MAX_CASES][MOST_ROUNDS], third[KPD_MAX_CASES][MOST_ROUNDS];
+    static double times[KPD_MAX_CASES * MOST_ROUNDS];
+    uint64_t start = now_ns(), sums[2] = {0, 0};
+    int rounds = 0;
+    for (uint64_t passed = 0; rounds < MOST_ROUNDS; rounds++, passed = now_ns() - start) {
+        int looks_long = rounds < FEWEST_ROUNDS && (double)sums[0] > MOST_TIMES * (double)sums[1];
+        if (passed > (looks_long ? LONGEST * limit_ns : limit_ns)) break;
+        for (size_t i = 0; i < cases; i++) {
+            for (int call = 0; call < IN_A_ROW; call++) {
+                uint64_t ns = busy(&sets[i]);
+                if (!ns) return 1.0;
+                *(call ? &third[i][rounds] : &first[i][rounds]) = ns;
+            }
+            sums[0] += first[i][rounds];
+            sums[1] += third[i][rounds];
+        }
+    }
+    size_t count = 0, kept;
+    for (size_t i = 0; i < cases; i++) {
+        double usual = (double)middle_of(third[i], rounds);
+        for (int round = 0; round < rounds; round++) times[count++] = (double)first[i][round] / usual;
+    }
+    qsort(times, count, sizeof *times, by_times);
+    double sum = 0.0;
+    kept = count > FEWEST_ROUNDS * LEFT_OUT * 2 ? count - LEFT_OUT : count;
+    for (size_t i = 0; i < kept; i++) sum += times[i];
+    return sum / (double)kept;
+}
+
+/* 0 after a problem. */
+int sizes_in_turn(uint64_t limit_ns) {
+    char *memory = take();
+    if (!memory) return 1;
+    double times = times_in_turn(candidate_busy, limit_ns);
+    if (times > MOST_TIMES) {
+        double own = times_in_turn(referee_busy, limit_ns), again = times_in_turn(candidate_busy, limit_ns);
+        times = again < times ? again : times;
+        if (!problem.kind && times > MOST_TIMES * (own > 1.0 ? own : 1.0)) {
+            blame("damage", CANDIDATE, NULL, timed_name(), when);
+            snprintf(problem.message, sizeof problem.message,
+                "takes %.1f times as long on average when the call before was of another size (the task's own kernel: %.1f times)", times, own);
+        }
+    }
+    free(memory);
+    return !problem.kind;
+}

@@ -1,0 +1,118 @@
+"""Calls on thousands of new inputs, of cases in turn, and the first calls at each size: what few calls do not show."""
+
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from kpd.measure import jobs
+from kpd.measure.bench import CheckFailed
+from kpd.measure.c.bench import harness
+from kpd.measure.driver.harness import OBJECT
+from kpd.measure.driver.repeat import repeat
+from kpd.model.defects import Complaint, WrongValue
+from kpd.workspace.specs import CheckSpec
+from tests.support.hosts.local import linux_only
+from tests.support.measure.measured import Lab
+from tests.support.measure.sizes import AUTO, HARNESS, LOOP, RIGHT, _lab, kernel, repeated
+
+__all__ = ["_lab"]
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DRAWN = replace(AUTO, sizes="any")
+SIZES = (1000, 3000, 500, 2000)
+HASH = "unsigned bits; memcpy(&bits, x, 4); bits = (bits ^ bits >> 15) * 2654435761u;"
+WORK = f'for (int i = 0; i < {{}}; i++) {{{{ __asm__ volatile("" ::: "memory"); {LOOP} }}}}'
+SPIN = "for (volatile long i = 0; i < {}; i++);"
+numbers = count()
+
+
+def rarely(then: str) -> str:
+    """A kernel that does `then` for one input of two thousand."""
+    return kernel(f"{LOOP} {HASH} if ((bits >> 8) % 2000 == 7) {{ {then} }}", "#include <string.h>")
+
+
+def changing(then: str) -> str:
+    """A kernel that does `then` where the size is not that of the call before, once sizes have changed eight times."""
+    return kernel(f"static long last, changes; if (last != n && ++changes > 8) {{ {then} }} last = n; {WORK.format(9)}")
+
+
+def at_first(then: str) -> str:
+    """A kernel that does `then` in its first call at a size; `number` is which that is."""
+    known = "static long known[16]; int number = 0; while (known[number] && known[number] != n) number++;"
+    return kernel(f"{known} if (!known[number]) {{ known[number] = n; {then} }} {LOOP}")
+
+
+async def several(lab: Lab, source: str, own: str = RIGHT) -> None:
+    """Call a kernel of a task that has several sizes."""
+    text = HARNESS.format(n=1000, limits="{0}", before="", count="c->dims[0]")
+    cases = ", ".join(f'{{"{n}", {{{n}}}}}' for n in SIZES)
+    text = text.replace('{"1000", {1000}}', cases).replace(".case_count = 1", f".case_count = {len(SIZES)}")
+    ready = replace(lab, harness=await harness(lab.host, lab.tools, {"harness.c": text.encode()}, 60.0))
+    built, baseline = await ready.build(source), await ready.build(own)
+    path = jobs.out(lab.host, baseline.job, OBJECT)
+    calls = await repeat(lab.host, ready.harness, built.job, f"many{next(numbers)}", AUTO, lab.where, baseline=path)
+    assert len(calls) == len(SIZES)
+
+
+@linux_only
+@pytest.mark.parametrize("spec", [DRAWN, AUTO], ids=["at drawn sizes", "at that of the smallest case"])
+async def test_what_is_wrong_for_one_input_of_thousands_is_found(lab: Lab, spec: CheckSpec) -> None:
+    with pytest.raises(CheckFailed, match="new inputs in each call") as caught:
+        await repeated(lab, rarely("y[n - 1] += 1.0f;"), spec)
+    assert isinstance(caught.value.wrong.what, WrongValue)
+    assert await repeated(lab, RIGHT, spec) >= 200
+
+
+@linux_only
+@pytest.mark.parametrize(
+    ("more", "own", "refused"), [(1.5, 0.0, True), (1.5, 0.9, False), (6.0, 0.9, True), (6.0, 1.5, False)]
+)
+async def test_nobody_is_refused_who_is_hardly_further_from_the_truth_than_the_own_kernel(
+    lab: Lab, more: float, own: float, refused: bool
+) -> None:
+    """So many times the tolerance the rare results are off."""
+    off = [
+        rarely(f"y[n - 1] += {times}f * (1e-6f + 1e-5f * (y[n - 1] < 0 ? -y[n - 1] : y[n - 1]));")
+        for times in (more, own)
+    ]
+    if not refused:
+        assert await repeated(lab, off[0], DRAWN, off[1]) >= 200
+        return
+    with pytest.raises(CheckFailed, match="new inputs in each call"):
+        await repeated(lab, off[0], DRAWN, off[1])
+
+
+@linux_only
+async def test_what_is_written_beside_a_buffer_for_few_inputs_is_found(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match=r"wrote past the end of y.*new inputs in each call"):
+        await repeated(lab, rarely("y[n] = 1.0f;"), DRAWN)
+
+
+@linux_only
+async def test_what_takes_long_when_sizes_change_is_found(lab: Lab) -> None:
+    with pytest.raises(
+        CheckFailed, match=r"when the call before was of another size .*calls of the cases in turn"
+    ) as found:
+        await several(lab, changing(WORK.format(2000)))
+    assert isinstance(found.value.wrong.what, Complaint)
+
+
+@linux_only
+async def test_a_little_more_when_sizes_change_is_not_nor_what_the_own_kernel_takes_too(lab: Lab) -> None:
+    await several(lab, changing(WORK.format(3)))
+    await several(lab, changing(WORK.format(2000)), changing(WORK.format(2000)))
+
+
+@linux_only
+async def test_first_calls_that_take_very_long_at_each_size_are_found(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match=r"in a first call as in later ones at the same size") as found:
+        await several(lab, at_first(SPIN.format(60_000_000)))
+    assert isinstance(found.value.wrong.what, Complaint)
+
+
+@linux_only
+async def test_what_is_made_ready_once_or_takes_few_milliseconds_is_not(lab: Lab) -> None:
+    await several(lab, at_first("if (number == 0) " + SPIN.format(300_000_000)))
+    await several(lab, at_first(SPIN.format(1_500_000)))
