@@ -11,6 +11,7 @@ static const kpd_case cases[] = {
     {"100003", {100003}},
     {"1", {1}, KPD_CHECK_ONLY},
     {"37", {37}, KPD_CHECK_ONLY},
+    {"0", {0}, KPD_CHECK_ONLY},
 };
 
 static void buffers(const kpd_case *c, kpd_buffer *b) {

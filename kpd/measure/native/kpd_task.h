@@ -59,7 +59,8 @@ typedef enum {
 /* Kinds of input values; see kpd_fill. A check runs every case with each of them, a timing with the first. */
 typedef enum { KPD_NORMAL, KPD_CONSTANT, KPD_HEAVY_TAIL, KPD_DENORMAL, KPD_LARGE, KPD_DISTRIBUTIONS } kpd_distribution;
 
-/* A shape too small to time is still worth a check, and one that takes the oracle minutes may only be timed. */
+/* A shape too small to time is still worth a check, and one that takes the oracle minutes may only be timed. Where a kernel must
+ * be right for no elements at all, write a case that has a dim of 0, and check it only: no size of 0 is drawn. */
 typedef enum { KPD_CHECK_AND_TIME, KPD_CHECK_ONLY, KPD_TIME_ONLY } kpd_use;
 
 typedef struct {

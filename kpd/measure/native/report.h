@@ -87,7 +87,8 @@ int code_compared(void); /* by that */
 void steady_start(void);
 void steady_before(void);
 void steady_after(void);
-int steady(const view *v);
+#define STEADY_AGAIN (-1) /* the calls of this case have to be made once more */
+int steady(const view *v, int again);
 
 /* renewed.c */
 size_t renewed(uint64_t limit_ns);

@@ -67,6 +67,16 @@ async def test_a_kernel_that_leaves_something_out_is_found_out(bench: DriverBenc
         await bench.check(await built(bench, wrong), f"check{next(numbers)}", print)
 
 
+async def test_a_count_of_nothing_that_counts_something_is_found_out(bench: DriverBench) -> None:
+    """Where a case of the task has no inputs at all."""
+    if bench.task.name != "histogram_cpu":
+        pytest.skip("none of its cases has")
+    files = point(bench, **GOOD_POINTS["histogram_cpu"])
+    source = files["kernel.c"].decode().replace("long i = 0;", "long i = 0; n += !n;")
+    with pytest.raises(CheckFailed, match=r"^0, .*read past the end of x"):
+        await bench.check(await built(bench, {**files, "kernel.c": source.encode()}), f"check{next(numbers)}", print)
+
+
 @pytest.mark.parametrize("tuned", [False, True])
 async def test_its_kernels_repeat_themselves_and_end_well(bench: DriverBench, tuned: bool) -> None:
     job = await built(bench, point(bench, **GOOD_POINTS[bench.task.name] if tuned else {}))
