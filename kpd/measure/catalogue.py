@@ -47,7 +47,8 @@ def device_of(language: str, need: Need) -> Literal["cpu", "gpu"]:
 def stops_threads(task: Task) -> bool:
     """Return whether a candidate's threads are stopped while none of its calls is timed.
 
-    Kpd's own runner does so. On a GPU they can run in calls of the incumbent, with which it shares a process.
+    Kpd's own runner does so. On a GPU they can run in calls of the incumbent, with which it shares a process; nor does
+    that end by itself there.
     """
     return task.bench.command is None and device_of(task.language, task.need) == "cpu"
 

@@ -29,7 +29,7 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"\bsys\.(std(in|out|err)|modules|argv|_getframe|set(trace|profile))\b|\bos\.(dup2?|write|environ)\b"
-        r"|\b(atexit|__import__|importlib|inspect|builtins|__builtins__|__main__|__mp_main__)\b|\bgc\.|\bimport gc\b",
+        r"|\b(__import__|importlib|inspect|builtins|__builtins__|__main__|__mp_main__)\b|\bgc\.|\bimport gc\b",
         "reaches into the program that runs it",
     ),
     (
@@ -46,7 +46,9 @@ PATTERNS: tuple[tuple[str, str], ...] = (
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in PATTERNS)
 _FORMATTED = re.compile(r"""\b(?:[ft]r?|r[ft])['"]""", re.IGNORECASE)
 _THREADS = (re.compile(r"\bThread(PoolExecutor)?\s*\(", re.IGNORECASE), "starts threads")
-"""The same where nobody stops them while no call of the candidate is timed."""
+_AT_EXIT = (re.compile(r"\batexit\b"), "reaches into the program that runs it")
+_UNWATCHED = (_THREADS, _AT_EXIT)
+"""The same where nobody stops threads while no call of the candidate is timed, or has its process end by itself."""
 LONGEST_LINE = 1000
 """Characters of a line that are searched: the patterns may take quadratic time."""
 
@@ -81,12 +83,12 @@ def suspicious(
 ) -> tuple[InSource, ...]:
     """List what looks suspicious in the lines of Python that the candidate adds.
 
-    `protected` are the task's other files: a candidate must not import them. `stops_threads`: while no
-    call of the candidate is timed (see `catalogue`). `commanded`: a command of the task's may run it as the main
-    program, or its docstrings.
+    `protected` are the task's other files: a candidate must not import them. `stops_threads`: while no call of the
+    candidate is timed, and its process has to end by itself (see `catalogue`). `commanded`: a command of the task's may
+    run it as the main program, or its docstrings.
     """
     plain = _without_comments if commanded else _when_imported
-    patterns = (*_COMPILED, *_imports(protected), *([] if stops_threads else [_THREADS]))
+    patterns = (*_COMPILED, *_imports(protected), *(() if stops_threads else _UNWATCHED))
     flags: list[InSource] = []
     for path, data in after.items():
         if not path.endswith(".py"):

@@ -133,7 +133,7 @@ def test_nobody_else_imports_the_inside_of_the_helper() -> None:
     far = {f"kpd.production.far.{name}" for name in ("disk", "main", "refusals", "restore", "switch")}
     assert users == {
         "kpd.measure.command.runner",
-        *(f"{host}.{name}" for name in ("ahead", "calls", "heap", "main", "profiled", "spare", "turns", "worker")),
+        *(f"{host}.{name}" for name in ("ahead", "calls", "confined", "heap", "main", "profiled", "spare", "turns")),
         *far,
     }
 

@@ -30,8 +30,8 @@ LONG_NS = 50_000_000
 JOB = f"""
 import sys
 sys.path.insert(0, {{folder!r}})
-from kpd.measure.python.host import main, quick, worker
-worker.confine = lambda sandbox: None  # memory of the device is files here, which no worker may write
+from kpd.measure.python.host import confined, main, quick
+confined.confine = lambda sandbox: None  # memory of the device is files here, which no worker may write
 quick.LONG_NS = {LONG_NS}
 sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "limit_s=60", "first_ms=20000", *{{commands!r}}]))
 """

@@ -57,6 +57,12 @@ def test_threads_are_flagged_where_a_benchmark_of_the_task_measures(line: str) -
     assert suspicious({}, other, (), stops_threads=True) == (InSource("kernel.py:1", "starts processes"),)
 
 
+def test_what_is_registered_for_the_end_is_flagged_where_no_process_ends_by_itself() -> None:
+    files = {"kernel.py": b"import atexit\n"}
+    assert suspicious({}, files, ()) == (InSource("kernel.py:1", "reaches into the program that runs it"),)
+    assert suspicious({}, files, (), stops_threads=True) == ()
+
+
 @pytest.mark.parametrize(("name", "stopped"), [("rmsnorm_py", True), ("rmsnorm_triton", False)])
 def test_threads_run_in_calls_of_the_incumbent_where_both_share_a_process(name: str, stopped: bool) -> None:
     """On a GPU: one that is busy only meanwhile would make the incumbent slower."""

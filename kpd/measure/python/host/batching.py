@@ -6,6 +6,7 @@ import mmap
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from kpd.measure.python.host import arrays
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cases import WorkerCase
 from kpd.measure.python.host.gathered import DeviceMixtures, on_device
@@ -45,6 +46,7 @@ OWN_SHARE = 50
 FASTER = 4  # times that a candidate's calls may be faster, for its batches to last as long as others
 ONCE = 8  # times as many sets, where each can be called only once as kernels overwrite them
 WAIT_MS = 60_000.0
+STEP, STEPS = arrays.ALIGNED, 64  # where arrays that are made anew may begin
 EARLY = 512 << 20  # bytes of inputs of all cases that are laid out before anything is timed
 MOST_MIXED = 1 << 30  # bytes of inputs of which mixtures are made
 

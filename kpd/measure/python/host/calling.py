@@ -1,4 +1,4 @@
-"""Lays sets of inputs into shared memory, calls a kernel on them, and judges what it returns."""
+"""Calls a kernel on sets of inputs, and reads what it returns."""
 
 from __future__ import annotations
 
@@ -9,133 +9,30 @@ from typing import Any
 
 from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
-from kpd.measure.python.host.harness import HarnessError, Inputs, PythonHarness, changed
+from kpd.measure.python.host.harness import Inputs, PythonHarness
 from kpd.measure.python.host.held import HeldResults
+from kpd.measure.python.host.laying import LaidSets
 from kpd.measure.python.host.problems import KernelProblem, blamed
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.results import ASKED_MS, ELSEWHERE, CallOutput, CallResult, ResultMemory, ReturnedArray
 
 TRIES = 5  # of calls, for results in memory that is known
 AGAIN_NS = 100_000_000  # of calls before those that are compared
-CHANGES = 2  # elements of each input that change before a batch
 
 
-class CallSets:
-    """Sets of inputs of one case and kind, in the memory of each worker, which gets each as a call's arguments.
-
-    `workers` are those of the sides: two, or one with both kernels. This process has its own copy of each set: it gives
-    the truth, and shows what a kernel wrote where it must not. `counts` are the elements that each output must have,
-    where they are known. `base` is where the sets begin in those memories. On a GPU each change is written as a whole.
-    """
+class CallSets(LaidSets):
+    """Sets of inputs of one case and kind. `counts` are the elements that each output must have, where known."""
 
     def __init__(
         self, harness: PythonHarness, workers: dict[str, Worker], case: str, kind: str, counts: dict[str, int]
     ) -> None:
-        self.harness, self.workers, self.case, self.kind, self.counts = harness, workers, case, kind, counts
-        self.owners = {workers[side]: side for side in sorted(workers)}  # each once; of both sides the candidate's
-        self.base = 0
-        self.drawn: list[Inputs] = []
-        self.private: list[bytearray] = []
-        self.changing: list[list[tuple[int, int, int]]] = []  # offset, bytes and number of elements, by set and array
+        super().__init__(harness, workers, case)
+        self.kind, self.counts = kind, counts
         self.called: set[str] = set()
         self.known: dict[str, list[ReturnedArray]] = {}
         self.memories = {side: ResultMemory(worker) for side, worker in workers.items()}
         self.held = {side: HeldResults(side, memory) for side, memory in self.memories.items()}
         self.places: dict[str, list[int]] = {}  # where the results of a side's last batch lie
-
-    def at(self, number: int) -> int:
-        """Return where a set begins in the shared memory."""
-        return self.base + number * self.drawn[0].size
-
-    def fill(self, number: int, inputs: Inputs, given: bool = False) -> None:
-        """Make `inputs` the content of set `number`; a new set is the next one. What is `given` is not copied."""
-        if self.drawn and inputs.size != self.drawn[0].size:
-            raise HarnessError(f"harness.py: the inputs of case {self.case} have other sizes in each call")
-        room = min(worker.size for worker in self.owners)
-        if self.base + (number + 1) * inputs.size > room:
-            raise HarnessError(f"harness.py: the inputs of case {self.case} need more than {room >> 20} MiB")
-        leaves = changed(inputs, self.harness.fixed)
-        changing = [(leaf.offset, leaf.itemsize, leaf.span // leaf.itemsize) for leaf in leaves]
-        content = inputs.content if given else bytearray(inputs.content)
-        if number == len(self.drawn):
-            self.drawn.append(inputs)
-            self.private.append(content)
-            self.changing.append(changing)
-        else:
-            self.drawn[number], self.private[number], self.changing[number] = inputs, content, changing
-
-    def write(self) -> None:
-        """Write all sets to the memory that the kernels read, as they are here."""
-        for worker in self.owners:
-            with worker.marks.of("write"):
-                for number, content in enumerate(self.private):
-                    worker.memory[self.at(number) : self.at(number + 1)] = content
-        self._lend()
-
-    @property
-    def in_place(self) -> bool:
-        """Whether a kernel overwrites its arguments."""
-        return any(name in self.drawn[0].layouts for name in self.harness.outputs)
-
-    def restore(self) -> None:
-        """Write all sets anew, where a kernel overwrites its arguments."""
-        if self.in_place:
-            self.write()
-
-    def prepare(self, limit_ms: float) -> None:
-        """Have each worker make arguments of all sets, and write their content only then. Raises KernelProblem.
-
-        One that has made them already is not asked again: it could get ready then for calls that are timed next.
-        """
-        size = self.drawn[0].size
-        sets = [
-            [arrays.told(_moved(layout, self.at(number))) for layout in inputs.layouts.values()]
-            for number, inputs in enumerate(self.drawn)
-        ]
-        for worker, side in self.owners.items():
-            if worker.laid.get(self.base) == sets:
-                continue
-            handle = worker.lent.lend(self.base, len(sets) * size) if worker.lent else ""
-            with blamed(side):
-                worker.ask(limit_ms, what="prepare", base=self.base, sets=sets, size=size, handle=handle)
-            worker.laid[self.base] = sets
-        self.write()
-
-    def change(self, rng: random.Random) -> None:
-        """Give some elements of each set the values of others, here and in the memory that the kernels read."""
-        memories = [worker.memory for worker in self.owners]
-        drawn = iter(memoryview(rng.randbytes(8 * CHANGES * sum(map(len, self.changing)))).cast("I"))
-        places: list[int] = []
-        for number, content in enumerate(self.private):
-            at = self.at(number)
-            for offset, width, many in self.changing[number]:
-                for _ in range(CHANGES):
-                    to = offset + (next(drawn) * many >> 32) * width
-                    source = offset + (next(drawn) * many >> 32) * width
-                    content[to : to + width] = piece = content[source : source + width]
-                    for memory in memories:
-                        memory[at + to : at + to + width] = piece
-                    places.append(at + to)
-        self._lend(places)
-
-    def _lend(self, changed: list[int] | None = None) -> None:
-        """Have the content of all sets on the device, if there is one. NumPy's arrays stay in shared memory.
-
-        `changed` are the places at which it is other than before: None is all.
-        """
-        for worker in self.owners:
-            if worker.lent is None:
-                continue
-            with worker.marks.of("refresh"):
-                worker.lent.write(self.base, self.at(len(self.private)) - self.base, changed)
-                for start, end in self._on_host():
-                    worker.shared[start:end] = worker.memory[start:end]
-
-    def _on_host(self) -> list[tuple[int, int]]:
-        """Return where those arrays of all sets begin and end that no device has."""
-        leaves = [leaf for layout in self.drawn[0].layouts.values() for leaf in arrays.leaves(layout)]
-        spans = [(leaf.offset, leaf.offset + leaf.span) for leaf in leaves if leaf.lib != "torch"]
-        return [(self.at(at) + start, self.at(at) + end) for at in range(len(self.drawn)) for start, end in spans]
 
     def run(
         self, side: str, count: int, rounds: int, limit_ms: float, probes: bool = False
@@ -234,6 +131,23 @@ class CallSets:
         outputs = {name: placed[name] for name in self.harness.outputs}
         return CallResult(self.case, self.kind, side, outputs, Inputs(inputs.layouts, bytearray(self.private[number])))
 
+    def all_outputs(self, side: str, count: int) -> dict[str, tuple[Layout, list[bytes | bytearray]]]:
+        """Read what the first `count` calls of the last batch have left, by output, without a device.
+
+        Raises KernelProblem.
+        """
+        known, names = self.known[side], self._returned()
+        with blamed(side):
+            data = self.memories[side].each(known, self.places[side][: count * len(known)])
+        found = {name: (known[at].layout, data[at]) for at, name in enumerate(names)}
+        for name in self.harness.outputs:
+            if name in self.drawn[0].layouts:
+                (leaf,) = arrays.leaves(self.drawn[0].layouts[name])
+                memory = self.workers[side].memory
+                starts = (self.at(number) + leaf.offset for number in range(count))
+                found[name] = leaf, [bytes(memory[start : start + leaf.span]) for start in starts]
+        return found
+
     def _content(self, side: str, number: int) -> bytearray:
         """Return a set of inputs as kernels have left it."""
         worker, at, size = self.workers[side], self.at(number), self.drawn[number].size
@@ -300,9 +214,3 @@ class CallSets:
                 if leaf.offset <= where < leaf.offset + leaf.span:
                     raise KernelProblem("input", side, f"it changes its input {name}")
         raise KernelProblem("input", side, "it writes outside its arguments")
-
-
-def _moved(layout: Any, by: int) -> Any:
-    if isinstance(layout, Layout):
-        return layout._replace(offset=layout.offset + by)
-    return type(layout)(_moved(one, by) for one in layout) if type(layout) in (list, tuple) else layout

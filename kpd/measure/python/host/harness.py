@@ -142,7 +142,11 @@ class PythonHarness:
 
         Raises HarnessError.
         """
-        return self._outputs("scale", inputs.values()) if self.scaled else {}
+        return self.scales_of(inputs.values()) if self.scaled else {}
+
+    def scales_of(self, values: dict[str, Any]) -> dict[str, Sequence[float]]:
+        """Do the same for arguments, which it may change, with a function scale. Raises HarnessError."""
+        return self._outputs("scale", values)
 
     def _outputs(self, function: str, values: dict[str, Any]) -> dict[str, Sequence[float]]:
         try:

@@ -17,11 +17,12 @@ from typing import Any
 
 from kpd.hosts.helper import sandbox
 from kpd.measure.python.host import arrays, calls
+from kpd.measure.python.host.confined import confined
 from kpd.measure.python.host.problems import NotStarted
 from kpd.measure.python.host.session import SHARED, RunnerCommand
 from kpd.measure.python.host.spare import shared_file
 from kpd.measure.python.host.turns import in_child
-from kpd.measure.python.host.worker import Kernels, confined
+from kpd.measure.python.host.worker import Kernels
 
 SEED = 1
 TRITON = "out/triton.json"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.cases import COMPILE_MS, WorkerCase
+from kpd.measure.python.host.ending import end_well
 from kpd.measure.python.host.harness import CaseInputs
 from kpd.measure.python.host.held import HELD
 from kpd.measure.python.host.judging import compared, wrong
+from kpd.measure.python.host.many import drawn_of, many, own_is_right, small
 from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.truths import Truth
@@ -21,6 +25,7 @@ IN_TURN = 2  # sets of inputs of calls that are repeated
 BEYOND, BEYOND_SHARE = 4096, 0.5  # calls after them at most, and the time for these as a share of theirs
 ROUNDS = 32  # of these calls on both sets in a request, where a kernel does not overwrite its arguments
 STEADY_S = 0.05  # of calls of the task's own kernel
+MANY_S = 0.9  # of calls on inputs that are new in each, and of their truths
 
 
 def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
@@ -44,7 +49,29 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
                 made[case] = _again(work, truths, share, must)
             except KernelProblem as err:
                 raise work.told(err, "repeats") from err
+        if not session.gpu:
+            case, more = _on_many(session, worker, rng, float(limit_ms))
+            made[case] = made.get(case, 0) + more
+            if worker.ended is None:
+                end_well(work)
     return {"problem": None, "calls": made, "spent": session.spent()}
+
+
+def _on_many(session: RunnerCommand, worker: Worker, rng: SecretRandom, limit_ms: float) -> tuple[str, int]:
+    """Call the kernel on many new inputs at a small size. Return the case, and how often. Raises KernelProblem.
+
+    At a size that is drawn the task's own kernel may fail as well.
+    """
+    kind, case = session.kinds[0], small(session, rng)
+    with session.marks.of("many"):
+        (drawn,) = session.drawing([(case, kind, drawn_of(session, case))], rng)
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, limit_ms, drawn)
+        try:
+            return case, many(work, MANY_S)
+        except KernelProblem as err:
+            if own_is_right(work, drawn.sets[0]):
+                raise work.told(err, "repeats") from err
+    return case, 0
 
 
 def _known(session: RunnerCommand, kind: str, rng: SecretRandom) -> Generator[tuple[CaseInputs, list[Truth]]]:
@@ -66,15 +93,12 @@ def _known(session: RunnerCommand, kind: str, rng: SecretRandom) -> Generator[tu
 
 def _steady(work: WorkerCase, truths: Sequence[Truth]) -> bool:
     """Return whether the task's own kernel gives the same bits each time, on the inputs on which another did not."""
-    session = work.session
-    worker = session.worker({"b": session.settings.get("own") or session.settings["baseline"]})
-    own = WorkerCase(session, {"b": worker}, work.case, work.kind, work.rng, work.limit_ms, work.drawn)
     try:
-        _again(own, truths, STEADY_S, partial(bool, True))
+        worker = work.session.own()
+        assert worker is not None
+        _again(replace(work, workers={"b": worker}), truths, STEADY_S, partial(bool, True))
     except KernelProblem:
         return False
-    finally:
-        worker.end()
     return True
 
 

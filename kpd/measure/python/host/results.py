@@ -91,6 +91,11 @@ class ResultMemory:
         known = self.share(arrays, places)
         return found if len(found) == many and all(known[number * many : (number + 1) * many]) else None
 
+    def each(self, arrays: Sequence[ReturnedArray], places: list[int]) -> list[list[bytes | bytearray]]:
+        """Read what all calls returned that returned these places, without a device: by array. Raises Failed."""
+        many = len(arrays)
+        return [[self._one(array, place) for place in places[at::many]] for at, array in enumerate(arrays)]
+
     def _one(self, array: ReturnedArray, place: int) -> bytes | bytearray:
         layout = array.layout
         if not layout.span:

@@ -69,6 +69,7 @@ class RunnerCommand:
         self.rule = rule_of(settings)
         self.marks = Marks(marks)
         self.workers: list[Worker] = []
+        self.owns: Worker | None = None
         self.device = device
         self.probes: dict[str, list[int]] = {"a": [], "b": []}
         self.folders: list[str] = []
@@ -142,6 +143,16 @@ class RunnerCommand:
         if not self.gpu and worker.threads - begun > most:
             raise KernelProblem("load", side, f"it starts {worker.threads - begun} threads, more than {most}")
         return worker
+
+    def own(self) -> Worker | None:
+        """Return the worker of the task's own kernel, which is started once; None where no setting says which that is.
+
+        Raises KernelProblem, NotStarted.
+        """
+        path = self.settings.get("own") or self.settings.get("baseline")
+        if self.owns is None and path:
+            self.owns = self.worker({"b": path})
+        return self.owns
 
     def _device(self) -> CudaDevice:
         """Return the device, of which a context is made once. Raises NotStarted and DeviceError."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,6 +18,9 @@ from typing import Any
 
 from kpd.measure.python.host.anew import FreshPairs, new_inputs
 from kpd.measure.python.host.batching import (
+    STEP,
+    STEPS,
+    WAIT_MS,
     Batch,
     WarmCase,
     batch,
@@ -39,6 +43,7 @@ CASE_NS, FEWEST_QUADS = 250_000_000, 6  # fewer quads are taken of kernels that 
 FAR, FAR_QUADS = 50, 2  # times slower, in every batch, and the quads that are enough to say so
 AGAIN = 2  # batches of a quad that are taken again at most, on average
 FRESH_PAIRS, FRESH_SHARE = 4, 0.1  # of a case on fresh inputs at most, and of the time of its quads that they take
+ANEW_PCT = 50  # of the processes have calls on fresh inputs in arrays that are made anew, the others in those of before
 PROBES, COMPARED = 12, 6  # of a GPU after a side's batches, in a process, and results of it, at least about
 
 
@@ -47,7 +52,8 @@ def time_both(session: RunnerCommand, a: str, b: str, order: str, quads: str, li
 
     Without a GPU, some pairs on fresh inputs come after what a candidate seems to be faster in.
     """
-    measure, then = partial(time_case, quads=int(quads)), None if session.gpu else time_fresh
+    anew = secrets.randbelow(100) < ANEW_PCT
+    measure, then = partial(time_case, quads=int(quads)), None if session.gpu else partial(time_fresh, anew=anew)
     with same(a, b):
         return timed(session, {"a": a, "b": b}, order, float(limit_ms), "timed", measure, then=then)
 
@@ -199,11 +205,15 @@ def faster(cases: dict[str, dict[str, Any]]) -> bool:
     return any(median(case["b_ns"]) < median(case["a_ns"]) for case in cases.values())
 
 
-def time_fresh(warm: WarmCase, report: dict[str, Any]) -> dict[str, Any]:
+def time_fresh(warm: WarmCase, report: dict[str, Any], anew: bool) -> dict[str, Any]:
     """Take some pairs of batches, after those in `report`, in which each call has inputs that are wholly new.
 
-    What a kernel keeps from call to call is worth nothing there. Raises KernelProblem.
+    What a kernel keeps from call to call is worth nothing there; nor, where all arrays are made anew and elsewhere,
+    that it knows those of the calls before. Raises KernelProblem.
     """
+    if anew:
+        warm.calls.base = STEP * warm.work.rng.randrange(STEPS)
+        warm.calls.prepare(WAIT_MS, anew=True)
     until = time.monotonic() + FRESH_SHARE * (sum(report["a_ns"]) + sum(report["b_ns"])) / 1e9
     with new_inputs(warm, 2 * FRESH_PAIRS) as inputs:
         pairs = FreshPairs(warm, inputs)

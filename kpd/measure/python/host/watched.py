@@ -28,9 +28,11 @@ def mapped(pid: int, name: str) -> int:
 
 def memory(pid: int, address: int, size: int) -> bytes:
     """Read its memory, which may be less than was asked for. Raises OSError, ValueError, OverflowError, MemoryError."""
-    with Path(f"/proc/{pid}/mem").open("rb", 0) as file:
-        file.seek(address)
-        return file.read(size)
+    file = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(file, size, address)
+    finally:
+        os.close(file)
 
 
 def cpu_ns(pid: int) -> int:

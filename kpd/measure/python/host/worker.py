@@ -8,13 +8,12 @@ at addresses that the answer to a batch tells.
 from __future__ import annotations
 
 import array
+import ctypes
 import fcntl
 import gc
 import importlib.util
 import mmap
 import os
-import random
-import resource
 import select
 import socket
 import sys
@@ -25,8 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kpd.hosts.helper.sandbox import Sandbox, confine
-from kpd.measure.python.host import arrays, calls, kept, ninja
+from kpd.measure.python.host import arrays, kept, ninja
+from kpd.measure.python.host.confined import confined, elsewhere
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
 from kpd.measure.python.host.places import place_of, places
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TOLD = 2000  # characters of an error
-LIMIT_DATA = 8 << 30  # bytes of memory of a worker without a GPU
-OPEN_FILES = 1024  # that it may have: each can have memory of the system's own
 
 
 class LaidOut(NamedTuple):
@@ -113,13 +110,16 @@ class Kernels:
         os.environ.update(self.caches[side])
         tempfile.tempdir = None  # where it has been asked before, it knows another TMPDIR
 
-    def prepare(self, base: int, sets: list[Any], size: int, handle: str = "") -> None:
+    def prepare(self, base: int, sets: list[Any], size: int, handle: str = "", anew: bool = False) -> None:
         """Take the arguments of each set, whose arrays lie in shared memory from `base` on, `size` bytes for each.
+
+        Made `anew`, there are no others any more.
 
         On a GPU torch's lie in the memory that `handle` opens, and where there is none, in a copy of the shared one.
         """
         layouts = [tuple(arrays.untold(said) for said in arguments) for arguments in sets]
-        self.laid.pop(base, None)  # frees their memory
+        for one in [*self.laid] if anew else [base]:
+            self.laid.pop(one, None)  # frees their memory
         if self.gpu:
             self.gpu.borrow(base, handle) if handle else self.gpu.take(len(sets) * size)
             made = [self.gpu.placed(one, base) for one in layouts]
@@ -171,6 +171,13 @@ class Kernels:
         parts = result if type(result) is list else [result]
         return {"outputs": [self._output(part) for part in parts]}
 
+    def leave(self, status: int) -> None:
+        """End this process as a program comes to its end: threads, atexit, modules, the C library's own functions."""
+        for known in (self.functions, self.laid, self.held):
+            known.clear()  # what holds a kernel would keep its module from being taken apart
+        gc.unfreeze()
+        ctypes.pythonapi.Py_Exit(status)
+
     def audit(self) -> dict[str, Any]:
         """Say which functions that a measurement uses have been replaced, and how many threads kernels have left."""
         changed = self.identities.changed() if self.identities else []
@@ -201,7 +208,7 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         gc.collect()
         gc.freeze()
     elif what == "prepare":
-        kernels.prepare(asked["base"], asked["sets"], asked["size"], asked.get("handle", ""))
+        kernels.prepare(asked["base"], asked["sets"], asked["size"], asked.get("handle", ""), asked.get("anew", False))
     elif what == "share" and kernels.gpu:
         return {"memory": [kernels.gpu.shared(address) for address in asked["at"]]}
     elif what == "quads" and kernels.gpu:
@@ -218,6 +225,8 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         kernels.hold(asked["side"], asked["base"], asked["set"], asked["most"])
     elif what == "describe":
         return kernels.describe(asked["base"], asked["set"])
+    elif what == "leave":
+        kernels.leave(asked["status"])
     return {}
 
 
@@ -229,34 +238,6 @@ def told(err: BaseException) -> dict[str, Any]:
     if isinstance(err, BlockingIOError) and ("write" in str(err) or not select.select([], [2], [], 0)[1]):
         said = f"it writes more than {fcntl.fcntl(2, fcntl.F_GETPIPE_SZ) >> 10} KiB to stderr in a batch of calls"
     return {"raised": f"{said}{place}"[:TOLD]}
-
-
-def elsewhere(place: int) -> list[bytearray]:
-    """Take some memory: what follows lies elsewhere than in other processes that were forked from the same one.
-
-    In two that are compared with each other it lies at the same place.
-    """
-    drawn = random.Random(place)
-    return [bytearray(drawn.randrange(1 << drawn.randrange(4, 18))) for _ in range(drawn.randrange(1000))][::2]
-
-
-def limit(what: int, most: int) -> None:
-    """Have this process have no more of it for good, nor what is less already."""
-    _, hard = resource.getrlimit(what)
-    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
-
-
-def confined(writes: list[str] | None, gpu: bool) -> None:
-    """Limit and confine this process for good."""
-    limit(resource.RLIMIT_CORE, 0)
-    if not gpu:
-        limit(resource.RLIMIT_DATA, LIMIT_DATA)
-        limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    if writes is not None:
-        roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
-        confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu, single=True))
-        calls.forbid(gpu)
 
 
 def main(

@@ -48,26 +48,29 @@ def kernel(a, b):
 KERNELS = {"a": "def kernel(a, b):\n    return b + 2 * a\n", "b": "def kernel(a, b):\n    return 2 * a + b\n"}
 SCRIPT = """
 import sys
-from kpd.measure.python.host import batching, main
-batching.EARLY = {early}
+from kpd.measure.python.host import batching, main, timing
+batching.EARLY, timing.ANEW_PCT = {early}, {anew}
 sys.exit(main.main(["rtol=1e-5", "atol=1e-6", "{verb}", "a.zip", "b.zip", "a", "{many}", "20000"]))
 """
 
 
-def timed(folder: Path, verb: str, early: int, kernels: dict[str, str]) -> dict[str, Any]:
+def timed(folder: Path, verb: str, early: int, kernels: dict[str, str], anew: int = 0) -> dict[str, Any]:
     """The report of a process of kernels that are right."""
-    report = reported(folder, verb, early, kernels)
+    report = reported(folder, verb, early, kernels, anew)
     assert report["problem"] is None
     return report
 
 
-def reported(folder: Path, verb: str, early: int, kernels: dict[str, str]) -> dict[str, Any]:
-    """The report of a process; its inputs lie in memory at once where they take no more than `early` bytes."""
+def reported(folder: Path, verb: str, early: int, kernels: dict[str, str], anew: int = 0) -> dict[str, Any]:
+    """The report of a process; its inputs lie in memory at once where they take no more than `early` bytes.
+
+    Of its calls in a contest those on fresh inputs are in arrays made `anew`, if that is 100.
+    """
     (folder / "harness.py").write_text(HARNESS)
     for side, text in kernels.items():
         with zipfile.ZipFile(folder / f"{side}.zip", "w") as archive:
             archive.writestr("kernel.py", text)
-    script = SCRIPT.format(early=early, verb=verb, many={"time": 8, "fresh": 300}[verb])
+    script = SCRIPT.format(early=early, anew=anew, verb=verb, many={"time": 8, "fresh": 300}[verb])
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{script}"]
     ended = subprocess.run(command, cwd=folder, input=b"1234\n", capture_output=True, check=False)
     report: dict[str, Any] = json.loads(ended.stdout)
@@ -133,3 +136,25 @@ def kernel(a, b):
     slow = "import numpy as np\ndef kernel(a, b):\n    for _ in range(20):\n        np.sort(a)\n    return b + 2 * a\n"
     report = reported(tmp_path, "time", 1 << 30, {"a": slow, "b": wrong})
     assert report["problem"]["kind"] == "wrong"
+
+
+@pytest.mark.parametrize("early", [1 << 30, 1 << 12])
+def test_a_contest_calls_on_fresh_inputs_in_arrays_that_are_new(tmp_path: Path, early: int) -> None:
+    """It is slow in the first calls on an array, and on one that lies where none did before."""
+    known = """
+import numpy as np
+arrays, calls = {}, {}
+def kernel(a, b):
+    arrays[id(a)] = a
+    for key in ((id(a), len(a)), (a.ctypes.data, len(a), 0)):
+        calls[key] = calls.get(key, 0) + 1
+        if calls[key] <= 4:
+            for _ in range(10):
+                np.sort(a)
+    return 2 * a + b
+"""
+    slow = "import numpy as np\ndef kernel(a, b):\n    for _ in range(20):\n        np.sort(a)\n    return b + 2 * a\n"
+    case = timed(tmp_path, "time", early, {"a": slow, "b": known}, anew=100)["cases"]["long"]
+    call = min(case["b_ns"]) / case["reps"]
+    anew = {side: min(case["fresh"][side]) / case["fresh"]["reps"] for side in ("a_ns", "b_ns")}
+    assert 2 * call < anew["b_ns"] < 2 * anew["a_ns"]

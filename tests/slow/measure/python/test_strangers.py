@@ -54,3 +54,32 @@ async def test_a_number_that_is_an_argument_is_another_one_for_each_inputs(bench
     with pytest.raises(CheckFailed) as caught:
         await bench.check(job, f"check{next(numbers)}", print)
     assert "should be" in wrong(caught.value.wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("correctness/few_inputs", "should be"), ("averages/known_arrays", "times as long on average")]
+)
+async def test_what_few_of_many_inputs_or_arrays_come_to_is_found_in_the_repeats(
+    bench: DriverBench, name: str, said: str
+) -> None:
+    """Of inputs it is one of a thousand here: beside other work the one of 5,000 of the corpus is missed at times."""
+    job = await built(bench, {"kernel.py": cheat(name)["kernel.py"].replace("% 5000", "% 1000")})
+    with pytest.raises(CheckFailed) as caught:
+        await bench.repeat(job, f"repeat{next(numbers)}", print)
+    assert not caught.value.wrong.by_incumbent
+    assert said in wrong(caught.value.wrong)
+
+
+async def test_at_sizes_that_are_drawn_no_kernel_has_to_be_better_than_the_tasks_own(host: Host, tmp_path) -> None:
+    """It is wrong where no case is, and the other one is as well: these calls count for nobody."""
+    only = f"{TASK.joinpath('kernel.py').read_text()}\nwhole = rmsnorm_silu\n\n\ndef rmsnorm_silu(x, weight, eps):\n"
+    only += "    return whole(x, weight, eps) * (1 if x.shape in ((16, 2048), (128, 256), (256, 64)) else 2)\n"
+    bench = await ready(host, rmsnorm(tmp_path, only))
+    job = await built(bench)
+    calls = await bench.repeat(job, f"repeat{next(numbers)}", print)
+    assert min(calls[case] for case in ("wide", "square", "tall")) >= 4
+
+
+async def test_an_honest_kernel_has_some_thousand_calls_on_new_inputs(bench: DriverBench) -> None:
+    calls = await bench.repeat(await built(bench, cheat("honest/rows_at_once")), f"repeat{next(numbers)}", print)
+    assert sum(many for case, many in calls.items() if case not in ("wide", "square", "tall")) > 1000
