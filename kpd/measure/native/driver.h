@@ -30,7 +30,7 @@ extern "C" {
 #define MAX_LAYOUTS 16 /* of one object, under names of their own: kpd/measure/c/layout.py */
 #define PATH_BYTES 1024
 #define MOST_CALLS 256 /* in a row on a device */
-#define STRAY_MORE_NS 3000u /* a wait for the whole device, beyond the stream's, may take so much more for the candidate … */
+#define STRAY_MORE_NS 5000u /* a wait for the whole device, beyond the stream's, may take so much more for the candidate … */
 #define STRAY_MORE_SHARE 100 /* … and one in so many parts of the calls, than for the incumbent */
 
 /* One case's memory. What begins at `base` is shared with the worker, and all of it with the other cases; `pristine`, `kept`

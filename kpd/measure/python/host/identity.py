@@ -39,6 +39,7 @@ class Identities:
     """What stands under each name, the code of what is written in Python, and what runs beside any kernel's calls."""
 
     def __init__(self) -> None:
+        sys.addaudithook(_note_hook)
         self.known = {name: (found, code_of(found)) for name, found in named().items()}
         self.hooks = hooks()
 
@@ -53,13 +54,22 @@ class Identities:
         return replaced + [name for name, found in self.hooks.items() if hooked[name] != found]
 
 
+_audit_hooks: list[str] = []
+"""An item for each hook that was added after our own: nothing lists them, and nothing takes one away again."""
+
+
+def _note_hook(event: str, _: object) -> None:
+    if event == "sys.addaudithook":
+        _audit_hooks.append(event)
+
+
 def hooks() -> dict[str, Any]:
     """Return what is called, or changes how long calls take or what they say, whichever kernel is called."""
     errors = {"numpy.seterr": numpy.geterr()} if (numpy := sys.modules.get("numpy")) else {}
     return {
         "sys.setprofile": sys.getprofile(), "sys.settrace": sys.gettrace(), "threading.setprofile": _hook("profile"),
         "threading.settrace": _hook("trace"), "gc.callbacks": [*gc.callbacks], "gc.enable": gc.isenabled(),
-        "sys.setswitchinterval": sys.getswitchinterval(), **errors,
+        "sys.setswitchinterval": sys.getswitchinterval(), "sys.addaudithook": len(_audit_hooks), **errors,
     }  # fmt: skip
 
 

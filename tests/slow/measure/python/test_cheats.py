@@ -54,6 +54,10 @@ REFUSED = {
         "it replaces numpy.exp",
     ),
     "silences NumPy's errors": ("np.seterr(all='ignore')\nkernel = RIGHT", "it replaces numpy.seterr"),
+    "hears of all that its program does": (
+        "import sys\nsys.addaudithook(lambda *event: None)\nkernel = RIGHT",
+        "it replaces sys.addaudithook",
+    ),
     "lets no other thread run": ("import sys\nsys.setswitchinterval(1.0)\nkernel = RIGHT", "sys.setswitchinterval"),
     "leaves a thread": (
         "def kernel(a, b):\n    threading.Thread(target=time.sleep, args=(9,)).start()\n    return RIGHT(a, b)",
