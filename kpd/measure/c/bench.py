@@ -111,5 +111,6 @@ async def prepare(host: Host, task: Task, device: Device, say: Say) -> DriverBen
     listings = (build.ASSEMBLY, build.REMARKS)
     return DriverBench(
         host, task, device, program, roofline, measure, compile, listings, checking, measuring,
-        inspector=Inspector(with_threads(calls, task.build.flags), building), place=layout.placed(host, compiler),
+        inspector=Inspector(with_threads(calls, task.build.flags), building, begins_late=True),
+        place=layout.placed(host, compiler),
     )  # fmt: skip

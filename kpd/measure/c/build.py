@@ -97,7 +97,7 @@ def script(
     It makes the assembly first and the object from that, so that the code that people read is the code that runs.
     """
     object, assembly = f'"$out/{OBJECT_FILE}"', f'"$out/{ASSEMBLY}"'
-    link = tools.link(object, f'"$out/{OBJECT}"')
+    link = layout.link_plain(tools, object, f'"$out/{OBJECT}"')
     if len(sources) == 1:
         compiled = _compiled(tools, flags, sources[0], REMARKS, assembly, object)
     else:

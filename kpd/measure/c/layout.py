@@ -11,6 +11,7 @@ from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.c.toolchain import CToolchain
 from kpd.measure.driver.pairs import PLACING, PlaceObject
+from kpd.measure.objects.inspect import OBJECT_FILE
 
 OWN = ("-ffunction-sections", "-fdata-sections")
 """The flags of a build that make sections small enough to be moved."""
@@ -23,6 +24,19 @@ NO_OBJCOPY = 127
 """The exit status of a build that misses objcopy: that of a shell which misses a program."""
 _NAMED = r"s/^[[:space:]]*\.section[[:space:]]*\(\.\(text\|rodata\|data\|bss\)\.[A-Za-z0-9_.]*\),.*/\1/p"
 """Sections with other names, which only a candidate's own attributes make, stay where the linker puts them."""
+_BEGINNINGS = "".join(
+    f" {file}({what})"
+    for what in ("SORT_BY_INIT_PRIORITY(.init_array.*)", ".init_array")
+    for file in (f"*{OBJECT_FILE}", "*copy?.o", "*copy??.o")
+)
+BEGINS = (
+    f"SECTIONS {{ .kpd_begins : {{ kpd_begins = .;{_BEGINNINGS} kpd_begins_end = .; }} }} INSERT BEFORE .init_array;"
+)
+"""A linker script: what a kernel asks to have called when it is loaded, which the system's loader would call at once.
+
+The driver calls it once the objects are noted and no more code can be made (native/cpu.c), as it calls a kernel. The
+sections of compilers and libraries stay where they are.
+"""
 _SCRIPT = """
 BEGIN { srand(seed); count["text"] = 0 }
 { split($1, part, "."); name[part[2], ++count[part[2]]] = $1 }
@@ -63,9 +77,20 @@ def copy_object(object: str, assembly: str, symbol: str) -> str:
 
 def link(tools: CToolchain, folder: str, seed: str, to: str) -> str:
     """Return shell that links the copies in `folder` as `to`, in the layouts that `seed` draws; all three are words."""
-    script = f"awk -v seed={seed} -v copies=$# {jobs.words([_SCRIPT])} {folder}/{SECTIONS} >{to}.ld"
-    linked = tools.link('"$@"', to)
-    return f"(set -- {folder}/copy*.o; {script} && {linked} -T {to}.ld && rm {to}.ld)"
+    places = f"awk -v seed={seed} -v copies=$# {jobs.words([_SCRIPT])} {folder}/{SECTIONS}"
+    linked = _linked(tools, '"$@"', to, places)
+    return f"(set -- {folder}/copy*.o; {linked})"
+
+
+def link_plain(tools: CToolchain, object: str, to: str) -> str:
+    """Return shell that links `object` as `to`, both words, as the compiler lays it out."""
+    return f"{{ {_linked(tools, object, to, ':')}; }}" if tools.places else tools.link(object, to)
+
+
+def _linked(tools: CToolchain, objects: str, to: str, places: str) -> str:
+    """Return shell that links by the script that the command `places` prints, and by BEGINS."""
+    script = f"{{ {places} && echo {jobs.words([BEGINS])}; }} >{to}.ld"
+    return f"{script} && {tools.link(objects, to)} -T {to}.ld && rm {to}.ld"
 
 
 def placed(host: Host, tools: CToolchain) -> PlaceObject | None:

@@ -23,6 +23,13 @@ static kpd_kernel kernels[2][MAX_LAYOUTS];
 static int layouts[2], layout; /* how many there are of each, and the one that is called */
 static uint64_t swap_seed;
 
+/* What objects ask to have called when they are loaded: in tables that the system's loader does not know (c/layout.py). */
+typedef void (*beginning)(int, char **, char **);
+static struct {
+    const beginning *from, *to;
+} tables[2];
+static int table_count;
+
 /* The heap of a kernel begins elsewhere in each process: the driver is given as many bytes as it may waste. */
 static void move_heap(void) {
     static void *volatile kept;
@@ -43,9 +50,17 @@ static int found(void *object, const char *name, slot which) {
     return symbol != NULL;
 }
 
+static void note_table(void *object) {
+    const beginning *from = object ? dlsym(object, "kpd_begins") : NULL, *to = object ? dlsym(object, "kpd_begins_end") : NULL;
+    if (!from || !to || table_count == 2 || (table_count && tables[0].from == from)) return; /* both may be one object */
+    tables[table_count].from = from;
+    tables[table_count++].to = to;
+}
+
 void engine_load(const char *path, slot which, outcome *answer) {
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     char name[PATH_BYTES];
+    note_table(object);
     if (found(object, kpd_task.symbol, which)) return;
     do snprintf(name, sizeof name, "%s.%d", kpd_task.symbol, layouts[which]);
     while (layouts[which] < MAX_LAYOUTS && found(object, name, which));
@@ -82,6 +97,16 @@ static void settle(void) {
     __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~(uint64_t)(DIRECTION | ALIGNMENT));
     __asm__ volatile("emms" ::: "memory");
 #endif
+}
+
+void engine_begin(void) {
+    extern char **environ;
+    for (int i = 0; i < table_count; i++) {
+        for (const beginning *at = tables[i].from; at < tables[i].to; at++) {
+            (*at)(0, (char *[]){NULL}, environ); /* as the loader does */
+            settle();
+        }
+    }
 }
 
 /* How the processor rounds, traps and treats denormal numbers, in which direction it copies, whether it traps at odd addresses,

@@ -96,6 +96,7 @@ static int run(const char *object, kpd_use left_out, void (*what)(view *v, int c
     engine_start(job.shared, NULL, &answer);
     if (answer.how == DONE) engine_load(path, CANDIDATE, &answer);
     if (!calls_seal() && answer.how == DONE) return fail("a thread that the kernel starts when it is loaded filters its system calls");
+    if (answer.how == DONE) engine_begin();
     for (size_t c = 0; c < kpd_task.case_count && answer.how == DONE; c++) {
         if (kpd_task.cases[c].use == left_out) continue;
         arena_fill(&job.views[c], job.timed);

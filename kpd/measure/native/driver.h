@@ -220,7 +220,9 @@ void worker_use(int which); /* it is spoken to from now on */
 void worker_rest(int which);
 void worker_wake(int which);
 void worker_start(view *views, measurement *shared, const char *const objects[2]); /* that it may load */
-void worker_load(const char *const paths[2], slot first);
+void worker_load(const char *const paths[2], slot first); /* what they ask to have called then is called at once, … */
+void worker_load_only(const char *const paths[2], slot first);
+void worker_begin(void); /* … or only now */
 void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
 void worker_call_some(slot which, int number, int count);
@@ -300,6 +302,7 @@ extern const int engine_makes_code;      /* the device's driver has code in no f
 extern const int engine_fences;          /* kernels work in this memory itself, so pages without access stop them */
 void engine_start(measurement *shared, const view *pinned, outcome *answer); /* `pinned`: one whose memory is shared by all; NULL: none */
 void engine_load(const char *path, slot which, outcome *answer);
+void engine_begin(void); /* what the objects ask to have called when they are loaded, once all are */
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
 void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */

@@ -91,14 +91,18 @@ void started(void) {
     spend("context");
 }
 
-/* Have the objects loaded, unless that has been done. */
+/* Have the objects loaded, unless that has been done. What they ask to have called then waits until they are noted. */
 int loaded(void) {
     static int done;
     if (done) return 1;
     started();
-    worker_load(job.paths, job.first);
+    worker_load_only(job.paths, job.first);
     done = answered(CANDIDATE, NULL, "", "load");
-    if (done) mappings_note_parts();
+    if (done) {
+        mappings_note_parts();
+        worker_begin();
+        done = answered(CANDIDATE, NULL, "", "load");
+    }
     spend("load");
     return done;
 }

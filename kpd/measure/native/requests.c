@@ -8,12 +8,18 @@ void object_path(char to[PATH_BYTES], const char *given) {
     snprintf(to, PATH_BYTES, "%s%s", strchr(given, '/') ? "" : "./", given);
 }
 
-void worker_load(const char *const paths[2], slot first) {
-    request asked = {.what = LOAD, .which = first};
+static void post_load(const char *const paths[2], slot first, int begins) {
+    request asked = {.what = LOAD, .which = first, .amount = begins};
     for (int i = 0; i < 2; i++)
         if (paths[i]) object_path(asked.paths[i], paths[i]);
     worker_post(&asked);
 }
+
+void worker_load(const char *const paths[2], slot first) { post_load(paths, first, 1); }
+
+void worker_load_only(const char *const paths[2], slot first) { post_load(paths, first, 0); }
+
+void worker_begin(void) { worker_post(&(request){.what = BEGIN}); }
 
 /* The kernel finds the buffers at other addresses from now on. */
 void worker_move(int number, uint64_t drawn) { worker_post(&(request){.what = MOVE, .number = number, .seed = drawn}); }

@@ -19,6 +19,7 @@ static void load(const request *asked, outcome *answer) {
         answer->how = REFUSED;
         snprintf(answer->message, sizeof answer->message, "a thread that it starts when it is loaded filters its system calls");
     }
+    if (asked->amount && answer->how == DONE) engine_begin();
 }
 
 void worker_tell(const outcome *answer) {
@@ -108,6 +109,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
         errno = 0;
         switch (asked.what) {
         case LOAD: load(&asked, &answer); break;
+        case BEGIN: engine_begin(); break;
         case MOVE: move(v, asked.seed); break;
         case CALL:
             fence_raise(v);

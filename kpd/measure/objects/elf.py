@@ -61,8 +61,10 @@ SMALL = 64
 """The most bytes of that initialiser."""
 
 
-def tables(data: bytes, allowed: Allowed) -> tuple[Flag, ...]:
+def tables(data: bytes, allowed: Allowed, begins_late: bool = False) -> tuple[Flag, ...]:
     """List what looks wrong in the tables of a relocatable object. An object of macOS is not looked at.
+
+    Functions that the loader would call are no matter where the object `begins_late`: it is linked without them.
 
     Nothing of larger tables than a compiler makes is looked at: to read them takes minutes.
     """
@@ -84,7 +86,7 @@ def tables(data: bytes, allowed: Allowed) -> tuple[Flag, ...]:
         if named > MOST_CHARACTERS:
             return (NotInspected(f"its names have more than {MOST_CHARACTERS} characters, which kpd does not read"),)
         names = list(symbols.iter_symbols()) if symbols is not None else []
-        return tuple(dict.fromkeys(_found(sections, names, allowed)))
+        return tuple(dict.fromkeys(_found(sections, names, allowed, begins_late)))
     except UNREADABLE as err:
         return (NotInspected(f"its tables cannot be read ({type(err).__name__}: {err})"),)
 
@@ -104,7 +106,7 @@ def _characters(elf: ELFFile, table: bytes, each: int, strings: bytes) -> int:
     return found
 
 
-def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowed) -> Iterator[Flag]:
+def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowed, begins_late: bool) -> Iterator[Flag]:
     constants = b"".join(one.data() for one in sections if one.name.startswith(".rodata"))
     for symbol in names:
         yield from _of_symbol(symbol, allowed, constants)
@@ -115,7 +117,8 @@ def _found(sections: Sequence[Section], names: Sequence[Symbol], allowed: Allowe
     of_thread = sum(one["sh_size"] for one in sections if one["sh_flags"] & SH_FLAGS.SHF_TLS)
     if of_thread > MOST_THREAD_LOCAL:
         yield HasSection(f"variables of each thread of {of_thread >> 20} MiB")
-    yield from _at_load(sections, names)
+    if not begins_late:
+        yield from _at_load(sections, names)
 
 
 def _of_symbol(symbol: Symbol, allowed: Allowed, constants: bytes) -> Iterator[Flag]:
@@ -156,7 +159,7 @@ def _of_section(section: Section, sections: Sequence[Section]) -> Iterator[Flag]
     elif section["sh_type"] not in _TYPES and name not in _UNWINDS:
         yield HasSection(name)
     elif _STARTS.fullmatch(name):
-        if not name.startswith((".init_array", ".fini_array")):
+        if flags & SH_FLAGS.SHF_EXECINSTR or not name.startswith((".init_array", ".fini_array")):
             yield HasSection(name)
     elif flags & SH_FLAGS.SHF_EXECINSTR:
         if flags & SH_FLAGS.SHF_WRITE or not _TEXT.fullmatch(name):

@@ -34,11 +34,15 @@ MISSING = {
 
 @dataclass(frozen=True, slots=True)
 class Inspector:
-    """How objects of a language are inspected: what they may call, and NVIDIA's cuobjdump for code of a GPU."""
+    """How objects of a language are inspected: what they may call, and NVIDIA's cuobjdump for code of a GPU.
+
+    `begins_late`: what an object asks to have called when it is loaded is called later, as a kernel is.
+    """
 
     allowed: Allowed
     where: RunContext
     cuobjdump: str = ""
+    begins_late: bool = False
 
     async def flags(self, host: Host, built: str, say: Say | None = None) -> tuple[Flag, ...]:
         """List what looks wrong with the object of build job `built`. Raises HostError."""
@@ -50,7 +54,7 @@ class Inspector:
             return (NotInspected(why),)
         if data[:4] in elf.MACH_O:
             return ()
-        found = elf.tables(data, self.allowed)
+        found = elf.tables(data, self.allowed, self.begins_late)
         if any(isinstance(flag, NotInspected) for flag in found):  # its code may be as much as its tables
             return found
         return (*found, *await self._code(host, built, say))

@@ -234,32 +234,6 @@ async def test_once_it_is_loaded_a_kernel_maps_memory_but_no_code(lab: Lab) -> N
             await lab.check(kernel(f"{act} {LOOP}", "#define _GNU_SOURCE\n#include <sys/mman.h>\n"))
 
 
-STARTS = """#define _GNU_SOURCE
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-static volatile int go, ready;
-static pthread_t one;
-static void *work(void *given) {{ {first} ready = 1; while (!go) continue; {then} return given; }}
-__attribute__((constructor)) static void start(void) {{
-    setenv("KPD_UNCONFINED", "1", 1);
-    pthread_create(&one, NULL, work, NULL);
-    while (!ready) continue;
-}}
-"""
-FILTERS = """struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){1, &all});"""
-
-
-async def test_what_a_kernel_starts_when_it_is_loaded_is_bound_as_well(lab: Lab) -> None:
-    maps = "mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);"
-    for first, words in (("", "crashed with SIGSYS"), (FILTERS, "a thread .* filters its system calls")):
-        with pytest.raises(CheckFailed, match=words):
-            await lab.check(kernel(f"go = 1; pthread_join(one, NULL); {LOOP}", STARTS.format(first=first, then=maps)))
-
-
 async def test_a_kernel_gives_the_floating_point_modes_back(lab: Lab) -> None:
     with pytest.raises(CheckFailed, match="other modes of the processor"):
         await lab.check(kernel(f"fesetround(FE_UPWARD); {LOOP}", "#include <fenv.h>"))

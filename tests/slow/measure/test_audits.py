@@ -170,7 +170,14 @@ async def test_changed_code_is_found_in_each_process_that_is_timed(lab: Lab, can
         await unconfined(lab).time(f.SLOW, candidate)
 
 
-@pytest.mark.parametrize("candidate", [pytest.param(f.COVERS, id="covered"), pytest.param(f.EDITS, id="written")])
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        pytest.param(f.COVERS, id="covered"),
+        pytest.param(f.EDITS, id="written"),
+        pytest.param(f"{f.EDITS}__attribute__((constructor)) static void early(void) {{ forge(); }}\n", id="at load"),
+    ],
+)
 async def test_changed_constants_are_found_in_each_process_that_is_timed(lab: Lab, candidate: str) -> None:
     with pytest.raises(CheckFailed, match=r"changed the memory of a1\.so"):
         await lab.time(f.SLOW, candidate)

@@ -94,6 +94,9 @@ ATTACKS: dict[str, tuple[str, Flag]] = {
     "code in a section of its own": (
         body(LOOP, "__attribute__((section(\".mine\"), used)) static void hidden(void) {}"), HasSection(".mine")
     ),
+    "code in the table of what runs at load": (
+        body(LOOP, "__asm__(\".section .init_array, \\\"awx\\\"\\nnop\\n.text\");"), HasSection(".init_array")
+    ),
     "code at the start of the program": (
         body(LOOP, "__asm__(\".section .init, \\\"ax\\\"\\nnop\\n.text\");"), HasSection(".init")
     ),
@@ -382,6 +385,22 @@ _GLOBAL__sub_I_x: call _ZNSt8ios_base4InitC1Ev
 def test_an_initialiser_of_streams_among_more_than_a_compiler_makes_is_flagged(tmp_path: Path, more: int) -> None:
     found = elf.tables(assembled(tmp_path, STREAMS.format(elf.MOST_RELOCATIONS - 1 + more)), allowed.CPP)
     assert found == ((RunsAtLoad("_GLOBAL__sub_I_x"),) if more else ())
+
+
+BEGINS = """
+int chosen(void) __attribute__((ifunc("pick")));
+static int a(void) { return 1; }
+void *found(void) { return a; }
+static void *pick(void) { return found(); }
+float kept;
+__attribute__((constructor)) static void early(void) { for (int i = 0; i < 99; i++) kept += i; }
+"""
+
+
+def test_where_an_object_begins_late_only_a_resolver_runs_at_load(tmp_path: Path) -> None:
+    assert {RunsAtLoad("early"), RunsAtLoad("chosen")} <= flags(tmp_path, body(LOOP, BEGINS))
+    data = (tmp_path / "kernel.o").read_bytes()
+    assert elf.tables(data, allowed.C, begins_late=True) == (RunsAtLoad("chosen"),)
 
 
 def test_functions_that_run_at_load_are_counted_over_all_tables(tmp_path: Path) -> None:
