@@ -13,6 +13,7 @@
  *   orders.c   inputs of a call on fresh ones       ahead.c           sets of inputs that are made ahead
  *   steady.c   what calls of the same work take      rows.c             several calls on fresh inputs, in a row
  *   renewed.c  thousands of inputs                   sizes_in_turn.c    calls of another size each time
+ *   places.c   at which addresses buffers lie        sizes_between.c    calls at sizes that no case has
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H

@@ -23,6 +23,7 @@
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
 #define RENEWED_MS 400 /* on a CPU, of calls on new inputs; … */
+#define BETWEEN_MS 150 /* … of calls at sizes that no case has; … */
 #define IN_TURN_MS 100 /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
@@ -199,6 +200,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     ahead_end();
     if (going && many) {
         going = sizes_in_turn((uint64_t)IN_TURN_MS * 1000000u);
+        if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u);
         if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
         going = !problem.kind;
     }

@@ -89,12 +89,16 @@ void steady_before(void);
 void steady_after(void);
 #define STEADY_AGAIN (-1) /* the calls of this case have to be made once more */
 int steady(const view *v, int again);
+uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 
 /* renewed.c */
 size_t renewed(uint64_t limit_ns);
 
 /* sizes_in_turn.c */
 int sizes_in_turn(uint64_t limit_ns);
+
+/* sizes_between.c */
+int sizes_between(uint64_t limit_ns);
 
 /* rows.c */
 typedef enum { SINGLY, IN_A_ROW } manner; /* of calls on fresh inputs: these, or besides some in a row */

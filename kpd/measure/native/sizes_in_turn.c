@@ -42,16 +42,9 @@ static char *take(void) {
     return memory;
 }
 
-/* 0 after a problem, or where the system does not tell. */
 static uint64_t candidate_busy(const view *v) {
-    view at = *v;
-    arena_show(&at);
-    arena_poison(&at);
-    uint64_t before = worker_busy();
-    worker_call(CANDIDATE, (int)v->number, 0, 1);
-    if (!answered(CANDIDATE, v, timed_name(), when)) return 0;
-    uint64_t ns = worker_busy() - before;
-    return unharmed(CANDIDATE, v, timed_name(), when) ? ns : 0;
+    uint64_t passed;
+    return candidate_takes(v, when, &passed);
 }
 
 static int by_times(const void *a, const void *b) {

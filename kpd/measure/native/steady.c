@@ -63,6 +63,19 @@ void steady_after(void) {
         for (size_t kind = 0; kind < KINDS; kind++) first_kb[kind] = memory_kb(kind);
 }
 
+/* What a call takes of the CPUs' time, and by the clock; 0 after a problem, or where the system does not tell. */
+uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed) {
+    view at = *v;
+    arena_show(&at);
+    arena_poison(&at);
+    uint64_t before = worker_busy(), start = now_ns();
+    worker_call(CANDIDATE, (int)v->number, 0, 1);
+    if (!answered(CANDIDATE, v, timed_name(), when)) return 0;
+    *passed = worker_heard.at - start;
+    uint64_t ns = worker_busy() - before;
+    return unharmed(CANDIDATE, v, timed_name(), when) ? ns : 0;
+}
+
 static int mappings(void) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/maps", worker_process());

@@ -116,3 +116,12 @@ async def test_first_calls_that_take_very_long_at_each_size_are_found(lab: Lab) 
 async def test_what_is_made_ready_once_or_takes_few_milliseconds_is_not(lab: Lab) -> None:
     await several(lab, at_first("if (number == 0) " + SPIN.format(300_000_000)))
     await several(lab, at_first(SPIN.format(1_500_000)))
+
+
+@linux_only
+async def test_what_is_slow_at_sizes_that_no_case_has_is_found(lab: Lab) -> None:
+    slow = kernel(f"if (n == 1000) {{ {LOOP} return; }} {WORK.format(2000)}")
+    with pytest.raises(CheckFailed, match=r"times as long as the task's own kernel \(sizes that no case has\)"):
+        await repeated(lab, slow, DRAWN)
+    assert await repeated(lab, slow, AUTO) >= 200, "where only those of the cases count"
+    assert await repeated(lab, slow, DRAWN, slow) >= 200, "the task's own kernel is no quicker"
