@@ -70,6 +70,15 @@ async def test_what_few_of_many_inputs_or_arrays_come_to_is_found_in_the_repeats
     assert said in wrong(caught.value.wrong)
 
 
+async def test_what_is_slow_at_a_size_that_no_case_has_is_found(bench: DriverBench, host: Host, tmp_path) -> None:
+    job = await built(bench, cheat("averages/slow_off_the_list"))
+    with pytest.raises(CheckFailed) as caught:
+        await bench.repeat(job, f"repeat{next(numbers)}", print)
+    assert "times as long as the task's own kernel, at a size that no case has" in wrong(caught.value.wrong)
+    own = await ready(host, rmsnorm(tmp_path, cheat("averages/slow_off_the_list")["kernel.py"]))
+    assert await own.repeat(await built(own), f"repeat{next(numbers)}", print), "the task's own is no quicker"
+
+
 async def test_at_sizes_that_are_drawn_no_kernel_has_to_be_better_than_the_tasks_own(host: Host, tmp_path) -> None:
     """It is wrong where no case is, and the other one is as well: these calls count for nobody."""
     only = f"{TASK.joinpath('kernel.py').read_text()}\nwhole = rmsnorm_silu\n\n\ndef rmsnorm_silu(x, weight, eps):\n"
