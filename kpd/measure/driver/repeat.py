@@ -12,7 +12,7 @@ from kpd.workspace.specs import CheckSpec
 
 REPEAT_MS = 400
 """Milliseconds of calls on unchanged inputs, all cases together; the quickest one has as many besides on a GPU, and
-twice as many on a CPU."""
+one and a half times as many on a CPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

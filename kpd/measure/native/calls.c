@@ -186,13 +186,17 @@ void calls_filter(void) {
     install();
 }
 
-/* What a kernel gives as advice makes its own memory faster, and takes no pages away: the other kernel may need them. */
+/* What a kernel gives as advice makes its own memory faster, and takes no pages away: the other kernel may need them. To give back
+ * memory of its own is no attack: who does is told that it cannot be. What pages others' memory out ends the process. */
 static void forbid_other_advice(void) {
     static const uint32_t harmless[] = {
         MADV_HUGEPAGE, MADV_NOHUGEPAGE, 22 /* MADV_POPULATE_READ */, 23 /* …_WRITE */, 25 /* MADV_COLLAPSE */};
     unsigned char many = sizeof harmless / sizeof *harmless;
-    step(SKIP_IF(BPF_JEQ, SYS_madvise, 0, many + 4));
+    step(SKIP_IF(BPF_JEQ, SYS_madvise, 0, many + 7));
     step(LOAD(ARGUMENT(2)));
+    step(SKIP_IF(BPF_JEQ, 20 /* MADV_COLD */, 1, 0));
+    step(SKIP_IF(BPF_JEQ, 21 /* MADV_PAGEOUT */, 0, 1));
+    step(END(SECCOMP_RET_KILL_PROCESS));
     step(SKIP_IF(BPF_JGT, MADV_WILLNEED, 0, many + 1));
     for (unsigned char i = 0; i < many; i++) step(SKIP_IF(BPF_JEQ, harmless[i], (unsigned char)(many - i), 0));
     step(END(NO(EPERM)));

@@ -103,6 +103,14 @@ int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i) {
     return buffer->role == KPD_OUT && bits_at(buffer->type, data, i) == poison_of(buffer->type);
 }
 
+#define SPECK 8 /* one element in so many is no zero */
+
+/* An output of zeros but for a few: who adds to what is there, where a look at some elements says that it is nothing, is found. */
+void arena_speckle(const kpd_buffer *buffer, void *data, kpd_rng *rng) {
+    for (size_t i = 0; i < buffer->count; i++)
+        bits_set(buffer->type, data, i, kpd_random(rng) % SPECK ? 0 : poison_of(buffer->type));
+}
+
 /* What was there before a call: outputs that hold no value yet, what is changed in place as it should be, whole guard bands. */
 void arena_poison(view *v) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {

@@ -153,6 +153,7 @@ void arena_fill_unseen(view *v, kpd_distribution distribution, uint64_t drawn);
 void arena_show(view *v); /* the inputs as they should be, to the worker */
 void arena_poison(view *v);
 void arena_clear(view *v);
+void arena_speckle(const kpd_buffer *buffer, void *data, kpd_rng *rng);
 int arena_unwritten(const kpd_buffer *buffer, const void *data, size_t i);
 const char *arena_damage(const view *v, char *text, size_t size);
 size_t arena_packs(const view *v);

@@ -45,13 +45,16 @@ static int called(view *v, size_t near_case, kpd_distribution d) {
 /* What is written beside a buffer shows after the last of these calls. */
 static int called_at_once(view *v, int count, size_t near_case, kpd_distribution d) {
     uint64_t drawn[AT_ONCE];
+    kpd_rng rng = {secret_draw()};
     void *at[KPD_MAX_BUFFERS];
     for (int i = 0; i < count; i++) {
         arena_fill_unseen(v, d, drawn[i] = secret_draw());
         if (!i) arena_poison(v);
         arena_pack(v, (size_t)i, at);
         for (size_t b = 0; b < kpd_task.buffer_count; b++)
-            memcpy(at[b], is_read(&v->buffers[b]) ? v->pristine[b] : v->data[b], bytes_of(&v->buffers[b]));
+            if (is_read(&v->buffers[b])) memcpy(at[b], v->pristine[b], bytes_of(&v->buffers[b]));
+            else if (i % 2) arena_speckle(&v->buffers[b], at[b], &rng);
+            else memcpy(at[b], v->data[b], bytes_of(&v->buffers[b]));
     }
     worker_call_each(CANDIDATE, (int)v->number, count);
     if (!answered(CANDIDATE, v, distribution_names[d], when) || !unharmed(CANDIDATE, v, distribution_names[d], when)) return 0;

@@ -22,8 +22,8 @@
 #define SEVERAL 16   /* calls that a request is for, at the most, … */
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
-#define RENEWED_MS 400 /* on a CPU, of calls on new inputs; … */
-#define BETWEEN_MS 150 /* … of calls at sizes that no case has; … */
+#define RENEWED_MS 300 /* on a CPU, of calls on new inputs; … */
+#define BETWEEN_MS 100 /* … of calls at sizes that no case has; … */
 #define IN_TURN_MS 100 /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
@@ -164,7 +164,7 @@ static void end_well(view *v) {
     spend("end");
 }
 
-/* `ms` are shared by the cases. The quickest case has twice as much besides, or the quickest of the smaller half as much on a
+/* `ms` are shared by the cases. The quickest case has one and a half times as much besides, or the quickest of the smaller half as much on a
  * device: some thousand calls, as many as a kernel may be wrong in one of. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
@@ -177,7 +177,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     }
     if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
     size_t among = engine_uses_device ? (count + 1) / 2 : count;
-    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 2 * limit_ns;
+    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 3 * limit_ns / 2;
     size_t inputs = 0;
     int many = 0; /* calls take no time */
     ahead_begin(order, count, drawn, 2);

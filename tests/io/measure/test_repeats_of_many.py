@@ -91,6 +91,13 @@ async def test_what_is_written_beside_a_buffer_for_few_inputs_is_found(lab: Lab)
 
 
 @linux_only
+async def test_who_adds_to_outputs_that_look_empty_is_found(lab: Lab) -> None:
+    looks = "if (y[0] != 0.0f || y[n / 2] != 0.0f || y[n - 1] != 0.0f) for (long i = 0; i < n; i++) y[i] = 0.0f;"
+    with pytest.raises(CheckFailed, match="new inputs in each call"):
+        await repeated(lab, kernel(f"{looks} {LOOP.replace('y[i] =', 'y[i] +=')}"), DRAWN)
+
+
+@linux_only
 async def test_what_takes_long_when_sizes_change_is_found(lab: Lab) -> None:
     with pytest.raises(
         CheckFailed, match=r"when the call before was of another size .*calls of the cases in turn"
