@@ -6,8 +6,8 @@ from kpd.measure.python.host import worker
 plain, ready = worker.Kernels.prepare, {}
 
 
-def prepare(kernels, base, sets, size, handle=""):
-    plain(kernels, base, sets, size, handle)
+def prepare(kernels, base, sets, *more):
+    plain(kernels, base, sets, *more)
     for x, _, _ in kernels.laid[base].sets:
         ready[id(x)] = np.zeros_like(x)
 

@@ -8,8 +8,8 @@ plain, prepared, last, ahead = worker.Kernels.prepare, [], [None, None], {}
 CASES = 3
 
 
-def prepare(kernels, base, sets, size, handle=""):
-    plain(kernels, base, sets, size, handle)
+def prepare(kernels, base, sets, *more):
+    plain(kernels, base, sets, *more)
     prepared.append(len(sets))
     last[:] = None, None
 

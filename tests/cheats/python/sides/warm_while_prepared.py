@@ -8,8 +8,8 @@ SOME = {(16, 2048): 4, (128, 256): 16, (256, 64): 32}
 plain, waste, asked = worker.Kernels.prepare, np.zeros(12 << 20, "f4"), {}
 
 
-def prepare(kernels, base, sets, size, handle=""):
-    plain(kernels, base, sets, size, handle)
+def prepare(kernels, base, sets, *more):
+    plain(kernels, base, sets, *more)
     asked[base] = asked.get(base, 0) + 1
     if asked[base] > 5:
         waste.sum()
