@@ -224,8 +224,8 @@ static void forbid_code_in_mmap(void) {
     step(END(SECCOMP_RET_ALLOW));
 }
 
-/* mremap could put other code where code lies. All that it still does is to give shared memory a further place (places.c): for that it
- * is told a size of 0. The C library's realloc copies instead. */
+/* mremap could put other code where code lies. All that it may still do is to give shared memory a further place
+ * (places.c): for that it is told a size of 0 (Linux 4.14). The C library's realloc copies instead. */
 static void forbid_moves(void) {
     step(SKIP_IF(BPF_JEQ, SYS_mremap, 0, 6));
     step(LOAD(ARGUMENT(1)));

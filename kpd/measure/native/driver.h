@@ -287,12 +287,13 @@ int limits_threads(void);
 int limits_threads_of(int process);
 
 /* places.c, in the worker */
-void places_move(view *v, uint64_t drawn);
+void places_try(view *v); /* before any kernel is loaded */
+void places_move(view *v, uint64_t drawn, outcome *answer);
 void places_leave(void);
 
 /* fence.c, in the worker */
 void fence_watch(void);
-void fence_raise(const view *v);
+void fence_raise(const view *v, outcome *answer);
 void fence_lower(void);
 
 /* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */

@@ -31,12 +31,16 @@ void fence_lower(void) {
     fenced = NULL;
 }
 
-void fence_raise(const view *v) {
+/* A kernel that leaves no room for fences has failed. */
+void fence_raise(const view *v, outcome *answer) {
     if (fenced == v) return;
     fence_lower();
     if (!v->fenced) return;
-    if (sealed(v, PROT_NONE, PROT_READ)) fenced = v;
-    else sealed(v, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE); /* those that are closed */
+    fenced = v;
+    if (sealed(v, PROT_NONE, PROT_READ)) return;
+    fence_lower();
+    answer->how = FAILED;
+    snprintf(answer->message, sizeof answer->message, "leaves its process no room for fences: it has too many parts of memory");
 }
 
 /* 1 for a write, 0 for a read, -1 where the machine does not tell. */

@@ -1,18 +1,22 @@
 /* Where a kernel finds its buffers: at addresses that are drawn, each far from the others, and others in each call that is compared
  * in a check or timed on fresh inputs. They are further places of the memory that the driver shares, so that nothing is copied. A
  * kernel that is right, or quick, only where it has been before, or where its buffers lie near each other, is not so here. In the
- * worker, on Linux; where memory has no further place, a buffer stays where it is.
+ * worker, on Linux with pages of 4 KiB; where the system gives memory no further place before any kernel is loaded, buffers stay
+ * where they are. Once it does, a kernel that leaves no place for one has failed.
  */
 #include "driver.h"
 
 #ifdef __linux__
+#include <stdio.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LOWEST ((uint64_t)1 << 36)
 #define RANGE ((uint64_t)1 << 45) /* of the 2^47 or 2^48 bytes of addresses that a process has */
-#define PAGE ((uint64_t)4096)
+#define PAGE 4096
 
 static view *moved;
+static int able;
 
 /* A buffer with its guard bands. */
 static char *part(const view *v, size_t b, size_t *bytes) {
@@ -45,19 +49,35 @@ void places_leave(void) {
     moved = NULL;
 }
 
-void places_move(view *v, uint64_t drawn) {
-    kpd_rng rng = {drawn};
+/* Give each buffer another place. 0 where one has none: it stays where it is. */
+static int all_moved(view *v, kpd_rng rng) {
+    int count = 0;
     places_leave();
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         char *home = v->data[b];
         size_t bytes;
         char *from = part(v, b, &bytes), *at = further(from, bytes, LOWEST + kpd_random(&rng) % RANGE / PAGE * PAGE);
         if (at) v->data[b] = at + (home - from);
+        count += at != NULL;
     }
     moved = v;
+    return count == (int)kpd_task.buffer_count;
+}
+
+void places_try(view *v) {
+    able = sysconf(_SC_PAGESIZE) == PAGE && all_moved(v, (kpd_rng){1});
+    places_leave();
+}
+
+void places_move(view *v, uint64_t drawn, outcome *answer) {
+    if (!able || all_moved(v, (kpd_rng){drawn})) return;
+    answer->how = FAILED;
+    snprintf(answer->message, sizeof answer->message, "leaves its process no place for a buffer: it has too many parts of memory");
 }
 #else
 void places_leave(void) {}
 
-void places_move(view *v, uint64_t drawn) { (void)v, (void)drawn; }
+void places_try(view *v) { (void)v; }
+
+void places_move(view *v, uint64_t drawn, outcome *answer) { (void)v, (void)drawn, (void)answer; }
 #endif

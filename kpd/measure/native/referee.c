@@ -122,6 +122,14 @@ int referee_repeats(const view *v, size_t calls, uint64_t until) {
     return same && !unable;
 }
 
+/* After a call that it did not return from it starts anew. */
+static void start_again(outcome o) {
+    if (o.how == DONE) return;
+    worker_end();
+    worker_start(views, shared, (const char *const[2]){NULL, path});
+    is_loaded = 0;
+}
+
 /* What a call of the baseline on the inputs of `v` takes of a CPU's time; 0 where that cannot be told. */
 uint64_t referee_busy(const view *v) {
     uint64_t ns = 0;
@@ -133,6 +141,7 @@ uint64_t referee_busy(const view *v) {
         o = worker_wait(limit, 0);
         if (before && o.how == DONE) ns = worker_busy() - before;
     }
+    start_again(o);
     worker_use(OF_BOTH);
     return ns;
 }
@@ -175,11 +184,7 @@ void *const *referee_call(const view *v) {
         o = worker_wait(limit, 0);
     }
     hung = o.how == TIMED_OUT;
-    if (o.how != DONE) {
-        worker_end();
-        worker_start(views, shared, (const char *const[2]){NULL, path});
-        is_loaded = 0;
-    }
+    start_again(o);
     worker_use(OF_BOTH);
     return o.how == DONE && !arena_damage(own, text, sizeof text) ? own->data : NULL;
 }

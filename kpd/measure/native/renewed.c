@@ -11,12 +11,14 @@
 #define AT_ONCE 64    /* calls that a request is for, at the most: to be asked takes longer than most of them */
 #define FAR 4.0       /* times the error of the task's own kernel */
 
-static const char when[] = "new inputs in each call";
+static const char called_when[] = "new inputs in each call";
 
-/* Whether the baseline, too, is wrong for the inputs of now, or hardly better. */
+/* Whether the baseline, too, is wrong for the inputs of now, or hardly better. Where its own outputs are the truth nothing says how
+ * far it is from another one. */
 static int baseline_no_better(view *v, void *const *data, size_t near_case, kpd_distribution d, deviation *found) {
     void *const *own = job.baseline ? referee_call(v) : NULL;
-    if (!own) return job.baseline != NULL;
+    if (!own) return job.baseline != NULL || found->multiple <= FAR;
+    if (job.truth) return found->multiple <= FAR;
     if (job.how.native && v->number == kpd_task.case_count) bounds_draw(v, own, near_case, d);
     const bound *bounds = bounds_of(v->number, d);
     deviation theirs = truth_compare(v, own, &job.how, bounds);
@@ -24,8 +26,8 @@ static int baseline_no_better(view *v, void *const *data, size_t near_case, kpd_
     return theirs.wrong || found->multiple <= FAR * theirs.multiple;
 }
 
-/* What the kernel has left for the inputs of now. */
-static int right_here(view *v, void *const *data, size_t near_case, kpd_distribution d) {
+/* What the kernel has left for the inputs of now, in these buffers. 0 after a problem. */
+int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d, const char *when) {
     deviation found = truth_compare(v, data, &job.how, bounds_of(v->number, d));
     if (!found.wrong || baseline_no_better(v, data, near_case, d, &found) || !found.wrong) return 1;
     blame("wrong", CANDIDATE, v, distribution_names[d], when);
@@ -38,8 +40,8 @@ static int called(view *v, size_t near_case, kpd_distribution d) {
     arena_poison(v);
     worker_call(CANDIDATE, (int)v->number, 0, 1);
     truth_find(v); /* while the kernel runs */
-    if (!answered(CANDIDATE, v, distribution_names[d], when)) return 0;
-    return unharmed(CANDIDATE, v, distribution_names[d], when) && right_here(v, v->data, near_case, d);
+    if (!answered(CANDIDATE, v, distribution_names[d], called_when)) return 0;
+    return unharmed(CANDIDATE, v, distribution_names[d], called_when) && right_there(v, v->data, near_case, d, called_when);
 }
 
 /* What is written beside a buffer shows after the last of these calls. */
@@ -57,12 +59,12 @@ static int called_at_once(view *v, int count, size_t near_case, kpd_distribution
             else memcpy(at[b], v->data[b], bytes_of(&v->buffers[b]));
     }
     worker_call_each(CANDIDATE, (int)v->number, count);
-    if (!answered(CANDIDATE, v, distribution_names[d], when) || !unharmed(CANDIDATE, v, distribution_names[d], when)) return 0;
+    if (!answered(CANDIDATE, v, distribution_names[d], called_when) || !unharmed(CANDIDATE, v, distribution_names[d], called_when)) return 0;
     for (int i = 0; i < count; i++) {
         arena_fill_unseen(v, d, drawn[i]);
         truth_find(v);
         arena_pack(v, (size_t)i, at);
-        if (!right_here(v, at, near_case, d)) return 0;
+        if (!right_there(v, at, near_case, d, called_when)) return 0;
     }
     return 1;
 }

@@ -5,8 +5,9 @@
  * The first call on each is compared with the truth, the others bit by bit with that. One that differs has to be right, too; and
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  *
- * On a CPU calls are compared in what they take, too (steady.c, sizes_in_turn.c), and are made on thousands of inputs (renewed.c). At last the process has to end by itself: what an object has
- * registered for that (destructors, functions of atexit) runs at no other time, as kpd ends a worker by a signal.
+ * On a CPU calls are compared in what they take, too (steady.c, sizes_in_turn.c, sizes_between.c), and are made on thousands of
+ * inputs (renewed.c). At last the process has to end by itself: what an object has registered for that (destructors, functions of
+ * atexit) runs at no other time, as kpd ends a worker by a signal.
  *
  * To ask the worker and to hear from it takes as long as a short call on a device, with all that is copied. So there a request is
  * for several calls, each of which finds its inputs and leaves its results in a place of its own. Cases with small buffers come
@@ -164,8 +165,8 @@ static void end_well(view *v) {
     spend("end");
 }
 
-/* `ms` are shared by the cases. The quickest case has one and a half times as much besides, or the quickest of the smaller half as much on a
- * device: some thousand calls, as many as a kernel may be wrong in one of. */
+/* `ms` are shared by the cases. The quickest case has one and a half times as much besides, or the quickest of the smaller half as
+ * much on a device: some thousand calls, as many as a kernel may be wrong in one of. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;

@@ -93,6 +93,7 @@ uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 
 /* renewed.c */
 size_t renewed(uint64_t limit_ns);
+int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d, const char *when);
 
 /* sizes_in_turn.c */
 int sizes_in_turn(uint64_t limit_ns);

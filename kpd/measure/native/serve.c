@@ -81,10 +81,10 @@ static void resize(view *v, const request *asked) {
 }
 
 /* Fences stand where the buffers were. */
-static void move(view *v, uint64_t drawn) {
+static void move(view *v, uint64_t drawn, outcome *answer) {
     if (engine_uses_device) return;
     fence_lower();
-    places_move(v, drawn);
+    places_move(v, drawn, answer);
 }
 
 static uint64_t last_word;
@@ -99,6 +99,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
     atexit(say_last_word);
     outcome answer = {.how = DONE};
     if (engine_fences) fence_watch();
+    if (!engine_uses_device) places_try(cases);
     engine_start(shared, cases, &answer);
     for (;;) {
         worker_tell(&answer);
@@ -110,10 +111,10 @@ void worker_serve(int line, view *cases, measurement *shared) {
         switch (asked.what) {
         case LOAD: load(&asked, &answer); break;
         case BEGIN: engine_begin(); break;
-        case MOVE: move(v, asked.seed); break;
+        case MOVE: move(v, asked.seed, &answer); break;
         case CALL:
-            fence_raise(v);
-            engine_call(v, asked.which, asked.set, asked.amount, &answer);
+            fence_raise(v, &answer);
+            if (answer.how == DONE) engine_call(v, asked.which, asked.set, asked.amount, &answer);
             break;
         case CALL_SOME: call_some(v, &asked, &answer); break;
         case CALL_EACH: call_each(v, &asked, &answer); break;

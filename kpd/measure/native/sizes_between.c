@@ -15,21 +15,23 @@ static const char when[] = "sizes that no case has";
 
 static uint64_t less(uint64_t one, uint64_t other) { return one < other ? one : other; }
 
-/* The lesser of what the candidate's call took by the clock and of the CPUs' time: others may have had its CPU meanwhile, and its own
- * threads several. 0 after a problem, or where the system does not tell. */
-static uint64_t taken(view *v) {
-    uint64_t least = UINT64_MAX;
-    for (int call = 0; call < CALLS && least; call++) {
-        uint64_t passed, busy = candidate_takes(v, when, &passed);
-        least = less(least, less(busy, passed));
+/* What the quickest call takes, each on inputs of its own: who keeps results has none for them. Of a candidate's it is the lesser of
+ * the time by the clock and that of the CPUs: others may have had its CPU meanwhile, and its own threads several. 0 after a problem,
+ * where the system does not tell, or where this takes too long. */
+static int taken(view *v, size_t near_case, uint64_t limit_ns, uint64_t *own, uint64_t *candidate) {
+    *own = *candidate = UINT64_MAX;
+    for (int call = 0; call < CALLS; call++) {
+        uint64_t passed, busy, theirs;
+        arena_fill_unseen(v, job.timed, secret_draw());
+        truth_find(v);
+        theirs = referee_busy(v);
+        if (!theirs || theirs > limit_ns) return 0;
+        busy = candidate_takes(v, when, &passed);
+        if (!busy || !right_there(v, v->data, near_case, job.timed, when)) return 0;
+        *own = less(*own, theirs);
+        *candidate = less(*candidate, less(busy, passed));
     }
-    return least;
-}
-
-static uint64_t taken_by_own(view *v) {
-    uint64_t least = UINT64_MAX;
-    for (int call = 0; call < CALLS && least; call++) least = less(least, referee_busy(v));
-    return least;
+    return 1;
 }
 
 /* 0 after a problem. */
@@ -44,9 +46,8 @@ int sizes_between(uint64_t limit_ns) {
         arena_resize(v, &drawn, 0);
         if (!baseline_right(v, &drawn, (size_t)near_case, job.timed)) continue;
         if (!resized(v, &drawn, 0, job.timed)) return 0;
-        uint64_t theirs = taken_by_own(v), ns = theirs ? taken(v) : 0;
-        if (problem.kind) return 0;
-        if (!theirs || !ns) return 1;
+        uint64_t theirs, ns;
+        if (!taken(v, (size_t)near_case, limit_ns, &theirs, &ns)) return !problem.kind;
         candidate += ns;
         own += theirs + MORE_NS;
     }

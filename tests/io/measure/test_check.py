@@ -67,6 +67,21 @@ WRONG = {
         kernel(f"int far = (int)((char *)y - (char *)x);y = (float *)(void *)((char *)x + far); {LOOP}"),
         "crashed with SIG(SEGV|BUS)|is unwritten|should be",
     ),
+    "leaves its buffers no other place": (
+        kernel(
+            LOOP,
+            "#include <sys/mman.h>\n__attribute__((constructor)) static void fill(void) {"
+            "for (int i = 0; i < 70000; i++) mmap(0, 4096, i & 1, 34, -1, 0); }",
+        ),
+        "leaves its process no (place for a buffer|room for fences)",
+    ),
+    "leaves no room for fences": (
+        kernel(
+            f"static int known; for (; known < 70000; known++) mmap(0, 4096, known & 1, 34, -1, 0); {LOOP}",
+            "#include <sys/mman.h>",
+        ),
+        "leaves its process no (place for a buffer|room for fences)",
+    ),
     "keeps its result for the length it has seen": (
         kernel(
             "static float kept[8192]; static long held;"
