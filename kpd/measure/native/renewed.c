@@ -9,6 +9,7 @@
 
 #define OF_A_SIZE 1024 /* inputs */
 #define AT_ONCE 64    /* calls that a request is for, at the most: to be asked takes longer than most of them */
+#define LONGER 4      /* times the time it should take, where others have the CPU */
 #define FAR 4.0       /* times the error of the task's own kernel */
 
 static const char called_when[] = "new inputs in each call";
@@ -69,24 +70,33 @@ static int called_at_once(view *v, int count, size_t near_case, kpd_distribution
     return 1;
 }
 
+/* Of CPUs, for this process and the candidate's: beside other work there are as many calls. */
+static uint64_t spent_ns(void) { return busy_ns() + worker_busy(); }
+
+static struct {
+    uint64_t spent, late; /* when there is no more time: of CPUs, or by the clock */
+} end;
+
+static int is_time(void) { return !problem.kind && spent_ns() < end.spent && now_ns() < end.late; }
+
 /* Returns the calls; what is wrong ends them. */
-static size_t at_one_size(view *v, size_t near_case, kpd_distribution d, uint64_t until) {
+static size_t at_one_size(view *v, size_t near_case, kpd_distribution d) {
     size_t calls = 0, count = 1, most = arena_packs(v);
     most = most < 1 ? 1 : most < AT_ONCE ? most : AT_ONCE;
-    while (calls < OF_A_SIZE && now_ns() < until && !problem.kind) {
-        uint64_t start = now_ns();
+    while (calls < OF_A_SIZE && is_time()) {
+        uint64_t start = spent_ns();
         if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called(v, near_case, d))) break;
         calls += count;
-        count = (now_ns() - start) / count * most < until - start ? most : 1;
+        count = (spent_ns() - start) / count * most < end.spent - start ? most : 1;
     }
     return calls;
 }
 
-static size_t at_drawn_sizes(kpd_rng *rng, uint64_t until) {
+static size_t at_drawn_sizes(kpd_rng *rng) {
     view *v = &job.views[kpd_task.case_count];
     static kpd_case drawn;
     size_t calls = 0;
-    while (now_ns() < until && !problem.kind) {
+    while (is_time()) {
         int near_case = size_drawn(rng, &drawn, kpd_random(rng) & 1 ? QUICK_SIZE : SMALL_SIZE);
         kpd_distribution d = promised_kind(rng);
         if (near_case < 0) break;
@@ -94,25 +104,26 @@ static size_t at_drawn_sizes(kpd_rng *rng, uint64_t until) {
         if (!baseline_right(v, &drawn, (size_t)near_case, d)) continue;
         if (!resized(v, &drawn, 0, d)) break;
         drawn.name = size_name(&drawn);
-        calls += at_one_size(v, (size_t)near_case, d, until);
+        calls += at_one_size(v, (size_t)near_case, d);
     }
     return calls;
 }
 
-static size_t at_smallest_case(kpd_rng *rng, uint64_t until) {
+static size_t at_smallest_case(kpd_rng *rng) {
     view *least = NULL;
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         view *v = &job.views[c];
         if (kpd_task.cases[c].use != KPD_TIME_ONLY && has_elements(v) && (!least || v->bytes < least->bytes)) least = v;
     }
     size_t calls = 0;
-    while (least && now_ns() < until && !problem.kind) calls += at_one_size(least, least->number, promised_kind(rng), until);
+    while (least && is_time()) calls += at_one_size(least, least->number, promised_kind(rng));
     return calls;
 }
 
 size_t renewed(uint64_t limit_ns) {
     kpd_rng rng = {secret_draw()};
-    uint64_t until = now_ns() + limit_ns;
-    size_t calls = job.any_size ? at_drawn_sizes(&rng, until) : 0;
-    return calls || problem.kind ? calls : at_smallest_case(&rng, until);
+    end.spent = spent_ns() + limit_ns;
+    end.late = now_ns() + LONGER * limit_ns;
+    size_t calls = job.any_size ? at_drawn_sizes(&rng) : 0;
+    return calls || problem.kind ? calls : at_smallest_case(&rng);
 }
