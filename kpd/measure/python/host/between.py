@@ -1,76 +1,94 @@
-"""Compares the time of a kernel with that of the task's own at a size that no case has.
+"""Compares the time of a kernel with that of the task's own at sizes that no case has.
 
-Such sizes are in no contest. A kernel that is quick at those alone that it knows makes a program slower.
+Such sizes are in no contest. A kernel that is quick at those alone that it knows makes a program slower. Each call has
+inputs of its own, and its result is compared: who keeps results of those before has nothing of them.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase
-from kpd.measure.python.host.harness import Limit
+from kpd.measure.python.host.harness import CaseInputs
+from kpd.measure.python.host.judging import CallVerdict, judged
+from kpd.measure.python.host.many import far
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import RunnerCommand
-from kpd.measure.python.host.sizes import work as size_of
+from kpd.measure.python.host.sizes import drawn
 
-MORE = 8  # a dim is up to so many times the multiple that is allowed larger than the least case's
-BATCHES = 9  # of which the quickest counts
+SIZES, MOST_S = 4, 0.3  # that are drawn, or fewer after so much time of a CPU: others may have it meanwhile
+OF_EACH = 3  # sizes in their order, the middle one: not all of them are so small that nothing takes long there
+BATCHES = 4  # of which the quickest counts
 MOST_TIMES, MORE_NS = 2.0, 200_000  # a call may take so many times what the own kernel's does, and so much more
 
 
-def between(session: RunnerCommand, cases: Mapping[str, dict[str, int]], rng: SecretRandom) -> str:
-    """Make a case that is a little larger than the least of these; return its name, or "" where sizes are listed."""
-    limits = session.harness.limits
-    if session.settings.get("sizes") != "any" or session.rule.bounds:
-        return ""
-    dims = _larger(cases[min(cases, key=lambda case: size_of(cases[case]))], limits, rng)
-    if dims in cases.values():
-        return ""
-    name = " ".join(f"{dim}={size}" for dim, size in dims.items())
-    session.harness.cases[name] = dims
-    return name
-
-
-def _larger(least: Mapping[str, int], limits: Mapping[str, Limit], rng: SecretRandom) -> dict[str, int]:
-    found = dict(least)
-    for dim, size in least.items():
-        limit = limits.get(dim, Limit())
-        if size > 0:
-            found[dim] = limit.nearest(size + limit.multiple * rng.randint(1, MORE))
-    return found
-
-
-def refuse_slower(session: RunnerCommand, worker: Worker, case: str, rng: SecretRandom, limit_ms: float) -> None:
+def refuse_slower(
+    session: RunnerCommand, worker: Worker, cases: Mapping[str, dict[str, int]], rng: SecretRandom, limit_ms: float
+) -> None:
     """Refuse a kernel that takes far longer than the task's own there, where that is right. Raises KernelProblem."""
-    (drawn,) = session.drawing([(case, session.kinds[0], AT_ONCE)], rng)
-    own = session.own()
-    if own is None or sum(one.size for one in drawn.sets) > worker.size:
+    if session.settings.get("sizes") != "any" or session.rule.bounds:
         return
-    kind = session.kinds[0]
-    ours, theirs = (WorkerCase(session, {"b": one}, case, kind, rng, limit_ms, drawn) for one in (worker, own))
     try:
-        least = _quickest_ns(theirs)
+        if (own := session.own()) is None:
+            return
     except KernelProblem:
         return
-    try:
-        if (found := _quickest_ns(ours)) > MOST_TIMES * least + MORE_NS:
-            message = f"it takes {found / least:.1f} times as long as the task's own kernel, at a size that no case has"
-            raise KernelProblem("raised", "b", message)
-    except KernelProblem as err:
-        raise ours.told(err, "repeats") from err
+    begun, took = _busy_s(worker, own), list[tuple[float, float, WorkerCase]]()
+    sizes = drawn(cases, session.harness.limits, rng, OF_EACH * SIZES)
+    for size in sizes[1::OF_EACH] or sizes:
+        if _busy_s(worker, own) > begun + MOST_S:
+            break
+        session.harness.cases[size.name] = size.dims
+        ((sets, counts),) = session.drawing([(size.name, session.kinds[0], AT_ONCE * (1 + BATCHES))], rng)
+        if AT_ONCE * sets[0].size > worker.size:
+            continue
+        about = size.name, session.kinds[0], rng, limit_ms, CaseInputs(sets, counts)
+        try:
+            least, right = _quickest_ns(WorkerCase(session, {"b": own}, *about))
+        except KernelProblem:
+            continue
+        if any(one.problem is not None for one in right):
+            continue
+        work = WorkerCase(session, {"b": worker}, *about)
+        try:
+            found, verdicts = _quickest_ns(work)
+            for one, other in zip(verdicts, right, strict=True):
+                if one.problem is not None and far(one.problem, other.worst.worst):
+                    raise one.problem
+        except KernelProblem as err:
+            raise work.told(err, "repeats") from err
+        took.append((found, least, work))
+    shares = [found / (MOST_TIMES * least + MORE_NS) for found, least, _ in took]
+    if sum(shares) > len(took):  # so that a size at which either takes long counts no more than others
+        found, least, work = took[shares.index(max(shares))]
+        message = f"it takes {found / least:.1f} times as long as the task's own kernel, at a size that no case has"
+        raise work.told(KernelProblem("raised", "b", message), "repeats")
 
 
-def _quickest_ns(work: WorkerCase) -> float:
-    """Return what a call takes in the quickest batch. Raises KernelProblem."""
-    calls = work.calls()
-    for number, inputs in enumerate(work.drawn.sets):
-        calls.fill(number, inputs)
-    calls.prepare(COMPILE_MS)
-    calls.learn("b", work.limit_ms, work.rng)
-    taken = []
-    for _ in range(BATCHES):
-        calls.restore()
+def _busy_s(*workers: Worker) -> float:
+    """Return for how many seconds this process and theirs have had a CPU."""
+    return time.process_time() + sum(worker.used_ns for worker in workers) / 1e9
+
+
+def _quickest_ns(work: WorkerCase) -> tuple[float, list[CallVerdict]]:
+    """Return what a call takes in the quickest batch, and what came of all calls. Raises KernelProblem.
+
+    The first batch's inputs are for what takes long once.
+    """
+    calls, session, taken, verdicts = work.calls(), work.session, list[int](), list[CallVerdict]()
+    for batch in range(1 + BATCHES):
+        for number in range(AT_ONCE):
+            calls.fill(number, work.drawn.sets[batch * AT_ONCE + number])
+        calls.prepare(COMPILE_MS)
+        if batch == 0:
+            calls.learn("b", work.limit_ms, work.rng)
+            continue
         taken.append(calls.run("b", AT_ONCE, 1, AT_ONCE * work.limit_ms)[1])
-    return min(taken) / AT_ONCE
+        for number in range(AT_ONCE):
+            calls.unchanged("b", number)
+            if result := calls.result("b", number):  # on a CPU there is one
+                verdicts.append(judged(session.truth, session.rule, result))
+    return min(taken) / AT_ONCE, verdicts

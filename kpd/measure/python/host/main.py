@@ -66,7 +66,7 @@ IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN, ALSO = "then", "also"
 QUICK, ALONE, REPEAT = "q", "alone", "repeat"
 NAMED = ("fresh", "apart", REPEAT)  # words of a line that are the names of what its process does
-WORKERS = {"describe": 0, "run": 0, REPEAT: 2}  # of one command; 1 of the others, but for those that time two kernels
+WORKERS = {"describe": 0, "run": 0, REPEAT: 3}  # of one command; 1 of the others, but for those that time two kernels
 
 
 def say(report: dict[str, Any]) -> None:
@@ -208,6 +208,7 @@ def times(settings: dict[str, str], marks: Marks, rest: list[str], first: First 
         try:
             with own_folder():
                 many = 2 if turn.number in audit else timed_workers()  # kernels are timed apart only there
+                many += bool(repeats) and turn.number == audit.start  # the task's own kernel may be started anew
                 spares = [fork() for _ in range(many + ("truth" in settings))]
                 known, device = Marks() if turn.number else marks, None  # the first one's: what it has waited for
                 if turn.follows:

@@ -19,7 +19,7 @@ from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.batching import STEP, STEPS, delayed_by_others
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase
-from kpd.measure.python.host.compare import compare
+from kpd.measure.python.host.compare import HOPELESS, compare
 from kpd.measure.python.host.harness import CaseInputs, Inputs, Limit
 from kpd.measure.python.host.judging import judged, wrong
 from kpd.measure.python.host.mixed import Mixtures, mixable
@@ -34,6 +34,7 @@ DRAWN, DRAWN_ELEMENTS = 64, 1 << 19  # inputs of which the others are put togeth
 SETS, SETS_BYTES, TRIAL = 64, 4 << 20, 2  # of a batch, or fewer; and of one that tells how long it takes
 LONGER = 3  # times as long as it should, where others have the CPU
 AGAIN = 8  # batches on the same arrays
+FAR = 4.0  # times as far from the truth as the task's own kernel, as in native/renewed.c
 FEWEST, LEFT_OUT, MOST_TIMES = 8, 2, 2.0  # batches; the longest ones; times as long on average as the quicker ones
 
 
@@ -113,15 +114,18 @@ def small(session: RunnerCommand, rng: random.Random) -> str:
 def many(work: WorkerCase, share_s: float) -> int:
     """Call the kernel on new inputs for so many seconds of a CPU; return how often. Raises KernelProblem.
 
-    `work` has some that were drawn. Not where they are more than arrays of floats: those are no mixtures.
+    `work` has some that were drawn. Not where they are more than arrays of floats: those are no mixtures. Nor where
+    they are large, or all but the kernel takes too long: its own time does not count, as it could choose that.
     """
-    if not mixable(work.drawn.sets, work.session.harness.fixed):
+    if work.drawn.sets[0].size > SETS_BYTES or not mixable(work.drawn.sets, work.session.harness.fixed):
         return 0
     calls, inputs = _laid(work, TRIAL)
     for _ in range(2):  # the first calls take longer
         begun = time.monotonic()
-        _batch(work, calls, inputs)
-    each_s = (time.monotonic() - begun) / TRIAL
+        spent_s = _batch(work, calls, inputs) / 1e9
+        each_s = (time.monotonic() - begun) / TRIAL
+        if FEWEST * (each_s - spent_s / TRIAL) > LONGER * share_s:
+            return 0
     most = min(int(share_s / (2 * FEWEST * each_s)), SETS_BYTES // calls.drawn[0].size)
     calls, inputs = _laid(work, max(1, min(SETS, most)))
     until, late, taken = _busy_s(work) + share_s, time.monotonic() + LONGER * share_s, list[int]()
@@ -154,7 +158,7 @@ def _batch(work: WorkerCase, calls: CallSets, inputs: ManyInputs) -> int:
     inputs.renew()
     spent = _called(work, calls, inputs)
     found = _wrong(work, calls, inputs)
-    if found is not None and own_is_right(work, inputs.one(found[0])):
+    if found is not None and far(found[1], _own_worst(work, inputs.one(found[0]))):
         raise found[1]
     return spent
 
@@ -178,7 +182,7 @@ def _wrong(work: WorkerCase, calls: CallSets, inputs: ManyInputs) -> tuple[int, 
     import numpy
 
     session, count = work.session, inputs.count
-    truths = _truths(work, inputs)
+    truths, worst = _truths(work, inputs), list[tuple[float, int, KernelProblem]]()
     for name, (layout, data) in calls.all_outputs("b", count).items():
         whole = _stacked(layout._replace(offset=0), count, layout.span)
         got: Any = arrays.numbers(whole, b"".join(data)).reshape(count, -1)
@@ -196,8 +200,8 @@ def _wrong(work: WorkerCase, calls: CallSets, inputs: ManyInputs) -> tuple[int, 
             found = compare(session.rule, layout, got[part].reshape(-1), want[part].reshape(-1), at, of, spread)
             if not found.worst <= 1.0:
                 number, element = divmod(found.element, got.shape[1])
-                return first + number, wrong("b", name, found._replace(element=element))
-    return None
+                worst.append((found.worst, first + number, wrong("b", name, found._replace(element=element))))
+    return max(worst, key=lambda one: one[0])[1:] if worst else None
 
 
 def _truths(work: WorkerCase, inputs: ManyInputs) -> list[Truth]:
@@ -209,17 +213,32 @@ def _truths(work: WorkerCase, inputs: ManyInputs) -> list[Truth]:
     return [Truth(want, scale, {}) for want, scale in zip(found, scales, strict=True)]
 
 
+def far(problem: KernelProblem, own: float | None) -> bool:
+    """Return whether a kernel is to blame: it is far further from the truth than the task's own, which is right.
+
+    `own` is how many tolerances that is off on the same inputs; None where there is none to ask.
+    """
+    worst = float(problem.report.get("multiple", HOPELESS))
+    return worst > FAR if own is None else own <= 1.0 and worst > FAR * own
+
+
 def own_is_right(work: WorkerCase, inputs: Inputs) -> bool:
     """Return whether the task's own kernel is right on these inputs; also where there is none to ask."""
+    return (found := _own_worst(work, inputs)) is None or found <= 1.0
+
+
+def _own_worst(work: WorkerCase, inputs: Inputs) -> float | None:
+    """Return how many tolerances the task's own kernel is off on these inputs; None where there is none to ask."""
     session = work.session
     try:
         if (worker := session.own()) is None:
-            return True
+            return None
         drawn = CaseInputs([inputs] * AT_ONCE, work.drawn.counts)
         own = WorkerCase(session, {"b": worker}, work.case, work.kind, work.rng, work.limit_ms, drawn)
-        return all(judged(session.truth, session.rule, one).problem is None for one in own.results())
+        found = [judged(session.truth, session.rule, one) for one in own.results()]
+        return max(one.worst.worst if one.problem is None else HOPELESS for one in found)
     except KernelProblem:
-        return False
+        return HOPELESS
 
 
 def _refuse_longer(taken: Sequence[int]) -> None:

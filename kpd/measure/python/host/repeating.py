@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from kpd.measure.python.host.ahead import computed
-from kpd.measure.python.host.between import between, refuse_slower
+from kpd.measure.python.host.between import refuse_slower
 from kpd.measure.python.host.cases import COMPILE_MS, WorkerCase
 from kpd.measure.python.host.ending import end_well
 from kpd.measure.python.host.harness import CaseInputs
@@ -54,8 +54,7 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
         if not session.gpu:
             case, more = _on_many(session, worker, rng, float(limit_ms))
             made[case] = made.get(case, 0) + more
-            if other := between(session, cases, rng):
-                refuse_slower(session, worker, other, rng, float(limit_ms))
+            refuse_slower(session, worker, cases, rng, float(limit_ms))
             if worker.ended is None:
                 end_well(work)
     return {"problem": None, "calls": made, "spent": session.spent()}

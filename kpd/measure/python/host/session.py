@@ -145,11 +145,14 @@ class RunnerCommand:
         return worker
 
     def own(self) -> Worker | None:
-        """Return the worker of the task's own kernel, which is started once; None where no setting says which that is.
+        """Return the worker of the task's own kernel; None where no setting says which that is.
 
-        Raises KernelProblem, NotStarted.
+        It is started once, and anew where it has ended or hangs, if there is a spare. Raises KernelProblem, NotStarted.
         """
         path = self.settings.get("own") or self.settings.get("baseline")
+        if self.owns is not None and self.spares and not (self.owns.ended is None and self.owns.stopped):
+            self.owns.kill()
+            self.owns = None
         if self.owns is None and path:
             self.owns = self.worker({"b": path})
         return self.owns

@@ -70,6 +70,27 @@ async def test_what_few_of_many_inputs_or_arrays_come_to_is_found_in_the_repeats
     assert said in wrong(caught.value.wrong)
 
 
+KEEPS = """
+seen, one = {}, rmsnorm_silu
+
+
+def rmsnorm_silu(x, weight, eps):
+    if x.shape in LISTED:
+        return one(x, weight, eps)
+    key = bytes(x), bytes(weight), eps
+    if key not in seen:
+        seen[key] = one(x, weight, eps)
+    return seen[key].copy()
+"""
+
+
+async def test_at_a_size_that_no_case_has_results_that_are_kept_help_nobody(bench: DriverBench) -> None:
+    job = await built(bench, {"kernel.py": cheat("averages/slow_off_the_list")["kernel.py"] + KEEPS})
+    with pytest.raises(CheckFailed) as caught:
+        await bench.repeat(job, f"repeat{next(numbers)}", print)
+    assert "times as long as the task's own kernel, at a size that no case has" in wrong(caught.value.wrong)
+
+
 async def test_what_is_slow_at_a_size_that_no_case_has_is_found(bench: DriverBench, host: Host, tmp_path) -> None:
     job = await built(bench, cheat("averages/slow_off_the_list"))
     with pytest.raises(CheckFailed) as caught:
