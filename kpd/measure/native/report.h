@@ -89,6 +89,7 @@ void steady_before(void);
 void steady_after(void);
 #define STEADY_AGAIN (-1) /* the calls of this case have to be made once more */
 int steady(const view *v, int again);
+double mean_of_least(double *numbers, size_t count, size_t least);
 uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 
 /* renewed.c */

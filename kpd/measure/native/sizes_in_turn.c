@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_BYTES (64u << 20) /* of the inputs of all cases that take part */
+#define MOST_BYTES (64u << 20) /* of the inputs and truths of all cases that take part */
 #define MOST_ROUNDS 64
 #define FEWEST_ROUNDS 8 /* where first calls look long, whatever they take, … */
 #define LONGEST 20      /* … but for no more than so many times the time that others have */
@@ -53,11 +53,6 @@ static int right_in_turn(uint64_t (*busy)(const view *), view *v) {
     return right(CANDIDATE, v, when);
 }
 
-static int by_times(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return one < other ? -1 : one > other;
-}
-
 /* How many times as long the first calls take as the third ones of their case, on average. */
 static double times_in_turn(uint64_t (*busy)(const view *), uint64_t limit_ns) {
     static uint64_t first[KPD_MAX_CASES][MOST_ROUNDS], third[KPD_MAX_CASES][MOST_ROUNDS];
@@ -78,16 +73,12 @@ static double times_in_turn(uint64_t (*busy)(const view *), uint64_t limit_ns) {
             sums[1] += third[i][rounds];
         }
     }
-    size_t count = 0, kept;
+    size_t count = 0;
     for (size_t i = 0; i < cases; i++) {
         double usual = (double)middle_of(third[i], rounds);
         for (int round = 0; round < rounds; round++) times[count++] = (double)first[i][round] / usual;
     }
-    qsort(times, count, sizeof *times, by_times);
-    double sum = 0.0;
-    kept = count > FEWEST_ROUNDS * LEFT_OUT * 2 ? count - LEFT_OUT : count;
-    for (size_t i = 0; i < kept; i++) sum += times[i];
-    return sum / (double)kept;
+    return mean_of_least(times, count, count > FEWEST_ROUNDS * LEFT_OUT * 2 ? count - LEFT_OUT : count);
 }
 
 /* 0 after a problem. */

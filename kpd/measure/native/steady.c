@@ -124,13 +124,17 @@ static void compare_pairs(size_t number, size_t count) {
     for (size_t i = 0; i < count && middle > 0.0 && compared < MOST_PAIRS; i++) times[compared++] = (double)pairs[i] / middle;
 }
 
+/* Of so many of these numbers, the least of them; they are sorted. */
+double mean_of_least(double *numbers, size_t count, size_t least) {
+    qsort(numbers, count, sizeof *numbers, by_size);
+    double sum = 0.0;
+    for (size_t i = 0; i < least; i++) sum += numbers[i];
+    return sum / (double)least;
+}
+
 /* The mean of these over all cases so far, but for the longest; 1 where there are too few. */
 static double times_on_average(void) {
-    if (compared < FEWEST_PAIRS) return 1.0;
-    qsort(times, compared, sizeof *times, by_size);
-    double sum = 0.0;
-    for (size_t i = 0; i < compared - LEFT_OUT; i++) sum += times[i];
-    return sum / (double)(compared - LEFT_OUT);
+    return compared < FEWEST_PAIRS ? 1.0 : mean_of_least(times, compared, compared - LEFT_OUT);
 }
 
 /* 0 after a problem. Calls that look uneven have to be so again: three times that a hypervisor takes the CPU away are much beside
