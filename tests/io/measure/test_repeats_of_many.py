@@ -29,7 +29,7 @@ numbers = count()
 
 
 def rarely(then: str) -> str:
-    """A kernel that does `then` for one input of a thousand: some ten thousand are called, four in the repeats before."""
+    """A kernel that does `then` for one input of a thousand: of some ten thousand, and of four before."""
     return kernel(f"{LOOP} {HASH} if ((bits >> 8) % 1000 == 7) {{ {then} }}", "#include <string.h>")
 
 
@@ -59,7 +59,7 @@ async def several(lab: Lab, source: str, own: str = RIGHT) -> None:
 @linux_only
 @pytest.mark.parametrize("spec", [DRAWN, AUTO], ids=["at drawn sizes", "at that of the smallest case"])
 async def test_what_is_wrong_for_one_input_of_hundreds_is_found(lab: Lab, spec: CheckSpec) -> None:
-    with pytest.raises(CheckFailed, match="new inputs in each call|two sets of inputs") as caught:
+    with pytest.raises(CheckFailed, match=r"new inputs in each call|two sets of inputs") as caught:
         await repeated(lab, rarely("y[n - 1] += 1.0f;"), spec)
     assert isinstance(caught.value.wrong.what, WrongValue)
     assert await repeated(lab, RIGHT, spec) >= 200
