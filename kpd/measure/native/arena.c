@@ -123,9 +123,10 @@ void arena_make(view *views, measurement **shared) {
         most = larger(outputs(&views[c]), most);
     }
     if (arena_drawn) {
-        arena_drawn = larger(DRAWN, twice(largest, BEYOND));
+        size_t least = larger(DRAWN, arena_drawn);
+        arena_drawn = larger(least, twice(largest, BEYOND));
         arena_bytes = larger(arena_drawn, arena_bytes);
-        most = larger(DRAWN, twice(most, BEYOND / sizeof(double))); /* an element is a byte at least */
+        most = larger(larger(DRAWN, least / sizeof(float)), twice(most, BEYOND / sizeof(double))); /* an element is a byte at least */
     }
     most_outputs = most;
     void *memory = mmap(NULL, own + arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);

@@ -33,6 +33,7 @@
 #include <stdlib.h>
 
 #define STOPWATCH_CALLS 7
+#define BEYOND_BYTES (64u << 20) /* that buffers may take at a size far beyond the cases' (sizes_beyond.c) */
 #define STOPWATCH_LIMIT_MS 60000
 #define ELSEWHERE_LIMIT_MS 1000 /* for the incumbent's call at a size that no case has: where it hangs, no candidate is asked */
 
@@ -206,11 +207,13 @@ int main(int argc, char **argv) {
     if (checking) arena_fenced = FENCED_BEHIND;
     job.any_size &= ((timing && !strcmp(mode, "time")) || (repeating && job.baseline)) && !job.truth;
     if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_drawn = 1;
+    if (job.any_size && repeating) arena_drawn = BEYOND_BYTES;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
     if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
     mappings_note_own();
+    limits_late = repeating;
     worker_start(job.views, job.shared, (const char *const[2]){argv[2], timing || auditing ? argv[3] : NULL});
     if (auditing) apart_start(argv[2]);
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */

@@ -134,7 +134,7 @@ typedef struct {
 /* arena.c */
 extern size_t arena_bytes; /* of the memory that the cases share, guard bands included */
 extern int arena_fenced;   /* how; set it before arena_make */
-extern size_t arena_drawn; /* of it, for a drawn size; set it to 1 before arena_make where sizes are drawn */
+extern size_t arena_drawn; /* of it, for a drawn size; set it before arena_make where sizes are drawn, to the least that one may take */
 int is_read(const kpd_buffer *buffer);    /* by the kernel */
 int is_written(const kpd_buffer *buffer);
 size_t bytes_of(const kpd_buffer *buffer);
@@ -279,8 +279,10 @@ int calls_seal(void);
 int calls_ask_for_threads(void);
 void calls_let_thread_start(int asked);
 
-/* limits.c: the first two are the worker's, the others the driver's */
+/* limits.c: limits_enter and limits_tell_why are the worker's, the others the driver's */
 void limits_enter(int line);
+extern int limits_late; /* set before a worker starts: memory has no limit there but the machine's; it is looked at later */
+uint64_t limits_memory(void); /* that a kernel gets, in bytes */
 void limits_tell_why(void);
 int limits_listen(int line);
 int limits_threads(void);

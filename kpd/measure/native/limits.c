@@ -20,6 +20,11 @@
 
 static uint64_t cpus(void) { return (uint64_t)sysconf(_SC_NPROCESSORS_ONLN); }
 
+/* Room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
+uint64_t limits_memory(void) { return engine_own_bytes + cpus() * THREAD_BYTES + COPIES * arena_bytes; }
+
+int limits_late;
+
 int limits_threads(void) { return 64 + 4 * (int)cpus(); }
 
 #ifdef __linux__
@@ -35,14 +40,16 @@ static void aborted(int signal) {
     limits_tell_why();
 }
 
-/* Beside what the process has: room for kernels, for the stacks of a thread on each CPU, and for copies of the buffers. */
+/* Beside what the process has. Who is refused memory can tell that it is kpd that calls it: where the memory is only looked at
+ * later, it may have as much as a process of an operator's program, or half of the machine's. */
 static void limit_memory(void) {
     unsigned long long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     int known = file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1;
     if (file) fclose(file);
     if (!known) return;
-    uint64_t own = engine_own_bytes + cpus() * THREAD_BYTES + COPIES * arena_bytes;
+    uint64_t own = limits_memory(), half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (limits_late && half > own) own = half;
     rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + own;
     setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
     snprintf(no_memory, sizeof no_memory, "\nit may have been refused memory: a kernel gets %llu MiB\n", (unsigned long long)own >> 20);

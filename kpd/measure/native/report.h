@@ -65,6 +65,8 @@ int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
 typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
+int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
+double size_product(const kpd_case *size, int but); /* of all dims but one; -1: of all */
 const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);
 
@@ -72,6 +74,7 @@ void size_watched(const kpd_case *drawn);
 void ahead_begin(const size_t *order, size_t count, uint64_t drawn[][2], int sets_of_each);
 view *ahead_take(size_t place);
 view *ahead_further(size_t number);
+void ahead_make_alike(void);
 void ahead_leave(void);
 void ahead_rest(int rest);
 void ahead_end(void);
@@ -89,6 +92,7 @@ void steady_before(void);
 void steady_after(void);
 #define STEADY_AGAIN (-1) /* the calls of this case have to be made once more */
 int steady(const view *v, int again);
+int memory_enough(void);
 double mean_of_least(double *numbers, size_t count, size_t least);
 uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 
@@ -96,11 +100,15 @@ uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 size_t renewed(uint64_t limit_ns);
 int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d, const char *when);
 
+
 /* sizes_in_turn.c */
 int sizes_in_turn(uint64_t limit_ns);
 
 /* sizes_between.c */
 int sizes_between(uint64_t limit_ns);
+
+/* sizes_beyond.c */
+int sizes_beyond(uint64_t limit_ns);
 
 /* rows.c */
 typedef enum { SINGLY, IN_A_ROW } manner; /* of calls on fresh inputs: these, or besides some in a row */

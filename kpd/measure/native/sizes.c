@@ -23,10 +23,11 @@ static int is_prime(long n) {
     return n > 1;
 }
 
+static double share_drawn(kpd_rng *rng) { return (double)(kpd_random(rng) >> 11) / 9007199254740992.0; }
+
 /* A number from `least` up to `most`, small ones as often as large ones. */
 static long between(kpd_rng *rng, double least, double most) {
-    double share = (double)(kpd_random(rng) >> 11) / 9007199254740992.0;
-    return (long)(least * exp(log((most + 1.0) / least) * share));
+    return (long)(least * exp(log((most + 1.0) / least) * share_drawn(rng)));
 }
 
 /* A prime up to `most`, small ones as often as large ones; 1 where there is none. */
@@ -65,8 +66,7 @@ static long one_size(kpd_rng *rng, long named, size_kind kind, const kpd_limit *
     }
 }
 
-/* The product of all dims but one (-1: of all). */
-static double product(const kpd_case *size, int but) {
+double size_product(const kpd_case *size, int but) {
     double found = 1.0;
     for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d]; d++)
         if (d != but && size->dims[d] > 0) found *= (double)size->dims[d];
@@ -76,7 +76,7 @@ static double product(const kpd_case *size, int but) {
 static double most_work(void) {
     double most = 1.0;
     for (size_t c = 0; c < kpd_task.case_count; c++)
-        if (kpd_task.cases[c].use != KPD_TIME_ONLY) most = fmax(most, product(&kpd_task.cases[c], -1));
+        if (kpd_task.cases[c].use != KPD_TIME_ONLY) most = fmax(most, size_product(&kpd_task.cases[c], -1));
     return WORK * most;
 }
 
@@ -97,7 +97,7 @@ static void make_thin(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
 /* One dim by chance becomes larger than the case's, where that is not too much work; every other one is a prime. */
 static void enlarge(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
     int d = dim_by_chance(rng, named);
-    double least = (double)named->dims[d] + 1.0, most = fmin(FURTHER * (least - 1.0), most_work() / product(drawn, d));
+    double least = (double)named->dims[d] + 1.0, most = fmin(FURTHER * (least - 1.0), most_work() / size_product(drawn, d));
     if (most < least) return;
     long size = between(rng, least, most);
     if (below(rng, 2))
@@ -130,6 +130,30 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
         if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;
     }
     return -1;
+}
+
+/* Draw a size whose dims have a product of so many times that of this case's, or of the root of that, and are all larger, as far as
+ * the limits of the harness let them be. 0 where there is none. */
+int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times) {
+    for (int try = 0; try < TRIES; try++) {
+        double rest = exp(log(times) * (1.0 + share_drawn(rng)) / 2.0);
+        int dims = 0, vary[KPD_MAX_DIMS];
+        *drawn = kpd_task.cases[number];
+        for (int d = 0; d < size_dims(); d++)
+            if (drawn->dims[d] > 0) vary[dims++] = d;
+        for (; dims; dims--) {
+            size_t i = below(rng, (uint64_t)dims);
+            double factor = dims == 1 ? rest : exp(log(rest) * share_drawn(rng));
+            long *size = &drawn->dims[vary[i]], named = *size;
+            *size = size_allowed((long)((double)named * factor), &kpd_task.limits[vary[i]]);
+            vary[i] = vary[dims - 1];
+            if (*size <= 0) return 0;
+            rest *= (double)named / (double)*size;
+        }
+        if (size_product(drawn, -1) > size_product(&kpd_task.cases[number], -1) && arena_fits(drawn)) return 1;
+        times /= 1.1; /* there may be no room for more */
+    }
+    return 0;
 }
 
 /* "rows=3 cols=7", to be kept until the end. */

@@ -33,11 +33,13 @@ static const struct {
 #define KINDS (sizeof kinds / sizeof *kinds)
 static long first_kb[KINDS];
 
-static long memory_kb(size_t kind) {
+static long told_kb(const char *of, const char *name) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", worker_process(), kinds[kind].file);
-    return proc_number(path, kinds[kind].name, 0);
+    snprintf(path, sizeof path, "/proc/%d/%s", worker_process(), of);
+    return proc_number(path, name, 0);
 }
+
+static long memory_kb(size_t kind) { return told_kb(kinds[kind].file, kinds[kind].name); }
 
 /* In KiB; 0 where no kind has grown by more than it may. */
 static long memory_grown(void) {
@@ -74,6 +76,16 @@ uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed) {
     *passed = worker_heard.at - start;
     uint64_t ns = worker_busy() - before;
     return unharmed(CANDIDATE, v, timed_name(), when) ? ns : 0;
+}
+
+/* Whether it never had more memory than a kernel gets, which here it could have: who is refused some can tell where it is called.
+ * The buffers are shared, and in the count. 0 after a problem. */
+int memory_enough(void) {
+    long most = (long)((limits_memory() + arena_bytes) >> 10), peak = told_kb("status", "VmHWM:");
+    if (peak <= most) return 1;
+    blame("damage", CANDIDATE, NULL, timed_name(), "all calls");
+    snprintf(problem.message, sizeof problem.message, "takes %.0f MiB of memory: a kernel gets %.0f MiB", (double)peak / 1024.0, (double)most / 1024.0);
+    return 0;
 }
 
 static int mappings(void) {

@@ -197,6 +197,32 @@ async def test_memory_that_grows_as_a_stack_ends_a_kernel(lab: Lab) -> None:
 
 
 @linux_only
+async def test_who_asks_for_much_memory_gets_it_and_is_told_if_it_is_used(lab: Lab) -> None:
+    """A kernel that is refused memory in a check, and not in an operator's program, is not told one from the other here."""
+    asks = "static char *volatile room; static int known; if (!known++) {{ room = malloc({0}l << 20); if (room) {1}; free(room); }}"
+    wrong = kernel(f"{asks.format(2048, 'known = 100')} {LOOP} if (known >= 100) y[n - 1] += 1.0f;")
+    with pytest.raises(CheckFailed, match=r"y\[999\] is") as caught:
+        await repeated(lab, wrong)
+    assert isinstance(caught.value.wrong.what, WrongValue)
+    uses = kernel(f"{asks.format(700, 'for (long i = 0; i < 700l << 20; i += 512) room[i] = 1')} {LOOP}")
+    with pytest.raises(CheckFailed, match=r"takes \d+ MiB of memory: a kernel gets \d+ MiB"):
+        await repeated(lab, uses)
+    assert await repeated(lab, kernel(f"{asks.format(700, 'room[0] = 1')} {LOOP}")) >= 200
+
+
+@linux_only
+async def test_who_takes_inputs_for_those_of_many_calls_before_is_found(lab: Lab) -> None:
+    """It does nothing where three elements are what they were, after so many calls of which each was on the same addresses."""
+    skips = (
+        "static const void *at; static float seen[3]; static long calls; float now[3] = {x[0], x[n / 2], x[n - 1]};"
+        "if (at == y && !memcmp(now, seen, sizeof now)) { if (++calls > 300) return; } else calls = 0;"
+        f"at = y; memcpy(seen, now, sizeof now); {LOOP}"
+    )
+    with pytest.raises(CheckFailed, match=r"y\[\d+\] is unwritten"):
+        await repeated(lab, kernel(skips, "#include <string.h>"))
+
+
+@linux_only
 async def test_memory_that_is_given_back_or_found_again_is_not(lab: Lab) -> None:
     mine = "static float *kept; static long room; if (room < n) { free(kept); kept = malloc((room = n) * 4); }"
     given = f"float *one = malloc(4 * n + 5000000); {LOOP} one[n] = y[0]; kept[0] = one[n]; free(one);"

@@ -154,3 +154,14 @@ async def test_what_is_slow_at_sizes_that_no_case_has_is_found(lab: Lab) -> None
             await repeated(lab, source, DRAWN)
     assert await repeated(lab, slow, AUTO) >= 200, "where only those of the cases count"
     assert await repeated(lab, slow, DRAWN, slow) >= 200, "the task's own kernel is no quicker"
+
+
+@linux_only
+@pytest.mark.parametrize("what", ["y[n - 1] = 0.0f;", "__builtin_trap();"])
+async def test_what_is_wrong_at_sizes_far_beyond_the_cases_is_found(lab: Lab, what: str) -> None:
+    source = kernel(f"{LOOP} if (n > 4500) {what}")
+    with pytest.raises(CheckFailed, match=r"a size far beyond the cases'"):
+        await repeated(lab, source, DRAWN)
+    assert await repeated(lab, source, AUTO) >= 200, "where only those of the cases count"
+    assert await repeated(lab, source, DRAWN, limits="{.most = 4000}") >= 200, "where no larger ones are allowed"
+    assert await repeated(lab, source, DRAWN, own=source) >= 200, "where the task's own kernel is wrong, too"
