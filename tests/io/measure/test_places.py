@@ -37,7 +37,8 @@ def test_no_byte_is_written_before_the_driver_waits(tmp_path: Path) -> None:
     (tmp_path / "harness.c").write_bytes(HARNESS)
     (tmp_path / "tries.c").write_text(TRIES)
     sources = [str(native / name) for name in (*SOURCES, "cpu.c") if name != "driver.c"]
-    command = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", f"-I{native}", "harness.c", "tries.c", *sources, "-o", "tries"]
-    subprocess.run([*command, "-lm", "-lpthread", "-ldl"], cwd=tmp_path, check=True)
+    compiler = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", f"-I{native}", "-o", "tries"]
+    made = [*compiler, "harness.c", "tries.c", *sources, "-lm", "-lpthread", "-ldl"]
+    subprocess.run(made, cwd=tmp_path, check=True)
     done = subprocess.run(["./tries"], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert done.stdout == "1 1 7"

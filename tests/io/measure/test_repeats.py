@@ -198,8 +198,11 @@ async def test_memory_that_grows_as_a_stack_ends_a_kernel(lab: Lab) -> None:
 
 @linux_only
 async def test_who_asks_for_much_memory_gets_it_and_is_told_if_it_is_used(lab: Lab) -> None:
-    """A kernel that is refused memory in a check, and not in an operator's program, is not told one from the other here."""
-    asks = "static char *volatile room; static int known; if (!known++) {{ room = malloc({0}l << 20); if (room) {1}; free(room); }}"
+    """A kernel that is refused memory in a check, and not in an operator's program, cannot tell the one from the other."""
+    asks = (
+        "static char *volatile room; static int known;"
+        "if (!known++) {{ room = malloc({0}l << 20); if (room) {1}; free(room); }}"
+    )
     wrong = kernel(f"{asks.format(2048, 'known = 100')} {LOOP} if (known >= 100) y[n - 1] += 1.0f;")
     with pytest.raises(CheckFailed, match=r"y\[999\] is") as caught:
         await repeated(lab, wrong)
@@ -212,7 +215,7 @@ async def test_who_asks_for_much_memory_gets_it_and_is_told_if_it_is_used(lab: L
 
 @linux_only
 async def test_who_takes_inputs_for_those_of_many_calls_before_is_found(lab: Lab) -> None:
-    """It does nothing where three elements are what they were, after so many calls of which each was on the same addresses."""
+    """It does nothing where three elements are what they were in so many calls, each on the same addresses."""
     skips = (
         "static const void *at; static float seen[3]; static long calls; float now[3] = {x[0], x[n / 2], x[n - 1]};"
         "if (at == y && !memcmp(now, seen, sizeof now)) { if (++calls > 300) return; } else calls = 0;"
