@@ -132,11 +132,11 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
     return -1;
 }
 
-/* Draw a size whose dims have a product of so many times that of this case's, or of the root of that, and are all larger, as far as
+/* Draw a size whose dims have a product of so many times that of this case's, or somewhat less, and are all larger, as far as
  * the limits of the harness let them be. 0 where there is none. */
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times) {
     for (int try = 0; try < TRIES; try++) {
-        double rest = exp(log(times) * (1.0 + share_drawn(rng)) / 2.0);
+        double rest = exp(log(times) * (3.0 + share_drawn(rng)) / 4.0);
         int dims = 0, vary[KPD_MAX_DIMS];
         *drawn = kpd_task.cases[number];
         for (int d = 0; d < size_dims(); d++)

@@ -198,7 +198,7 @@ async def test_memory_that_grows_as_a_stack_ends_a_kernel(lab: Lab) -> None:
 
 @linux_only
 async def test_who_asks_for_much_memory_gets_it_and_is_told_if_it_is_used(lab: Lab) -> None:
-    """A kernel that is refused memory in a check, and not in an operator's program, cannot tell the one from the other."""
+    """A kernel that is refused memory in a check, and not in an operator's program, cannot tell which of them it is."""
     asks = (
         "static char *volatile room; static int known;"
         "if (!known++) {{ room = malloc({0}l << 20); if (room) {1}; free(room); }}"
