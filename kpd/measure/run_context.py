@@ -29,6 +29,10 @@ class RunContext:
     capable: bool = False
     seals: Seals = field(default_factory=dict)
 
+    @property
+    def gpu(self) -> bool:
+        return self.lease is not None and self.lease.gpu
+
     def spec(self, job: str, script: str, limit_s: float, stdin: bytes = b"") -> JobSpec:
         """Return the job that runs `script` in this context, for at most `limit_s` seconds."""
         script = guard(self.seals, GONE) + script

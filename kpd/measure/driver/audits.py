@@ -35,8 +35,8 @@ APART_MS = SEVERAL_MS + round(1000 * FIRST_LONGER_S)
 """… and in a single one that is the first."""
 ALONE = (MOST_ALONE, FEWEST_ALONE)
 """Processes that time one kernel only, half of them either: on a CPU, on a GPU. See ALONE_S."""
-ALONE_QUADS = 6
-"""The most quads of a case in such a process."""
+ALONE_QUADS, ALONE_QUADS_APART = (6, 4), 6
+"""The most quads of a case in such a process, on a CPU and on a GPU; where it is a single one."""
 ALONE_S = 1.5
 """Seconds that they may take, each time: of those that would take longer only FEWEST_ALONE are taken …"""
 BESIDE_S = 1.2
@@ -67,7 +67,7 @@ class Audited:
 
     @property
     def gpu(self) -> bool:
-        return self.where.lease is not None and self.where.lease.gpu
+        return self.where.gpu
 
     @property
     def apart(self) -> bool:
@@ -111,7 +111,7 @@ def begun(what: Audited, job: str, repeats: bool = False) -> AuditJob:
     """Return the job that measures for the audits, to be read by `repeated`, if it `repeats`, and then by `audit`."""
     path = jobs.out(what.host, what.candidate, OBJECT)
     stdin = _lines(what)
-    first = repeat.words(path, what.tolerance) if repeats else ()
+    first = repeat.words(path, what.tolerance, what.where) if repeats else ()
     limit_s = (what.fresh + what.processes) * what.bench.limit_s
     made = _forked if what.harness.forks else _each_its_own
     return AuditJob(what, made(what, job, first, seed("repeat") + stdin if repeats else stdin, limit_s), repeats)
@@ -128,8 +128,8 @@ def among(what: Audited, number: int) -> tuple[bytes, tuple[object, ...]]:
     The first of them has that number, and takes the calls on unchanged inputs.
     """
     stdin = audit_line(REPEAT) + _lines(what)
-    quads, end = _short(what.bench).quads, number + 2 + what.processes
-    return stdin, (FRESH_MS, quads, number, end, *repeat.words("", what.tolerance)[2:])
+    quads, end = _short(what).quads, number + 2 + what.processes
+    return stdin, (FRESH_MS, quads, number, end, *repeat.words("", what.tolerance, what.where)[2:])
 
 
 async def repeated(job: AuditJob, say: Say | None = None) -> dict[str, int]:
@@ -187,7 +187,7 @@ async def _forgotten(job: AuditJob) -> AsyncIterator[None]:
 def _each_its_own(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit_s: float) -> JobSpec:
     more_s = what.tolerance.limit_s if first else 0.0
     return pair_spec(
-        what.host, what.harness, what.incumbent, what.candidate, job, _short(what.bench), what.tolerance, what.where,
+        what.host, what.harness, what.incumbent, what.candidate, job, _short(what), what.tolerance, what.where,
         what.place, what.reference, stdin, limit_s + more_s, _fresh_ms(what), first, what.baseline,
     )  # fmt: skip
 
@@ -201,7 +201,7 @@ def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit
     """Return the job of a driver that forks the processes from one that has imported what takes long."""
     objects = [jobs.out(what.host, built, OBJECT) for built in (what.incumbent, what.candidate)]
     command = what.harness.command(what.tolerance, what.reference, what.baseline)
-    quads, processes = _short(what.bench).quads, 1 + what.processes
+    quads, processes = _short(what).quads, 1 + what.processes
     then = times(objects, what.bench, processes, FRESH_MS, quads, 0, processes)
     needed = (*objects, what.reference, what.baseline)
     if not first:
@@ -209,8 +209,9 @@ def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit
     return joined(what.where, job, command, first, what.tolerance.limit_s, then, limit_s, stdin, *needed)
 
 
-def _short(bench: BenchSpec) -> BenchSpec:
-    return replace(bench, quads=min(bench.quads, ALONE_QUADS))
+def _short(what: Audited) -> BenchSpec:
+    most = ALONE_QUADS_APART if what.apart else ALONE_QUADS[what.gpu]
+    return replace(what.bench, quads=min(what.bench.quads, most))
 
 
 async def _enough(

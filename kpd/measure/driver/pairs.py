@@ -46,7 +46,7 @@ def pair_spec(
     `earlier`, whose seed is the first line. `reference` and `baseline` are as in Harness.command.
     """
     own, *settings = harness.command(tolerance, reference, baseline)
-    on_cpu = where.lease is None or not where.lease.gpu
+    on_cpu = not where.gpu
     program = jobs.words([own, *(["sizes=any"] if on_cpu and tolerance.sizes == "any" else ()), *settings])
     place = place or copied(host)
 
@@ -62,7 +62,7 @@ def pair_spec(
     # On a GPU the next ones start while one is timed, and the first one has its context: that keeps CPUs busy, and the
     # driver waits for its turn. Those that have not ended are the shell's arguments. Which report is whose follows from
     # their order.
-    gpu = where.lease is not None and where.lease.gpu
+    gpu = where.gpu
     before = f"$((n - {READY_AHEAD if gpu else 1}))"
     clear = f"rm -f a{before}.so b{before}.so"
     first = f'{{ wait "$1" || exit $?; shift; {clear}; }}'
