@@ -109,7 +109,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if detail["judged"] and (audited := detail["judged"].get("audited")):
         yield from _field("audited", audited["text"], limit)
     if detail["judged"] and (repeats := detail["judged"]["repeats"]):
-        yield from _field("repeated", f"{numbers.counted(repeats, 'call')} on unchanged inputs", limit)
+        yield from _field("repeated", f"{numbers.counted(repeats, 'call')} before acceptance, each compared", limit)
     if it["sanitizer"]:
         yield from _field("sanitizer", it["sanitizer"], limit)
     if it["override"]:

@@ -31,8 +31,8 @@ REPEATS = "repeats.json"
 class Winner:
     """A candidate that would be accepted, or the baseline: its samples, its object, and the incumbent's.
 
-    `audited` is set by the audits of its gain, `repeats` by the calls on inputs that do not change, `first` by an audit
-    that was taken beside these. Its contest has ended when it is `made`.
+    `audited` is set by the audits of its gain, `repeats` by the calls on inputs that do not change, and on new ones,
+    `first` by an audit that was taken beside these. Its contest has ended when it is `made`.
     """
 
     attempt: Attempt

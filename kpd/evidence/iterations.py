@@ -184,13 +184,13 @@ class Derivation:
         return None if raw is None else self._read(FINAL, lambda: codec.decode(raw, HeldOutResult))
 
     def _repeats(self) -> str:
-        """Count the calls on inputs that did not change."""
+        """Count the calls before it could be accepted, on inputs that did not change and on new ones."""
         judged = self.found.judged
         if judged is None or not judged.repeats:
             return ""
         calls = sum(self._read(REPEATS, lambda: codec.decode(self._file(REPEATS), dict[str, int])).values())
         if calls != judged.repeats:
-            raise _Broken(f"{REPEATS} has {calls} calls on unchanged inputs, the log says {judged.repeats}")
+            raise _Broken(f"{REPEATS} has {calls} calls, the log says {judged.repeats}")
         return ""
 
     def _audit(self) -> str:

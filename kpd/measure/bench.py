@@ -181,8 +181,8 @@ class Bench(Protocol):
         Where `incumbent` is given, the audits against it may begin in the same job, and go on after that; the next
         `audit` of both reads them.
 
-        Return the number of calls of each case; None where that cannot be done. Raises CheckFailed when a result is
-        wrong, or differs from the first where the task wants the same bits.
+        Return the number of calls of each case, and of those on new inputs; None where that cannot be done.
+        Raises CheckFailed when a result is wrong, or differs from the first where the task wants the same bits.
         """
 
     async def audit(

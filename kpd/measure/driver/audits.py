@@ -133,13 +133,13 @@ def among(what: Audited, number: int) -> tuple[bytes, tuple[object, ...]]:
 
 
 async def repeated(job: AuditJob, say: Say | None = None) -> dict[str, int]:
-    """Return the number of calls of each case on unchanged inputs. Raises as `repeat` does."""
+    """Return the number of calls of each case on unchanged inputs, and on new ones. Raises as `repeat` does."""
     what, limit_s = job.what, job.what.tolerance.limit_s
     async with _forgotten(job):
         report = await first_report(
             what.host, what.harness, job.spec, RepeatsReport, "repeats", limit_s, say, job.first
         )
-        return report.calls
+        return report.counted
 
 
 async def audit(job: AuditJob, say: Say | None = None, fresh: Fresh | None = None) -> AuditSamples:

@@ -13,6 +13,7 @@ from kpd.workspace.specs import CheckSpec
 REPEAT_MS = 400, 300
 """Milliseconds of calls on unchanged inputs, all cases together, on a CPU and on a GPU; the quickest case has as many
 besides on a GPU, and one and a half times as many on a CPU."""
+NEW_INPUTS = "new inputs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +23,17 @@ class RepeatsReport(Report):
     calls: dict[str, int]
     inputs: int = 0
 
+    @property
+    def counted(self) -> dict[str, int]:
+        """The calls of each case, and as one more those on new inputs, if there were any."""
+        return {**self.calls, NEW_INPUTS: self.inputs} if self.inputs else self.calls
+
 
 async def repeat(
     host: Host, harness: Harness, built: str, job: str, spec: CheckSpec, where: RunContext, say: Say | None = None,
     reference: str = "", baseline: str = "",
 ) -> dict[str, int]:  # fmt: skip
-    """Call the candidate of build job `built` on unchanged inputs. Return the number of calls of each case.
+    """Call the candidate of build job `built` on unchanged inputs. Return the number of calls as `counted`.
 
     `reference` and `baseline` are as in Harness.command. Raises CheckFailed when a call's results are wrong, or differ
     from the first one's where [check] asks for the same bits; and HostError.
@@ -37,7 +43,7 @@ async def repeat(
     drawn = ("sizes=any",) if baseline and spec.sizes == "any" and not harness.forks else ()
     script = seeded((program, *drawn, *settings, *words(path, spec, where)), path, reference, baseline)
     result = await jobs.run(host, where.spec(job, script, spec.limit_s, seed("repeat")), say)
-    return (await report_of(host, harness, result, RepeatsReport, "repeats", spec.limit_s)).calls
+    return (await report_of(host, harness, result, RepeatsReport, "repeats", spec.limit_s)).counted
 
 
 def words(path: str, spec: CheckSpec, where: RunContext) -> tuple[str, ...]:

@@ -95,9 +95,9 @@ class Timed(StepFact):
 class Judged(StepFact):
     """A verdict; `audited` is what the audits of a gain found, None where nothing was audited.
 
-    `flags` are those of the object of a candidate that won, and `repeats` its calls on inputs that did not change, all
-    of which gave the right results, and the same ones if the task asks for that. `superseded_by` had become the
-    incumbent before the audits, which were left out then: it is measured against that one, or not accepted.
+    `flags` are those of the object of a candidate that won, and `repeats` its calls on inputs that did not change, and
+    on new ones, all of which gave the right results, and the same ones if the task asks for that. `superseded_by` had
+    become the incumbent before the audits, which were left out then: it is measured against that one, or not accepted.
     """
 
     verdict: Verdict
