@@ -25,6 +25,8 @@ SIZES = (1000, 3000, 500, 2000)
 HASH = "unsigned bits; memcpy(&bits, x, 4); bits = (bits ^ bits >> 15) * 2654435761u;"
 WORK = f'for (int i = 0; i < {{}}; i++) {{{{ __asm__ volatile("" ::: "memory"); {LOOP} }}}}'
 SPIN = "for (volatile long i = 0; i < {}; i++);"
+SOONER = "new inputs in each call|sizes that no case has|a size far beyond|two sets of inputs"
+"""Where a rare fault is found: mostly in the first of these steps, and now and then in one that comes before it."""
 numbers = count()
 
 
@@ -59,7 +61,7 @@ async def several(lab: Lab, source: str, own: str = RIGHT) -> None:
 @linux_only
 @pytest.mark.parametrize("spec", [DRAWN, AUTO], ids=["at drawn sizes", "at that of the smallest case"])
 async def test_what_is_wrong_for_one_input_of_hundreds_is_found(lab: Lab, spec: CheckSpec) -> None:
-    with pytest.raises(CheckFailed, match=r"new inputs in each call|two sets of inputs") as caught:
+    with pytest.raises(CheckFailed, match=SOONER) as caught:
         await repeated(lab, rarely("y[n - 1] += 1.0f;"), spec)
     assert isinstance(caught.value.wrong.what, WrongValue)
     assert await repeated(lab, RIGHT, spec) >= 200
@@ -80,13 +82,13 @@ async def test_nobody_is_refused_who_is_hardly_further_from_the_truth_than_the_o
     if not refused:
         assert await repeated(lab, off[0], DRAWN, off[1]) >= 200
         return
-    with pytest.raises(CheckFailed, match="new inputs in each call"):
+    with pytest.raises(CheckFailed, match=SOONER):
         await repeated(lab, off[0], DRAWN, off[1])
 
 
 @linux_only
 async def test_what_is_written_beside_a_buffer_for_few_inputs_is_found(lab: Lab) -> None:
-    with pytest.raises(CheckFailed, match=r"wrote past the end of y.*new inputs in each call"):
+    with pytest.raises(CheckFailed, match=rf"wrote past the end of y.*({SOONER})"):
         await repeated(lab, rarely("y[n] = 1.0f;"), DRAWN)
 
 
