@@ -10,7 +10,7 @@
 #endif
 
 #define STRETCH 2u /* a case may take this many times the intended time before quads are left out */
-#define FEWEST_QUADS 3
+#define FEWEST_QUADS 3 /* … but no more than a third of these, … */
 #define TICK_NS 10000000u /* of /proc/stat */
 #define LITTLE 20u   /* a batch that lost more than one in so many parts of its time is taken again … */
 #define RETAKES 2    /* … for at most so many batches a quad, … */
@@ -33,7 +33,8 @@ int batch_reps(uint64_t call_ns, uint64_t batch_ns, int most) {
 /* Quads of batches that take `ns` each, of those intended: fewer where one call is longer than a batch should be. */
 int batch_quads(int intended, uint64_t ns, uint64_t batch_ns) {
     uint64_t affordable = STRETCH * (uint64_t)intended * batch_ns / (ns ? ns : 1);
-    return affordable < FEWEST_QUADS ? FEWEST_QUADS : affordable < (uint64_t)intended ? (int)affordable : intended;
+    int third = (intended + 2) / 3, fewest = third < FEWEST_QUADS ? third : FEWEST_QUADS;
+    return affordable < (uint64_t)fewest ? fewest : affordable < (uint64_t)intended ? (int)affordable : intended;
 }
 
 static int by_time(const void *a, const void *b) {

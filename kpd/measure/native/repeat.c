@@ -25,7 +25,7 @@
 #define SEVERAL_NS 2000000u /* … and what they may take */
 #define RENEWED_MS 300 /* on a CPU, of calls on new inputs; … */
 #define BETWEEN_MS 100 /* … of calls at sizes that no case has; … */
-#define BEYOND_MS 300  /* … of what the task's own kernel and the truth take at sizes far beyond the cases'; … */
+#define BEYOND_MS 120  /* … of what the task's own kernel and the truth take at sizes far beyond the cases'; … */
 #define IN_TURN_MS 100 /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
@@ -166,9 +166,9 @@ static void end_well(view *v) {
     spend("end");
 }
 
-/* `ms` are shared by the cases. The quickest case has one and a half times as much besides, or the quickest of the smaller half as
- * much on a device: some thousand calls, as many as a kernel may be wrong in one of. On a CPU the last of these, hundreds, are on two
- * sets that differ in a few elements: who takes one for the other, and does nothing, is found. */
+/* `ms` are shared by the cases. The quickest case, on a device that of the smaller half, has as much besides: some thousand calls, as
+ * many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets that differ in a few elements: who takes one
+ * for the other, and does nothing, is found. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
@@ -180,7 +180,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     }
     if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
     size_t among = engine_uses_device ? (count + 1) / 2 : count;
-    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 5 * limit_ns / 4;
+    uint64_t limit_ns = (uint64_t)ms * 1000000u;
     size_t inputs = 0;
     int many = 0; /* calls take no time */
     ahead_begin(order, count, drawn, 2);
@@ -196,7 +196,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         many = !engine_uses_device;
         sets = ahead_further(quickest);
         spend("inputs");
-        going = repeat_one(sets, asked, more_ns);
+        going = repeat_one(sets, asked, limit_ns);
         calls[quickest] += going;
         if (going && !engine_uses_device) {
             ahead_make_alike();

@@ -1,12 +1,13 @@
 /* Is it right at sizes far beyond those of the cases? A counter of 16 bits, room for a whole matrix on the stack, or work that is
- * shared among a fixed number of parts shows there only. So a candidate is called once with inputs of each kind that the task
- * promises, at sizes of up to MOST_TIMES the largest case's, as far as the truth and the task's own kernel take no more than the
- * time that there is, and the harness's limits let them be.
+ * shared among a fixed number of parts shows there only. So a candidate is called with inputs of two of the kinds that the task
+ * promises, or more if there is time, at sizes of up to MOST_TIMES the largest case's, as far as the truth and the task's own kernel
+ * take no more than half of the time each, and the harness's limits let them be.
  */
 #include "report.h"
 
 #define MOST_TIMES 32.0 /* all dims together */
 #define LEAST_TIMES 2.0
+#define AT_LEAST 2 /* kinds of inputs */
 #define TIMES 2 /* that the largest case is asked what it takes: the first time its memory is new */
 
 static const char when[] = "a size far beyond the cases'";
@@ -43,7 +44,7 @@ static int called_there(view *v, size_t number, kpd_distribution d) {
     return unharmed(CANDIDATE, v, distribution_names[d], when) && right_there(v, v->data, number, d, when);
 }
 
-/* 0 after a problem. */
+/* 0 after a problem. Inputs that are all alike come first: nothing makes counts and sums as large. */
 int sizes_beyond(uint64_t limit_ns) {
     size_t number = largest_case();
     uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
@@ -51,16 +52,17 @@ int sizes_beyond(uint64_t limit_ns) {
     kpd_rng rng = {secret_draw()};
     view *v = &job.views[kpd_task.case_count];
     static kpd_case drawn;
-    int kinds = 0;
-    for (int d = 0; d < KPD_DISTRIBUTIONS; d++) kinds += job.promised[d];
-    double times = (double)limit_ns / (double)each / kinds;
-    for (int d = 0; d < KPD_DISTRIBUTIONS && times >= LEAST_TIMES; d++) {
+    double times = (double)limit_ns / (double)each / AT_LEAST;
+    uint64_t until = now_ns() + limit_ns, step = 1 + kpd_random(&rng) % (KPD_DISTRIBUTIONS - 1);
+    for (uint64_t i = 0, asked = 0; i < KPD_DISTRIBUTIONS && times >= LEAST_TIMES && (asked < AT_LEAST || now_ns() < until); i++) {
+        kpd_distribution d = (kpd_distribution)((KPD_CONSTANT + i * step) % KPD_DISTRIBUTIONS);
         if (!job.promised[d] || !size_beyond(&rng, &drawn, number, times < MOST_TIMES ? times : MOST_TIMES)) continue;
+        asked++;
         arena_resize(v, &drawn, 0);
-        if (!baseline_right(v, &drawn, number, (kpd_distribution)d)) continue;
-        if (!resized(v, &drawn, 0, (kpd_distribution)d)) return 0;
+        if (!baseline_right(v, &drawn, number, d)) continue;
+        if (!resized(v, &drawn, 0, d)) return 0;
         drawn.name = size_name(&drawn);
-        if (!called_there(v, number, (kpd_distribution)d)) return 0;
+        if (!called_there(v, number, d)) return 0;
     }
     return 1;
 }

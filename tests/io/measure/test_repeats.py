@@ -121,7 +121,7 @@ def stalling(each: int, loops: int) -> str:
 async def test_a_few_calls_that_take_very_long_are_found(lab: Lab) -> None:
     """On average it takes many times as long as in the middle."""
     with pytest.raises(CheckFailed, match=r"times as long on average as in most calls .* calls on two sets") as caught:
-        await repeated(lab, stalling(97, 97 * 400))
+        await repeated(lab, stalling(97, 97 * 100))
     assert isinstance(caught.value.wrong.what, Complaint)
 
 
