@@ -141,7 +141,8 @@ static int take_pairs(int number, contents what, uint64_t deadline, found *f, kp
     int a_place = PAIRS_A_PLACE, places = what == FRESH ? f->places : PLACES, all = places;
     for (int place = 0; place < all; place++) {
         int layout = (int)((f->first + f->step * (uint64_t)(place % places)) % PLACES);
-        for (int pair = what == SWAPPED ? -1 : 0; pair < a_place; pair++) {
+        int new_copy = what == SWAPPED && (!engine_uses_device || place == 0); /* a device has no other copies of a kernel */
+        for (int pair = new_copy ? -1 : 0; pair < a_place; pair++) {
             if (f->pairs[what] >= FEWEST_PAIRS && now_ns() >= deadline) return 1;
             if (!take_pair(number, what, layout, f, rng)) return 0;
             if (pair < 0) f->pairs[what]--; /* not counted: this copy of a kernel has not seen the inputs that hardly change now */
