@@ -13,7 +13,7 @@
 #define BEYOND (256u << 20) /* … but only so many more than that */
 
 size_t arena_bytes, arena_drawn;
-int arena_fenced;
+int arena_fenced, arena_loose;
 static size_t most_outputs; /* of a case */
 
 int is_read(const kpd_buffer *buffer) { return buffer->role != KPD_OUT; }
@@ -50,7 +50,8 @@ static size_t into_page(const view *v, const kpd_buffer *buffer, kpd_rng *placem
     size_t whole = (bytes_of(buffer) + LEAST_ALIGNMENT - 1) / LEAST_ALIGNMENT * LEAST_ALIGNMENT;
     if (v->fenced == FENCED_BEFORE) return 0;
     if (v->fenced) return (PAGE - whole % PAGE) % PAGE;
-    return kpd_random(placement) % (PAGE / engine_alignment) * engine_alignment;
+    size_t alignment = arena_loose ? LEAST_ALIGNMENT : engine_alignment;
+    return kpd_random(placement) % (PAGE / alignment) * alignment;
 }
 
 /* What is the driver's own: the inputs as they should be, and for each of truth, scale and what is kept so many elements. */

@@ -134,6 +134,7 @@ typedef struct {
 /* arena.c */
 extern size_t arena_bytes; /* of the memory that the cases share, guard bands included */
 extern int arena_fenced;   /* how; set it before arena_make */
+extern int arena_loose;    /* buffers begin where malloc's may, and not at a line of the cache; set it before arena_make */
 extern size_t arena_drawn; /* of it, for a drawn size; set it before arena_make where sizes are drawn, to the least that one may take */
 int is_read(const kpd_buffer *buffer);    /* by the kernel */
 int is_written(const kpd_buffer *buffer);
@@ -159,6 +160,7 @@ const char *arena_damage(const view *v, char *text, size_t size);
 size_t arena_packs(const view *v);
 void arena_pack(const view *v, size_t pack, void **data);
 void arena_keep(view *v);
+void arena_spoil(view *v, kpd_rng *rng);
 int arena_differs(const view *v, size_t *output, size_t *index);
 void arena_restore(view *v, const char *fresh);
 

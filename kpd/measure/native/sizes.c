@@ -11,6 +11,7 @@
 #define FURTHER 4  /* or one dim of it up to so many times that of the case, … */
 #define SMALL 3    /* all dims of a small size at the most: its buffers end far from the end of a line of the cache */
 #define THIN 32    /* one dim of a thin size at the most, so that rows may be shorter than a vector: others are a case's */
+#define FEW 8      /* the other dims of one that is as large as can be, at the most */
 #define QUICK 1024   /* elements that the dims of a quick size are for, at the most: thousands of calls take no time */
 #define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
 #define TRIES 64   /* draws for one that is allowed and that no case has */
@@ -130,6 +131,18 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
         if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;
     }
     return -1;
+}
+
+/* Draw a size of about that product of all dims, of which one is as large as can be, and the others are few. 0 where none is allowed. */
+int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double most) {
+    *drawn = kpd_task.cases[number];
+    if (drawn->dims[dim] <= 0) return 0;
+    for (int d = 0; d < size_dims(); d++)
+        if (d != dim && drawn->dims[d] > 0) drawn->dims[d] = size_allowed(between(rng, 1.0, FEW), &kpd_task.limits[d]);
+    drawn->dims[dim] = size_allowed((long)(most / size_product(drawn, dim)), &kpd_task.limits[dim]);
+    for (int d = 0; d < size_dims(); d++)
+        if (drawn->dims[d] <= 0 && kpd_task.cases[number].dims[d] > 0) return 0;
+    return drawn->dims[dim] > kpd_task.cases[number].dims[dim] && arena_fits(drawn);
 }
 
 /* Draw a size whose dims have a product of so many times that of this case's, or somewhat less, and are all larger, as far as

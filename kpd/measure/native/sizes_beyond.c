@@ -1,12 +1,14 @@
 /* Is it right at sizes far beyond those of the cases? A counter of 16 bits, room for a whole matrix on the stack, or work that is
  * shared among a fixed number of parts shows there only. So a candidate is called with inputs of two of the kinds that the task
  * promises, or more if there is time, at sizes of up to MOST_TIMES the largest case's, as far as the truth and the task's own kernel
- * take no more than half of the time each, and the harness's limits let them be.
+ * take no more than half of the time each, and the harness's limits let them be; and, for each dim, at a size of which this one is as
+ * large as can be.
  */
 #include "report.h"
 
 #define MOST_TIMES 32.0 /* all dims together */
 #define LEAST_TIMES 2.0
+#define LONG_TIMES 4.0 /* where all dims but one are small */
 #define AT_LEAST 2 /* kinds of inputs */
 #define TIMES 2 /* that the largest case is asked what it takes: the first time its memory is new */
 
@@ -35,8 +37,12 @@ static uint64_t taken_by(view *v) {
     return least;
 }
 
-/* One call with the inputs of now. 0 after a problem. */
-static int called_there(view *v, size_t number, kpd_distribution d) {
+/* A call at this size, where the task's own kernel is right. 0 after a problem. */
+static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distribution d) {
+    arena_resize(v, drawn, 0);
+    if (!baseline_right(v, drawn, number, d)) return 1;
+    if (!resized(v, drawn, 0, d)) return 0;
+    drawn->name = size_name(drawn);
     arena_show(v);
     arena_poison(v);
     worker_call(CANDIDATE, (int)v->number, 0, 1);
@@ -52,17 +58,15 @@ int sizes_beyond(uint64_t limit_ns) {
     kpd_rng rng = {secret_draw()};
     view *v = &job.views[kpd_task.case_count];
     static kpd_case drawn;
-    double times = (double)limit_ns / (double)each / AT_LEAST;
+    double work = size_product(&kpd_task.cases[number], -1), times = (double)limit_ns / (double)each / AT_LEAST;
+    for (int dim = 0; dim < size_dims(); dim++)
+        if (size_long(&rng, &drawn, number, dim, LONG_TIMES * work) && !called_there(v, &drawn, number, job.timed)) return 0;
     uint64_t until = now_ns() + limit_ns, step = 1 + kpd_random(&rng) % (KPD_DISTRIBUTIONS - 1);
     for (uint64_t i = 0, asked = 0; i < KPD_DISTRIBUTIONS && times >= LEAST_TIMES && (asked < AT_LEAST || now_ns() < until); i++) {
         kpd_distribution d = (kpd_distribution)((KPD_CONSTANT + i * step) % KPD_DISTRIBUTIONS);
         if (!job.promised[d] || !size_beyond(&rng, &drawn, number, times < MOST_TIMES ? times : MOST_TIMES)) continue;
         asked++;
-        arena_resize(v, &drawn, 0);
-        if (!baseline_right(v, &drawn, number, d)) continue;
-        if (!resized(v, &drawn, 0, d)) return 0;
-        drawn.name = size_name(&drawn);
-        if (!called_there(v, number, d)) return 0;
+        if (!called_there(v, &drawn, number, d)) return 0;
     }
     return 1;
 }

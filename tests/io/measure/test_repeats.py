@@ -225,6 +225,27 @@ async def test_who_takes_inputs_for_those_of_many_calls_before_is_found(lab: Lab
         await repeated(lab, kernel(skips, "#include <string.h>"))
 
 
+async def test_a_buffer_begins_where_mallocs_could_whatever_its_size(lab: Lab) -> None:
+    """Of 1000 floats, a multiple of 32 bytes, a check has the end, and so the beginning, at such a multiple."""
+    await checked(lab, kernel(f"if ((unsigned long)x % 32 || (unsigned long)y % 32) __builtin_trap(); {LOOP}"), AUTO)
+    faults = kernel(f"if ((unsigned long)x % 64 == 16 || (unsigned long)y % 64 == 48) __builtin_trap(); {LOOP}")
+    crashes = 0
+    for _ in range(8):  # seven in sixteen do
+        try:
+            await repeated(lab, faults)
+        except CheckFailed as err:
+            crashes += "crashed" in str(err)
+    assert 0 < crashes < 8
+
+
+@linux_only
+async def test_who_takes_outputs_for_done_is_found(lab: Lab) -> None:
+    """By a look at some of them: in some calls they are as the last call on these inputs left them, but for a few."""
+    done = " && ".join(f"y[{i}] == 2.0f * x[{i}] + 1.0f" for i in ("0", "n / 3", "n / 2", "n - 1"))
+    with pytest.raises(CheckFailed, match=r"y\[\d+\] is unwritten.*two sets of inputs"):
+        await repeated(lab, kernel(f"if ({done}) return; {LOOP}"))
+
+
 @linux_only
 async def test_memory_that_is_given_back_or_found_again_is_not(lab: Lab) -> None:
     mine = "static float *kept; static long room; if (room < n) { free(kept); kept = malloc((room = n) * 4); }"

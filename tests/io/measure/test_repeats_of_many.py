@@ -167,3 +167,9 @@ async def test_what_is_wrong_at_sizes_far_beyond_the_cases_is_found(lab: Lab, wh
     assert await repeated(lab, source, AUTO) >= 200, "where only those of the cases count"
     assert await repeated(lab, source, DRAWN, limits="{.most = 4000}") >= 200, "where no larger ones are allowed"
     assert await repeated(lab, source, DRAWN, own=source) >= 200, "where the task's own kernel is wrong, too"
+
+
+@linux_only
+async def test_who_runs_over_the_end_of_its_own_data_where_a_dim_is_large_is_found(lab: Lab) -> None:
+    with pytest.raises(CheckFailed, match=r"crashed .*\(a size far beyond the cases'\)"):
+        await repeated(lab, kernel(f"for (long i = 0; i < n; i++) all[i] = 1; {LOOP}", "static volatile char all[2048];"), DRAWN)
