@@ -172,4 +172,5 @@ async def test_what_is_wrong_at_sizes_far_beyond_the_cases_is_found(lab: Lab, wh
 @linux_only
 async def test_who_runs_over_the_end_of_its_own_data_where_a_dim_is_large_is_found(lab: Lab) -> None:
     with pytest.raises(CheckFailed, match=r"crashed .*\(a size far beyond the cases'\)"):
-        await repeated(lab, kernel(f"for (long i = 0; i < n; i++) all[i] = 1; {LOOP}", "static volatile char all[2048];"), DRAWN)
+        own = kernel(f"for (long i = 0; i < n; i++) all[i] = 1; {LOOP}", "static volatile char all[2048];")
+        await repeated(lab, own, DRAWN)
