@@ -144,7 +144,7 @@ void ahead_rest(int rest) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Further sets of a case, once, while no others that were taken are in use. */
+/* Further sets of a case, while no others that were taken are in use; on a device once. */
 view *ahead_further(size_t number) {
     group *g = &all[asked];
     g->of = &job.views[number];

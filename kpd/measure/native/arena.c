@@ -124,7 +124,8 @@ void arena_make(view *views, measurement **shared) {
         most = larger(outputs(&views[c]), most);
     }
     if (arena_drawn) {
-        size_t least = larger(DRAWN, arena_drawn);
+        static size_t least; /* as it was asked for at first: the referee's memory is as large */
+        if (!least) least = larger(DRAWN, arena_drawn);
         arena_drawn = larger(least, twice(largest, BEYOND));
         arena_bytes = larger(arena_drawn, arena_bytes);
         most = larger(larger(DRAWN, least / sizeof(float)), twice(most, BEYOND / sizeof(double))); /* an element is a byte at least */

@@ -208,7 +208,7 @@ int main(int argc, char **argv) {
     job.any_size &= ((timing && !strcmp(mode, "time")) || (repeating && job.baseline)) && !job.truth;
     if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_drawn = 1;
     if (job.any_size && repeating) arena_drawn = BEYOND_BYTES;
-    arena_loose = repeating && !engine_uses_device;
+    arena_loose = repeating && job.any_size;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);

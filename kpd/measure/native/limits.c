@@ -41,14 +41,14 @@ static void aborted(int signal) {
 }
 
 /* Beside what the process has. Who is refused memory can tell that it is kpd that calls it: where the memory is only looked at
- * later, it may have as much as a process of an operator's program, or half of the machine's. */
+ * later, it may have as much as a process of an operator's program, or half of what the machine has left. */
 static void limit_memory(void) {
     unsigned long long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     int known = file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1;
     if (file) fclose(file);
     if (!known) return;
-    uint64_t own = limits_memory(), half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t own = limits_memory(), half = (uint64_t)proc_number("/proc/meminfo", "MemAvailable:", 0) / 2 * 1024;
     if (limits_late && half > own) own = half;
     rlim_t most = pages * (uint64_t)sysconf(_SC_PAGESIZE) + own;
     setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});

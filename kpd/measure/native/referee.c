@@ -29,10 +29,11 @@ static void must(outcome o, const view *v) {
 
 /* After the candidate's worker has started: it does not share this memory. `object` is the task's own kernel. */
 void referee_start(const char *object, int limit_ms, int outputs_are_the_truth) {
-    int fenced = arena_fenced;
-    arena_fenced = 0; /* a baseline that reads past the end may still say what is right */
+    int fenced = arena_fenced, loose = arena_loose;
+    arena_fenced = arena_loose = 0; /* a baseline that reads past the end, or needs lines of the cache, may still say what is right */
     arena_make(views, &shared);
     arena_fenced = fenced;
+    arena_loose = loose;
     worker_use(REFEREE);
     worker_start(views, shared, (const char *const[2]){NULL, object});
     worker_use(OF_BOTH);

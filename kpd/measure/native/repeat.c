@@ -25,7 +25,7 @@
 #define SEVERAL_NS 2000000u /* … and what they may take */
 #define RENEWED_MS 300 /* on a CPU, of calls on new inputs; … */
 #define BETWEEN_MS 100 /* … of calls at sizes that no case has; … */
-#define BEYOND_MS 120  /* … of what the task's own kernel and the truth take at sizes far beyond the cases'; … */
+#define BEYOND_MS 150  /* … of a call at a size far beyond the cases', at the most; … */
 #define IN_TURN_MS 100 /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
@@ -159,6 +159,15 @@ static size_t quickest_of(const size_t *order, size_t count, const size_t *calls
     return order[last];
 }
 
+/* The timed case with the most calls: a check-only one may be too small for sets that differ. */
+static size_t quickest_timed(const size_t *order, size_t count, const size_t *calls) {
+    size_t found = order[0];
+    for (size_t i = 0; i < count; i++)
+        if (kpd_task.cases[order[i]].use != KPD_CHECK_ONLY && (kpd_task.cases[found].use == KPD_CHECK_ONLY || calls[order[i]] > calls[found]))
+            found = order[i];
+    return found;
+}
+
 /* Its status is drawn, so that what a kernel ends the process with is told from it. No candidate has to end better than the
  * task's own kernel. */
 static void end_well(view *v) {
@@ -174,8 +183,8 @@ static void end_well(view *v) {
 }
 
 /* `ms` are shared by the cases. The quickest case has one and a half times as much besides, or the quickest of the smaller half as
- * much on a device: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets that differ in a few elements: who takes one
- * for the other, and does nothing, is found. */
+ * much on a device: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets
+ * that differ in a few elements: who takes one for the other, and does nothing, is found. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
@@ -205,20 +214,20 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("inputs");
         going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
-        if (going && !engine_uses_device) {
-            ahead_make_alike();
-            going = repeat_one(sets, asked, limit_ns / 4);
-            calls[quickest] += going;
-        }
+        if (!going || engine_uses_device) continue;
+        quickest = quickest_timed(order, count, calls);
+        sets = ahead_further(quickest);
+        ahead_make_alike();
+        going = repeat_one(sets, asked, limit_ns / 4);
+        calls[quickest] += going;
         spend("quickest");
     }
     ahead_end();
     if (going && many) {
         going = sizes_in_turn((uint64_t)IN_TURN_MS * 1000000u);
         if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u);
-        if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u);
         if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
-        going = !problem.kind;
+        going = !problem.kind && (!job.any_size || sizes_beyond((uint64_t)BEYOND_MS * 1000000u));
     }
     if (going && !engine_uses_device) going = memory_enough();
     if (going) end_well(&job.views[order[0]]);

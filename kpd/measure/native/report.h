@@ -65,7 +65,7 @@ int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
 typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
-int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double most);
+int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
 double size_product(const kpd_case *size, int but); /* of all dims but one; -1: of all */
 const char *size_name(const kpd_case *drawn);
@@ -100,7 +100,6 @@ uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 /* renewed.c */
 size_t renewed(uint64_t limit_ns);
 int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d, const char *when);
-
 
 /* sizes_in_turn.c */
 int sizes_in_turn(uint64_t limit_ns);

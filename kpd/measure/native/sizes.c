@@ -133,23 +133,23 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
     return -1;
 }
 
-/* Draw a size of about that product of all dims, of which one is as large as can be, and the others are few. 0 where none is allowed. */
-int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double most) {
+/* Draw a size of which one dim is so many times as large as this case's, and the others are few. 0 where none is allowed, or fits. */
+int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times) {
+    long named = kpd_task.cases[number].dims[dim];
     *drawn = kpd_task.cases[number];
-    if (drawn->dims[dim] <= 0) return 0;
-    for (int d = 0; d < size_dims(); d++)
-        if (d != dim && drawn->dims[d] > 0) drawn->dims[d] = size_allowed(between(rng, 1.0, FEW), &kpd_task.limits[d]);
-    drawn->dims[dim] = size_allowed((long)(most / size_product(drawn, dim)), &kpd_task.limits[dim]);
-    for (int d = 0; d < size_dims(); d++)
-        if (drawn->dims[d] <= 0 && kpd_task.cases[number].dims[d] > 0) return 0;
-    return drawn->dims[dim] > kpd_task.cases[number].dims[dim] && arena_fits(drawn);
+    for (int d = 0; d < size_dims(); d++) {
+        if (drawn->dims[d] <= 0) continue;
+        drawn->dims[d] = size_allowed(d == dim ? (long)(times * (double)named) : between(rng, 1.0, FEW), &kpd_task.limits[d]);
+        if (drawn->dims[d] <= 0) return 0;
+    }
+    return drawn->dims[dim] > named && arena_fits(drawn);
 }
 
-/* Draw a size whose dims have a product of so many times that of this case's, or somewhat less, and are all larger, as far as
- * the limits of the harness let them be. 0 where there is none. */
+/* Draw a size whose dims have a product of so many times that of this case's, or somewhat less: none is smaller, but
+ * where it has to be a multiple. 0 where there is none. */
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times) {
     for (int try = 0; try < TRIES; try++) {
-        double rest = exp(log(times) * (3.0 + share_drawn(rng)) / 4.0);
+        double rest = exp(log(times) * (9.0 + share_drawn(rng)) / 10.0);
         int dims = 0, vary[KPD_MAX_DIMS];
         *drawn = kpd_task.cases[number];
         for (int d = 0; d < size_dims(); d++)

@@ -1,16 +1,16 @@
 /* Is it right at sizes far beyond those of the cases? A counter of 16 bits, room for a whole matrix on the stack, or work that is
- * shared among a fixed number of parts shows there only. So a candidate is called with inputs of two of the kinds that the task
- * promises, or more if there is time, at sizes of up to MOST_TIMES the largest case's, as far as the truth and the task's own kernel
- * take no more than half of the time each, and the harness's limits let them be; and, for each dim, at a size of which this one is as
- * large as can be.
+ * shared among a fixed number of parts shows there only. So a candidate is called at sizes that grow from call to call: of all
+ * dims, up to 32 times the work of the largest case, with inputs of two kinds; and of each dim by itself, where the others are
+ * few. It ends where the next one could take too long, as work may grow faster than a dim does, has no room, is not allowed by the
+ * harness, or is beyond the task's own kernel.
  */
 #include "report.h"
 
-#define MOST_TIMES 32.0 /* all dims together */
-#define LEAST_TIMES 2.0
-#define LONG_TIMES 4.0 /* where all dims but one are small */
-#define AT_LEAST 2 /* kinds of inputs */
-#define TIMES 2 /* that the largest case is asked what it takes: the first time its memory is new */
+#include <math.h>
+
+#define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large */
+#define GROWS 4        /* so many times as long may a size take of which a dim is twice as large */
+#define KINDS 2        /* of inputs */
 
 static const char when[] = "a size far beyond the cases'";
 
@@ -23,25 +23,18 @@ static size_t largest_case(void) {
     return largest;
 }
 
-/* What inputs, the truth, and a call of the task's own kernel take of the CPUs' time for this case; 0 where nobody can tell. */
+/* What inputs, the truth, and a call of the task's own kernel take for this case; 0 where nobody can tell. */
 static uint64_t taken_by(view *v) {
-    uint64_t least = 0;
-    for (int time = 0; time < TIMES; time++) {
-        uint64_t before = busy_ns();
-        arena_fill_unseen(v, job.timed, secret_draw());
-        truth_find(v);
-        uint64_t own = referee_busy(v), ns = busy_ns() - before + own;
-        if (!own) return 0;
-        least = !least || ns < least ? ns : least;
-    }
-    return least;
+    uint64_t start = now_ns();
+    arena_fill_unseen(v, job.timed, secret_draw());
+    truth_find(v);
+    return referee_busy(v) ? now_ns() - start : 0;
 }
 
-/* A call at this size, where the task's own kernel is right. 0 after a problem. */
+/* A call at this size. 0 after a problem, or where the task's own kernel is not right. */
 static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distribution d) {
     arena_resize(v, drawn, 0);
-    if (!baseline_right(v, drawn, number, d)) return 1;
-    if (!resized(v, drawn, 0, d)) return 0;
+    if (!baseline_right(v, drawn, number, d) || !resized(v, drawn, 0, d)) return 0;
     drawn->name = size_name(drawn);
     arena_show(v);
     arena_poison(v);
@@ -50,23 +43,49 @@ static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distributio
     return unharmed(CANDIDATE, v, distribution_names[d], when) && right_there(v, v->data, number, d, when);
 }
 
+static view *drawn_view(void) { return &job.views[kpd_task.case_count]; }
+
+/* Calls at sizes of which one dim doubles. 0 after a problem. */
+static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng *rng) {
+    static kpd_case drawn;
+    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1);
+    for (double times = 2.0; size_long(rng, &drawn, number, dim, times); times *= 2.0) {
+        uint64_t start = now_ns();
+        if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
+        if (GROWS * (now_ns() - start) > limit_ns || size_product(&drawn, -1) > most) break;
+    }
+    return !problem.kind;
+}
+
+/* Calls at sizes that are larger in all dims; the first is there twice, as its memory is new. 0 after a problem. */
+static int called_where_large(size_t number, kpd_distribution d, uint64_t each, uint64_t limit_ns, kpd_rng *rng) {
+    static const double times[] = {2.0, 2.0, 10.0, 32.0, 0.0};
+    static kpd_case drawn;
+    for (int i = 0; times[i] > 0.0 && size_beyond(rng, &drawn, number, times[i]); i++) {
+        uint64_t start = now_ns();
+        if (!called_there(drawn_view(), &drawn, number, d)) break;
+        double ns = (double)(now_ns() - start), before = i > 1 ? times[i - 1] : 1.0;
+        double grows = log(ns / (double)each) / log(times[i] / before); /* as this power of the size */
+        if (i > 0) each = (uint64_t)ns;
+        if (i > 0 && ns * pow(times[i + 1] / times[i], fmax(grows, 1.0)) > (double)limit_ns) break;
+    }
+    return !problem.kind;
+}
+
 /* 0 after a problem. Inputs that are all alike come first: nothing makes counts and sums as large. */
 int sizes_beyond(uint64_t limit_ns) {
     size_t number = largest_case();
     uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
-    if (!each) return 1;
+    if (!each || GROWS * each > limit_ns) return 1;
     kpd_rng rng = {secret_draw()};
-    view *v = &job.views[kpd_task.case_count];
-    static kpd_case drawn;
-    double work = size_product(&kpd_task.cases[number], -1), times = (double)limit_ns / (double)each / AT_LEAST;
     for (int dim = 0; dim < size_dims(); dim++)
-        if (size_long(&rng, &drawn, number, dim, LONG_TIMES * work) && !called_there(v, &drawn, number, job.timed)) return 0;
-    uint64_t until = now_ns() + limit_ns, step = 1 + kpd_random(&rng) % (KPD_DISTRIBUTIONS - 1);
-    for (uint64_t i = 0, asked = 0; i < KPD_DISTRIBUTIONS && times >= LEAST_TIMES && (asked < AT_LEAST || now_ns() < until); i++) {
+        if (kpd_task.cases[number].dims[dim] > 0 && !called_where_long(number, dim, limit_ns, &rng)) return 0;
+    uint64_t step = 1 + kpd_random(&rng) % (KPD_DISTRIBUTIONS - 1);
+    for (uint64_t i = 0, kinds = 0; i < KPD_DISTRIBUTIONS && kinds < KINDS; i++) {
         kpd_distribution d = (kpd_distribution)((KPD_CONSTANT + i * step) % KPD_DISTRIBUTIONS);
-        if (!job.promised[d] || !size_beyond(&rng, &drawn, number, times < MOST_TIMES ? times : MOST_TIMES)) continue;
-        asked++;
-        if (!called_there(v, &drawn, number, d)) return 0;
+        if (!job.promised[d]) continue;
+        kinds++;
+        if (!called_where_large(number, d, each, limit_ns, &rng)) return 0;
     }
     return 1;
 }

@@ -14,7 +14,7 @@
 #define MOST_MAPPINGS 4096           /* of the 65,530 that the system allows a process */
 #define MOST_PAIRS (1u << 16)
 #define FEWEST_PAIRS 50
-#define LEFT_OUT 2 /* the longest pairs: other work, or the hypervisor, may be in their time */
+#define LEFT_OUT 1 /* the longest pair: other work, or the hypervisor, may be in its time */
 #define MOST_TIMES 2.0 /* as long as in the middle, all together */
 #define MOST_FIRST 100         /* calls take as long as a first one at a size, which may fill tables and take memory, … */
 #define MOST_FIRST_NS 20000000u /* … unless all of them together take no longer than this */

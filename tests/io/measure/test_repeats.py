@@ -1,6 +1,7 @@
 """Calls on two sets of inputs in turn: what is wrong now and then, and what differs from call to call."""
 
 import contextlib
+import os
 from dataclasses import replace
 
 import pytest
@@ -203,14 +204,15 @@ async def test_who_asks_for_much_memory_gets_it_and_is_told_if_it_is_used(lab: L
         "static char *volatile room; static int known;"
         "if (!known++) {{ room = malloc({0}l << 20); if (room) {1}; free(room); }}"
     )
-    wrong = kernel(f"{asks.format(2048, 'known = 100')} {LOOP} if (known >= 100) y[n - 1] += 1.0f;")
+    more = 320 + 16 * (os.cpu_count() or 1)  # MiB: no kernel gets as much here
+    wrong = kernel(f"{asks.format(more, 'known = 100')} {LOOP} if (known >= 100) y[n - 1] += 1.0f;")
     with pytest.raises(CheckFailed, match=r"y\[999\] is") as caught:
         await repeated(lab, wrong)
     assert isinstance(caught.value.wrong.what, WrongValue)
-    uses = kernel(f"{asks.format(700, 'for (long i = 0; i < 700l << 20; i += 512) room[i] = 1')} {LOOP}")
+    uses = kernel(f"{asks.format(more, f'for (long i = 0; i < {more}l << 20; i += 512) room[i] = 1')} {LOOP}")
     with pytest.raises(CheckFailed, match=r"takes \d+ MiB of memory: a kernel gets \d+ MiB"):
         await repeated(lab, uses)
-    assert await repeated(lab, kernel(f"{asks.format(700, 'room[0] = 1')} {LOOP}")) >= 200
+    assert await repeated(lab, kernel(f"{asks.format(more, 'room[0] = 1')} {LOOP}")) >= 200
 
 
 @linux_only
@@ -218,24 +220,21 @@ async def test_who_takes_inputs_for_those_of_many_calls_before_is_found(lab: Lab
     """It does nothing where three elements are what they were in so many calls, each on the same addresses."""
     skips = (
         "static const void *at; static float seen[3]; static long calls; float now[3] = {x[0], x[n / 2], x[n - 1]};"
-        "if (at == y && !memcmp(now, seen, sizeof now)) { if (++calls > 300) return; } else calls = 0;"
+        "if (at == y && !memcmp(now, seen, sizeof now)) { if (++calls > 100) return; } else calls = 0;"
         f"at = y; memcpy(seen, now, sizeof now); {LOOP}"
     )
     with pytest.raises(CheckFailed, match=r"y\[\d+\] is unwritten"):
-        await repeated(lab, kernel(skips, "#include <string.h>"))
+        for _ in range(3):  # one of the few elements that differ may be one of the three, now and then
+            await repeated(lab, kernel(skips, "#include <string.h>"))
 
 
 async def test_a_buffer_begins_where_mallocs_could_whatever_its_size(lab: Lab) -> None:
     """Of 1000 floats, a multiple of 32 bytes, a check has the end, and so the beginning, at such a multiple."""
-    await checked(lab, kernel(f"if ((unsigned long)x % 32 || (unsigned long)y % 32) __builtin_trap(); {LOOP}"), AUTO)
-    faults = kernel(f"if ((unsigned long)x % 64 == 16 || (unsigned long)y % 64 == 48) __builtin_trap(); {LOOP}")
-    crashes = 0
-    for _ in range(8):  # seven in sixteen do
-        try:
-            await repeated(lab, faults)
-        except CheckFailed as err:
-            crashes += "crashed" in str(err)
-    assert 0 < crashes < 8
+    faults = kernel(f"if ((unsigned long)x % 32 || (unsigned long)y % 32) __builtin_trap(); {LOOP}")
+    await checked(lab, faults, AUTO)
+    with pytest.raises(CheckFailed, match="crashed"):
+        for _ in range(10):  # in three of four processes one of them is at no such multiple
+            await repeated(lab, faults, replace(AUTO, sizes="any"), own=faults)
 
 
 @linux_only
