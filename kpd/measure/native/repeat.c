@@ -214,12 +214,13 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("inputs");
         going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
-        if (!going || engine_uses_device) continue;
-        quickest = quickest_timed(order, count, calls);
-        sets = ahead_further(quickest);
-        ahead_make_alike();
-        going = repeat_one(sets, asked, limit_ns / 4);
-        calls[quickest] += going;
+        if (going && !engine_uses_device) {
+            quickest = quickest_timed(order, count, calls);
+            sets = ahead_further(quickest);
+            ahead_make_alike();
+            going = repeat_one(sets, asked, limit_ns / 4);
+            calls[quickest] += going;
+        }
         spend("quickest");
     }
     ahead_end();
