@@ -66,21 +66,17 @@ class Audited:
     rows: bool = False
 
     @property
-    def gpu(self) -> bool:
-        return self.where.gpu
-
-    @property
     def apart(self) -> bool:
         """Whether a single process times either kernel in one of its own, by turns: to get ready takes long.
 
         What the host's speed does is in the times of both.
         """
-        return self.gpu and self.harness.forks
+        return self.where.gpu and self.harness.forks
 
     @property
     def processes(self) -> int:
         """Those that time each kernel without the other one, at the most."""
-        return self.alone * (1 if self.apart else ALONE[self.gpu])
+        return self.alone * (1 if self.apart else ALONE[self.where.gpu])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +190,7 @@ def _each_its_own(what: Audited, job: str, first: tuple[str, ...], stdin: bytes,
 
 def _fresh_ms(what: Audited) -> int:
     """Return the milliseconds of such a process. A single one without kernels timed alone is not the first."""
-    return FRESH_MS if what.gpu else APART_MS if what.fresh == 1 and what.alone else SEVERAL_MS
+    return FRESH_MS if what.where.gpu else APART_MS if what.fresh == 1 and what.alone else SEVERAL_MS
 
 
 def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit_s: float) -> JobSpec:
@@ -210,7 +206,7 @@ def _forked(what: Audited, job: str, first: tuple[str, ...], stdin: bytes, limit
 
 
 def _short(what: Audited) -> BenchSpec:
-    most = ALONE_QUADS_APART if what.apart else ALONE_QUADS[what.gpu]
+    most = ALONE_QUADS_APART if what.apart else ALONE_QUADS[what.where.gpu]
     return replace(what.bench, quads=min(what.bench.quads, most))
 
 

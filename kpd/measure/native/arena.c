@@ -12,7 +12,7 @@
 #define DRAWN (1u << 20) /* bytes that a drawn size may take, or twice those of the largest checked case, … */
 #define BEYOND (256u << 20) /* … but only so many more than that */
 
-size_t arena_bytes, arena_drawn;
+size_t arena_bytes, arena_asked, arena_drawn;
 int arena_fenced, arena_loose;
 static size_t most_outputs; /* of a case */
 
@@ -123,12 +123,11 @@ void arena_make(view *views, measurement **shared) {
         if (kpd_task.cases[c].use != KPD_TIME_ONLY) largest = larger(views[c].bytes, largest);
         most = larger(outputs(&views[c]), most);
     }
-    if (arena_drawn) {
-        static size_t least; /* as it was asked for at first: the referee's memory is as large */
-        if (!least) least = larger(DRAWN, arena_drawn);
+    if (arena_asked) {
+        size_t least = larger(DRAWN, arena_asked);
         arena_drawn = larger(least, twice(largest, BEYOND));
         arena_bytes = larger(arena_drawn, arena_bytes);
-        most = larger(larger(DRAWN, least / sizeof(float)), twice(most, BEYOND / sizeof(double))); /* an element is a byte at least */
+        most = larger(larger(DRAWN, least / sizeof(float)), twice(most, BEYOND / sizeof(double)));
     }
     most_outputs = most;
     void *memory = mmap(NULL, own + arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);

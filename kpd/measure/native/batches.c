@@ -10,7 +10,7 @@
 #endif
 
 #define STRETCH 2u /* a case may take this many times the intended time before quads are left out */
-#define FEWEST_QUADS 3 /* … but no more than a third of these, … */
+#define FEWEST_QUADS 3 /* that are left, or a third of those that were intended, where these are fewer */
 #define TICK_NS 10000000u /* of /proc/stat */
 #define LITTLE 20u   /* a batch that lost more than one in so many parts of its time is taken again … */
 #define RETAKES 2    /* … for at most so many batches a quad, … */

@@ -206,8 +206,8 @@ int main(int argc, char **argv) {
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
     job.any_size &= ((timing && !strcmp(mode, "time")) || (repeating && job.baseline)) && !job.truth;
-    if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_drawn = 1;
-    if (job.any_size && repeating) arena_drawn = BEYOND_BYTES;
+    if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_asked = 1;
+    if (job.any_size && repeating) arena_asked = BEYOND_BYTES;
     arena_loose = repeating && job.any_size;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));

@@ -135,7 +135,8 @@ typedef struct {
 extern size_t arena_bytes; /* of the memory that the cases share, guard bands included */
 extern int arena_fenced;   /* how; set it before arena_make */
 extern int arena_loose;    /* buffers begin where malloc's may, and not at a line of the cache; set it before arena_make */
-extern size_t arena_drawn; /* of it, for a drawn size; set it before arena_make where sizes are drawn, to the least that one may take */
+extern size_t arena_asked; /* where sizes are drawn: bytes that one may take at the least; set it before arena_make, … */
+extern size_t arena_drawn; /* … which finds how many it may take */
 int is_read(const kpd_buffer *buffer);    /* by the kernel */
 int is_written(const kpd_buffer *buffer);
 size_t bytes_of(const kpd_buffer *buffer);

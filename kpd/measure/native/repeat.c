@@ -6,8 +6,8 @@
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  *
  * On a CPU calls are compared in what they take, too (steady.c, sizes_in_turn.c, sizes_between.c), and are made on thousands of
- * inputs (renewed.c), on two that are alike, and at large sizes (sizes_beyond.c). At last the process has to end by itself: what an object has registered for that (destructors, functions of
- * atexit) runs at no other time, as kpd ends a worker by a signal.
+ * inputs (renewed.c), on two that are alike, and at large sizes (sizes_beyond.c). At last the process has to end by itself: what an
+ * object has registered for that (destructors, functions of atexit) runs at no other time, as kpd ends a worker by a signal.
  *
  * To ask the worker and to hear from it takes as long as a short call on a device, with all that is copied. So there a request is
  * for several calls, each of which finds its inputs and leaves its results in a place of its own. Cases with small buffers come
