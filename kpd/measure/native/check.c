@@ -97,7 +97,8 @@ static int check_nonfinite(kpd_rng *rng) {
 /* New inputs of a size that is drawn, near a case, and what is right for them. 1 where the baseline is within that case's bounds. */
 int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d) {
     size_watched(drawn);
-    arena_fill(v, d);
+    fill_drawn(v, d, secret_draw());
+    arena_show(v);
     truth_find(v);
     size_watched(NULL);
     void *const *own = referee_call(v);

@@ -172,6 +172,7 @@ uint64_t secret_draw(void);
 /* turns.c */
 patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
+void arena_fill_nearly(view *v, kpd_distribution kind, uint64_t drawn);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
 /* orders.c */

@@ -37,7 +37,8 @@ int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d
 }
 
 static int called(view *v, size_t near_case, kpd_distribution d) {
-    arena_fill(v, d);
+    fill_drawn(v, d, secret_draw());
+    arena_show(v);
     arena_poison(v);
     worker_call(CANDIDATE, (int)v->number, 0, 1);
     truth_find(v); /* while the kernel runs */
@@ -51,7 +52,7 @@ static int called_at_once(view *v, int count, size_t near_case, kpd_distribution
     kpd_rng rng = {secret_draw()};
     void *at[KPD_MAX_BUFFERS];
     for (int i = 0; i < count; i++) {
-        arena_fill_unseen(v, d, drawn[i] = secret_draw());
+        fill_drawn(v, d, drawn[i] = secret_draw());
         if (!i) arena_poison(v);
         arena_pack(v, (size_t)i, at);
         for (size_t b = 0; b < kpd_task.buffer_count; b++)
@@ -62,7 +63,7 @@ static int called_at_once(view *v, int count, size_t near_case, kpd_distribution
     worker_call_each(CANDIDATE, (int)v->number, count);
     if (!answered(CANDIDATE, v, distribution_names[d], called_when) || !unharmed(CANDIDATE, v, distribution_names[d], called_when)) return 0;
     for (int i = 0; i < count; i++) {
-        arena_fill_unseen(v, d, drawn[i]);
+        fill_drawn(v, d, drawn[i]);
         truth_find(v);
         arena_pack(v, (size_t)i, at);
         if (!right_there(v, at, near_case, d, called_when)) return 0;
@@ -96,9 +97,8 @@ static size_t at_drawn_sizes(kpd_rng *rng) {
     view *v = &job.views[kpd_task.case_count];
     static kpd_case drawn;
     size_t calls = 0;
-    while (is_time()) {
+    for (kpd_distribution d = promised_kind(rng); is_time(); d = promised_after(d)) {
         int near_case = size_drawn(rng, &drawn, kpd_random(rng) & 1 ? QUICK_SIZE : SMALL_SIZE);
-        kpd_distribution d = promised_kind(rng);
         if (near_case < 0) break;
         arena_resize(v, &drawn, 0);
         if (!baseline_right(v, &drawn, (size_t)near_case, d)) continue;

@@ -37,6 +37,8 @@ extern const char *const distribution_names[KPD_DISTRIBUTIONS];
 extern problem_t problem;
 
 kpd_distribution promised_kind(kpd_rng *rng);
+kpd_distribution promised_after(kpd_distribution d);
+void fill_drawn(view *v, kpd_distribution d, uint64_t drawn);
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
 void unbelieved(const view *v, const char *when);
 int well(outcome o, slot who, const view *v, const char *distribution, const char *when);

@@ -6,7 +6,7 @@ from kpd.hosts.errors import HostError
 from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Say
-from kpd.measure.objects import elf, instructions
+from kpd.measure.objects import elf, instructions, sass
 from kpd.measure.objects.allowed import Allowed
 from kpd.measure.run_context import RunContext
 from kpd.model.flags import Flag, NotInspected
@@ -72,7 +72,7 @@ class Inspector:
         gpu, why_not = await _read(host, id, GPU_CODE, LARGEST) if self.cuobjdump else (b"", "")
         if said := why or why_not:
             return (NotInspected(said),)
-        return (*instructions.of_cpu(cpu.decode(errors="replace")), *instructions.of_gpu(gpu.decode(errors="replace")))
+        return (*instructions.of_cpu(cpu.decode(errors="replace")), *sass.of_gpu(gpu.decode(errors="replace")))
 
     def _script(self, path: str) -> str:
         object, listed = jobs.words([path]), f'>"out/{CPU_CODE}"'

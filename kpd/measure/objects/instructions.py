@@ -1,4 +1,4 @@
-"""Reads a disassembly, of a CPU or of a GPU: instructions that no kernel needs.
+"""Reads a disassembly of a CPU: instructions that no kernel needs.
 
 Only what a disassembler takes for code is looked at: the same bytes in a table of constants mean nothing.
 """
@@ -55,7 +55,6 @@ _ARM_MODES = re.compile(r"msr\s+fp[cs]r")
 _ARM_CACHE = re.compile(r"(dc\s+(?!zva)\w+|ic\s+\w+)")
 LONGEST_NAME = 200
 """Characters of a function's name that are told."""
-_SASS_CLOCK = re.compile(r"\bSR_(CLOCK|GLOBALTIMER)\w*")
 
 
 class ListedLine(NamedTuple):
@@ -175,9 +174,3 @@ def _tangled(functions: Iterable[ListedFunction]) -> Iterator[Flag]:
         except TangledCode:
             yield NotInspected(f"to find the loops of {function.name[:LONGEST_NAME]} takes too long")
             return
-
-
-def of_gpu(listing: str) -> tuple[Flag, ...]:
-    """List the flags of what `cuobjdump -sass` printed: reads of a clock of the device."""
-    clocks = dict.fromkeys(clock[0] for clock in _SASS_CLOCK.finditer(listing))
-    return tuple(Executes(f"read of {clock}", "clock") for clock in clocks)

@@ -158,7 +158,7 @@ def _batch(work: WorkerCase, calls: CallSets, inputs: ManyInputs) -> int:
     inputs.renew()
     spent = _called(work, calls, inputs)
     found = _wrong(work, calls, inputs)
-    if found is not None and far(found[1], _own_worst(work, inputs.one(found[0]))):
+    if found is not None and far(found[1], own_worst(work, inputs.one(found[0]))):
         raise found[1]
     return spent
 
@@ -224,10 +224,10 @@ def far(problem: KernelProblem, own: float | None) -> bool:
 
 def own_is_right(work: WorkerCase, inputs: Inputs) -> bool:
     """Return whether the task's own kernel is right on these inputs; also where there is none to ask."""
-    return (found := _own_worst(work, inputs)) is None or found <= 1.0
+    return (found := own_worst(work, inputs)) is None or found <= 1.0
 
 
-def _own_worst(work: WorkerCase, inputs: Inputs) -> float | None:
+def own_worst(work: WorkerCase, inputs: Inputs) -> float | None:
     """Return how many tolerances the task's own kernel is off on these inputs; None where there is none to ask."""
     session = work.session
     try:

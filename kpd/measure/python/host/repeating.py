@@ -10,6 +10,7 @@ from typing import Any
 
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.between import refuse_slower
+from kpd.measure.python.host.beyond import refuse_wrong
 from kpd.measure.python.host.cases import COMPILE_MS, WorkerCase
 from kpd.measure.python.host.ending import end_well
 from kpd.measure.python.host.harness import CaseInputs
@@ -55,6 +56,8 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
             case, more = _on_many(session, worker, rng, float(limit_ms))
             made[case] = made.get(case, 0) + more
             refuse_slower(session, worker, cases, rng, float(limit_ms))
+            with session.marks.of("beyond"):
+                refuse_wrong(session, worker, cases, rng, float(limit_ms))
             if worker.ended is None:
                 end_well(work)
     return {"problem": None, "calls": made, "spent": session.spent()}

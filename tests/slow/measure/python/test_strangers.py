@@ -9,6 +9,7 @@ import pytest
 from kpd.hosts.host import Host
 from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.bench import DriverBench
+from kpd.model.defects import WrongValue
 from kpd.text.faults import wrong
 from tests.places import ROOT, TESTS
 from tests.support.measure.measured import local_host
@@ -98,6 +99,15 @@ async def test_what_is_slow_at_a_size_that_no_case_has_is_found(bench: DriverBen
     assert "times as long as the task's own kernel, at a size that no case has" in wrong(caught.value.wrong)
     own = await ready(host, rmsnorm(tmp_path, cheat("averages/slow_off_the_list")["kernel.py"]))
     assert await own.repeat(await built(own), f"repeat{next(numbers)}", print), "the task's own is no quicker"
+
+
+async def test_what_is_wrong_far_beyond_the_cases_is_found(bench: DriverBench, host: Host, tmp_path) -> None:
+    sampled = (CORPUS / "correctness" / "wide_rows_sampled.py").read_text()
+    with pytest.raises(CheckFailed) as caught:
+        await bench.repeat(await built(bench, {"kernel.py": sampled}), f"repeat{next(numbers)}", print)
+    assert isinstance(caught.value.wrong.what, WrongValue)
+    own = await ready(host, rmsnorm(tmp_path, sampled))
+    assert await own.repeat(await built(own), f"repeat{next(numbers)}", print), "the task's own is wrong, too"
 
 
 async def test_at_sizes_that_are_drawn_no_kernel_has_to_be_better_than_the_tasks_own(host: Host, tmp_path) -> None:

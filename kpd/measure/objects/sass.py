@@ -1,0 +1,121 @@
+"""Reads what `cuobjdump -sass` printed: instructions of a GPU that a person has to look at.
+
+A block that learns by a counter in global memory that others are done, and reads what they have written, needs a fence
+between their stores and their step of the counter. Without one it reads right values nearly always, so no call shows it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kpd.model.flags import Executes, Flag
+
+_CLOCK = re.compile(r"\bSR_(CLOCK|GLOBALTIMER)\w*")
+_FUNCTION = re.compile(r"^\s*Function : ", re.MULTILINE)
+_LINE = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)(?:[ \t]+([^;]*?))?\s*;", re.MULTILINE)
+_SOURCE = re.compile(r"\bc\[0x[0-9a-f]+\]\[[^\]]+\]|\bUR\d+|\bR\d+")
+_ADDRESS = re.compile(r"(?:desc\[UR\d+\])?\[([^\]]*)\]")
+_FENCE = re.compile(r"MEMBAR\.\w+\.(GPU|SYS)")
+_STORES = ("STG", "ST", "RED", "REDG")
+_LOADS = ("LDG", "LD")
+_ASKS = ("ATOMG", "ATOM")
+_SUMS = (
+    "IADD3",
+    "UIADD3",
+    "VIADD",
+    "IADD",
+    "LOP3",
+    "ULOP3",
+    "SEL",
+    "USEL",
+    "MOV",
+    "UMOV",
+    "LDC",
+    "ULDC",
+    "R2UR",
+    "S2UR",
+)
+_LAST = ("IMAD", "UIMAD", "LEA", "ULEA", "VIADDMNMX")
+"""Of what is multiplied or shifted is an index: only the last summand can be where a buffer begins."""
+
+Origins = frozenset[str]
+_NOWHERE: Origins = frozenset()
+
+
+class Instruction(NamedTuple):
+    """One of a function; `always` where no predicate decides whether it does anything."""
+
+    name: str
+    operands: tuple[str, ...]
+    always: bool
+
+
+def of_gpu(listing: str) -> tuple[Flag, ...]:
+    """List the flags: reads of a clock of the device, and of other blocks' results without a fence."""
+    clocks = dict.fromkeys(clock[0] for clock in _CLOCK.finditer(listing))
+    functions = (tuple(_instructions(text)) for text in _FUNCTION.split(listing)[1:])
+    asked = dict.fromkeys(name for function in functions for name in _unordered(function))
+    return (
+        *(Executes(f"read of {clock}", "clock") for clock in clocks),
+        *(Executes(name, "unordered") for name in asked),
+    )
+
+
+def _instructions(text: str) -> Iterator[Instruction]:
+    for predicate, name, operands in _LINE.findall(text):
+        yield Instruction(name, tuple(part.strip() for part in operands.split(",") if part.strip()), not predicate)
+
+
+@dataclass
+class _Pointers:
+    """Where the addresses in registers come from: an argument of the kernel, or a variable of the device."""
+
+    of: dict[str, Origins] = field(default_factory=dict[str, Origins])
+
+    def origins(self, operand: str) -> Origins:
+        """Return where an operand comes from."""
+        found = _SOURCE.findall(operand)
+        return _NOWHERE.union(*({one} if one.startswith("c[") else self.of.get(one, _NOWHERE) for one in found))
+
+    def at(self, one: Instruction) -> Origins:
+        """Return where the address comes from that an instruction reads or writes."""
+        place = next((found for operand in one.operands if (found := _ADDRESS.search(operand))), None)
+        return self.origins(place[1]) if place else _NOWHERE
+
+    def follow(self, one: Instruction) -> None:
+        """Note what an instruction puts into a register."""
+        if not one.operands or (to := _SOURCE.fullmatch(one.operands[0])) is None:
+            return
+        kind, sources = (
+            one.name.split(".")[0],
+            [part for part in one.operands[1:] if not re.fullmatch(r"!?U?P(\d|T)", part)],
+        )
+        if kind in _LAST:  # a LEA has the shift at the end
+            sources = sources[1:2] if "LEA" in kind else sources[2:3]
+        elif kind not in _SUMS:
+            sources = []
+        found = _NOWHERE.union(*map(self.origins, sources))
+        self.of[to[0]] = found if one.always else found | self.of.get(to[0], _NOWHERE)
+
+
+def _unordered(function: Iterable[Instruction]) -> Iterator[str]:
+    """Yield the names of loads from where a store before an atomic may have been, where no fence is in the function."""
+    pointers, stored, told, found = _Pointers(), set[str](), set[str](), list[str]()
+    for one in function:
+        kind = one.name.split(".")[0]
+        if _FENCE.match(one.name):
+            return
+        if kind in _STORES:
+            stored |= pointers.at(one)
+        elif kind in _ASKS and _answers(one):
+            told |= stored
+        elif kind in _LOADS and ".CONSTANT" not in one.name and pointers.at(one) & told:
+            found.append(one.name)
+        pointers.follow(one)
+    yield from found[:1]
+
+
+def _answers(one: Instruction) -> bool:
+    """Return whether an atomic's result is used: it names a register for it."""
+    return any(re.fullmatch(r"R\d+", operand) for operand in one.operands[:2])

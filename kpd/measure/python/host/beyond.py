@@ -1,0 +1,96 @@
+"""Calls a kernel at sizes far beyond those of the cases, as native/sizes_beyond.c does.
+
+Who makes less of long rows than of short ones is right in all that is near the cases. Sizes grow from call to call: of
+one dim, where the others are few, and of all of them.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Mapping
+
+from kpd.measure.python.host.cases import AT_ONCE, WorkerCase
+from kpd.measure.python.host.harness import CaseInputs, Limit
+from kpd.measure.python.host.judging import judged
+from kpd.measure.python.host.many import far, own_worst
+from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.process import Worker
+from kpd.measure.python.host.secret import SecretRandom
+from kpd.measure.python.host.session import RunnerCommand
+from kpd.measure.python.host.sizes import work as size_of
+
+LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
+FEW = 8  # the other dims then, at the most
+TIMES = 2, 8, 32  # that product, where all dims are larger
+MOST_S, GROWS = 0.15, 4  # what a size may take, and how many times as long the next one does at the most
+
+
+def refuse_wrong(
+    session: RunnerCommand, worker: Worker, cases: Mapping[str, dict[str, int]], rng: SecretRandom, limit_ms: float
+) -> None:
+    """Refuse a kernel that is wrong at such sizes, where the task's own is right. Raises KernelProblem."""
+    if session.settings.get("sizes") != "any" or session.rule.bounds:
+        return
+    named, limits = max(cases.values(), key=size_of), session.harness.limits
+    sized = [dim for dim in named if named[dim] > 0]
+    for growing in (*(_long(named, dim, limits, rng) for dim in sized), _all(named, sized, limits, rng)):
+        for dims in growing:
+            begun = time.monotonic()
+            if not _right(session, worker, dims, rng, limit_ms) or GROWS * (time.monotonic() - begun) > MOST_S:
+                break
+
+
+def _long(
+    named: Mapping[str, int], dim: str, limits: Mapping[str, Limit], rng: random.Random
+) -> Iterator[dict[str, int]]:
+    """Yield sizes of which this dim doubles from one to the next."""
+    times, most = 2, LONG_TIMES * size_of(named)
+    while True:
+        wanted = {one: int((FEW + 1) ** rng.random()) if size > 0 else size for one, size in named.items()}
+        dims = _allowed(wanted | {dim: times * named[dim]}, limits)
+        if dims.get(dim, 0) <= named[dim] or size_of(dims) > most:
+            return
+        yield dims
+        times *= 2
+
+
+def _all(
+    named: Mapping[str, int], sized: list[str], limits: Mapping[str, Limit], rng: random.Random
+) -> Iterator[dict[str, int]]:
+    """Yield sizes none of whose dims is smaller than the case's."""
+    for times in TIMES:
+        shares = {dim: rng.random() for dim in sized}
+        powers = {dim: share / sum(shares.values()) for dim, share in shares.items()}
+        dims = _allowed({**named, **{dim: int(named[dim] * times ** powers[dim]) for dim in sized}}, limits)
+        if not dims or size_of(dims) <= size_of(named):
+            return
+        yield dims
+
+
+def _allowed(dims: Mapping[str, int], limits: Mapping[str, Limit]) -> dict[str, int]:
+    """Return the nearest size that the harness allows; empty where it allows none."""
+    found = {dim: limits.get(dim, Limit()).nearest(size) if size > 0 else size for dim, size in dims.items()}
+    return found if all(found[dim] > 0 or dims[dim] <= 0 for dim in dims) else {}
+
+
+def _right(session: RunnerCommand, worker: Worker, dims: dict[str, int], rng: SecretRandom, limit_ms: float) -> bool:
+    """Call the kernel at this size. Return whether the task's own is right there. Raises KernelProblem."""
+    name, kind = " ".join(f"{dim}={size}" for dim, size in dims.items()), rng.choice(session.kinds)
+    session.harness.cases.setdefault(name, dims)
+    (drawn,) = session.drawing([(name, kind, 1)], rng)
+    inputs = drawn.sets[0]
+    if AT_ONCE * inputs.size > worker.size:
+        return False
+    work = WorkerCase(session, {"b": worker}, name, kind, rng, limit_ms, CaseInputs([inputs] * AT_ONCE, drawn.counts))
+    own = own_worst(work, inputs)
+    if own is None or own > 1.0:
+        return False
+    try:
+        for result in work.results():
+            found = judged(session.truth, session.rule, result)
+            if found.problem is not None and far(found.problem, own):
+                raise found.problem
+    except KernelProblem as err:
+        raise work.told(err, "repeats") from err
+    return True
