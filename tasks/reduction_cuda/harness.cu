@@ -1,4 +1,4 @@
-/* Cases, inputs and truth for reduction. The elements are positive, so that the sum is as exact as the way it is made: a
+/* Cases, inputs and truth for reduction. The elements have one sign, so that the sum is as exact as the way it is made: a
  * tree of floats keeps the tolerance with ease, one float that takes up millions of elements in turn does not.
  */
 #include "kpd_task.h"
@@ -10,6 +10,7 @@
 
 enum { X, OUT, BUFFERS };
 constexpr size_t kPart = 1 << 18; // elements that are summed up by one thread
+constexpr size_t kEnd = 8;        // elements, of which one is heavy
 
 static const kpd_case kConfigs[] = {
     {"64M", {67108864}, KPD_TIME_ONLY},
@@ -29,20 +30,27 @@ static void buffers(const kpd_case *c, kpd_buffer *b) {
     b[OUT] = {"out", KPD_OUT, KPD_F32, 1};
 }
 
-static void make_positive(void *context, size_t from, size_t to) {
-    float *x = (float *)context;
-    for (size_t i = from; i < to; i++) x[i] = fabsf(x[i]);
+struct sided {
+    float *x, sign;
+};
+
+static void make_sided(void *context, size_t from, size_t to) {
+    const sided *s = (const sided *)context;
+    for (size_t i = from; i < to; i++) s->x[i] = copysignf(s->x[i], s->sign);
 }
 
-/* The last element weighs about as much as a hundredth of the others together: no kernel can leave the end out unseen. */
+/* One of the last elements, mostly the last, weighs about as much as a hundredth of the others together: no kernel can leave the
+ * end out unseen. What `change` puts into the timed inputs is positive, as they are; half of the other ones are negative. */
 static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
     float *x = (float *)data[X];
     size_t n = (size_t)c->dims[0], sample = n < 4096 ? n : 4096;
     kpd_fill(rng, d, x, n);
-    kpd_parallel(n, kPart, make_positive, x);
+    sided s = {x, d != KPD_NORMAL && kpd_random(rng) & 1 ? -1.0f : 1.0f};
+    kpd_parallel(n, kPart, make_sided, &s);
     double sum = 0.0;
     for (size_t i = 0; i < sample; i++) sum += x[i];
-    x[n - 1] += (float)(sum / (double)sample * (double)n / 100.0);
+    size_t from_end = kpd_random(rng) & 1 ? 0 : kpd_random(rng) % (n < kEnd ? n : kEnd);
+    x[n - 1 - from_end] += (float)(sum / (double)sample * (double)n / 100.0);
 }
 
 static double sum(const float *x, size_t n) {

@@ -54,6 +54,7 @@ static void compare_part(void *context, size_t from, size_t to) {
 void arena_fill_unseen(view *v, kpd_distribution distribution, uint64_t drawn) {
     kpd_rng rng = {drawn};
     v->turns = 0;
+    v->kind = distribution;
     kpd_task.fill(v->problem, &rng, distribution, v->pristine);
 }
 

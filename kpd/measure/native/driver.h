@@ -53,6 +53,7 @@ typedef struct {
     double spread[KPD_MAX_BUFFERS]; /* between the baseline's own outputs, where they are the truth */
     double *scale[KPD_MAX_BUFFERS]; /* where the harness has a scaled_oracle */
     uint64_t turns; /* swaps that `pristine` has seen */
+    kpd_distribution kind; /* of these inputs */
     double *truth;  /* where `want` and `scale` of all outputs lie */
     int placed;     /* how often its buffers got places: for drawn sizes, which take turns in one view */
     int fenced;
@@ -172,7 +173,6 @@ uint64_t secret_draw(void);
 /* turns.c */
 patch arena_patch(const view *v, uint64_t seed, uint64_t turn, uint64_t set);
 void arena_turn(const view *v, char *base, uint64_t seed, uint64_t turn, uint64_t set);
-void arena_fill_nearly(view *v, kpd_distribution kind, uint64_t drawn);
 void arena_replay(view *v, uint64_t seed, uint64_t set, uint64_t turns);
 
 /* orders.c */

@@ -29,12 +29,6 @@ kpd_distribution promised_after(kpd_distribution d) {
     return d;
 }
 
-/* Inputs of a size that is drawn. Of constant ones half are so but for a few elements. */
-void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
-    if (d == KPD_CONSTANT && drawn & 1) arena_fill_nearly(v, job.timed, drawn);
-    else arena_fill_unseen(v, d, drawn);
-}
-
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when) {
     problem.kind = kind;
     problem.who = who;

@@ -38,7 +38,6 @@ extern problem_t problem;
 
 kpd_distribution promised_kind(kpd_rng *rng);
 kpd_distribution promised_after(kpd_distribution d);
-void fill_drawn(view *v, kpd_distribution d, uint64_t drawn);
 void blame(const char *kind, slot who, const view *v, const char *distribution, const char *when);
 void unbelieved(const view *v, const char *when);
 int well(outcome o, slot who, const view *v, const char *distribution, const char *when);
@@ -130,6 +129,9 @@ void apart_turn_to(slot who);
 void apart_ask(slot who, int number, int layout);
 int apart_answered(slot who, const view *v);
 uint64_t apart_ns(slot who); /* of the call that has been answered */
+
+/* nearly.c */
+void fill_drawn(view *v, kpd_distribution d, uint64_t drawn);
 
 /* check.c */
 int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d);

@@ -13,6 +13,7 @@
 #define THIN 32    /* one dim of a thin size at the most, so that rows may be shorter than a vector: others are a case's */
 #define FEW 8      /* the other dims of one that is as large as can be, at the most */
 #define QUICK 1024   /* elements that the dims of a quick size are for, at the most: thousands of calls take no time */
+#define SQUARE 4   /* one quick or small size in so many has dims that are all the same */
 #define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
 #define TRIES 64   /* draws for one that is allowed and that no case has */
 
@@ -87,6 +88,18 @@ static int dim_by_chance(kpd_rng *rng, const kpd_case *named) {
     return d;
 }
 
+/* All dims become as large as the first, where the harness allows that. */
+static void make_square(kpd_case *drawn) {
+    kpd_case square = *drawn;
+    long side = 0;
+    for (int d = 0; d < size_dims(); d++) {
+        if (square.dims[d] <= 0) continue;
+        if (!side) side = square.dims[d];
+        if ((square.dims[d] = size_allowed(side, &kpd_task.limits[d])) != side) return;
+    }
+    *drawn = square;
+}
+
 /* One dim by chance becomes small, and all others are those of the case. */
 static void make_thin(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
     int d = dim_by_chance(rng, named);
@@ -126,6 +139,7 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
             whole &= drawn->dims[d] > 0;
             sized = 1;
         }
+        if (whole && sized && of_kind && (kind == QUICK_SIZE || kind == SMALL_SIZE) && !below(rng, SQUARE)) make_square(drawn);
         if (whole && sized && kind == LARGER_SIZE && of_kind) enlarge(rng, &kpd_task.cases[c], drawn);
         if (whole && sized && kind == THIN_SIZE && of_kind) make_thin(rng, &kpd_task.cases[c], drawn);
         if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;

@@ -1,7 +1,7 @@
 """Reads what `cuobjdump -sass` printed: instructions of a GPU that a person has to look at.
 
 A block that learns by a counter in global memory that others are done, and reads what they have written, needs a fence
-between their stores and their step of the counter. Without one it reads right values nearly always, so no call shows it.
+between their stores and their step of the counter. Without one it reads right values nearly always: no call shows it.
 """
 
 import re

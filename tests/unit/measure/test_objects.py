@@ -4,7 +4,8 @@ import pytest
 
 from kpd.measure.objects import allowed
 from kpd.measure.objects.inspect import LONGEST_FLAG, MOST_FLAGS, told
-from kpd.measure.objects.instructions import of_cpu, of_gpu
+from kpd.measure.objects.instructions import of_cpu
+from kpd.measure.objects.sass import of_gpu
 from kpd.model.flags import Calls, Executes, Flag, NotInspected
 from kpd.text import flags as text
 

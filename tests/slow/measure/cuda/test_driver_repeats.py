@@ -26,11 +26,17 @@ def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 
 
 def repeated(
-    driver: Driver, fault: str = "", *settings: str, asked: str = "no", object: str = "", program: str = "bench"
+    driver: Driver,
+    fault: str = "",
+    *settings: str,
+    asked: str = "no",
+    object: str = "",
+    program: str = "bench",
+    ms: int = 300,
 ) -> dict[str, Any]:
     (driver.folder / "turn").unlink(missing_ok=True)
     called = object or driver.kernel(fault)
-    return driver.report("rtol=1e-6", *settings, "repeat", called, asked, 300, 20_000, program=program)
+    return driver.report("rtol=1e-6", *settings, "repeat", called, asked, ms, 20_000, program=program)
 
 
 def test_each_case_is_called_and_the_quickest_of_the_smaller_half_most_often(driver: Driver) -> None:
@@ -53,16 +59,29 @@ def test_each_case_is_called_and_the_quickest_of_the_smaller_half_most_often(dri
     ],
 )
 def test_the_one_call_of_a_request_that_is_wrong_is_told(driver: Driver, fault: str, kind: str, told: str) -> None:
-    problem = repeated(driver, fault)["problem"]
+    problem = repeated(driver, fault, ms=3000)["problem"]  # a slow machine needs as long for 21 calls
     assert (problem["kind"], problem["case"], problem["message"]) == (kind, SMALL, told)
     assert problem["when"] == "call 21 on two sets of inputs in turn"
 
 
 def test_of_a_crash_in_a_request_its_calls_are_told(driver: Driver) -> None:
-    problem = repeated(driver, "late_crash")["problem"]
+    problem = repeated(driver, "late_crash", ms=3000)["problem"]
     assert (problem["kind"], problem["case"]) == ("crash", SMALL)
     first, *last = map(int, re.findall(r"\d+", problem["when"].partition(" on ")[0]))
     assert first <= 21 <= (last[0] if last else first) < first + SEVERAL, "one at a time where calls are slow"
+
+
+def test_a_launcher_whose_stream_is_captured_is_right_then_or_refuses(driver: Driver) -> None:
+    problem = repeated(driver, "captured")["problem"]
+    assert (problem["kind"], problem["output"], problem["index"]) == ("wrong", "y", 7)
+    assert repeated(driver, "waits")["problem"] is None, "it waits for its stream, which no capture allows"
+
+
+def test_what_is_timed_only_is_called_with_inputs_of_any_kind(driver: Driver) -> None:
+    """Which, follows from the seed."""
+    problem = repeated(driver, "tame", "inputs=normal,heavy_tail,large")["problem"]
+    assert (problem["kind"], problem["case"], problem["distribution"]) == ("wrong", LARGE, "heavy_tail")
+    assert repeated(driver, "tame", "inputs=normal")["problem"] is None
 
 
 @pytest.mark.parametrize(("fault", "told"), [("end_sleeps", None), ("end_hangs", ("timeout", "10 s"))])

@@ -43,6 +43,7 @@
 #include "standin/launch.h"
 #include "standin/memory.h"
 #include "standin/streams.h"
+#include "standin/graphs.h"
 #include "standin/device.h"
 #include "standin/intrinsics.h"
 #include "standin/atomics.h"

@@ -20,6 +20,8 @@
     X(cudaErrorMisalignedAddress, 716, "misaligned address")                                                           \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                                       \
     X(cudaErrorNotSupported, 801, "operation not supported")                                                           \
+    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                      \
+    X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")              \
     X(cudaErrorUnknown, 999, "unknown error")
 
 enum cudaError {

@@ -21,6 +21,8 @@ struct Process {
     cudaError_t sticky;
     cudaError_t last_error; /* with the shared runtime */
     pid_t owner;            /* the process that used CUDA first: its forks cannot */
+    CUgraph_st *graph;      /* that a stream is captured into, … */
+    cudaStream_t captured;  /* … which is this one */
 };
 
 } /* namespace kpd_standin */
@@ -28,7 +30,7 @@ struct Process {
 /* The program exports this one, and the objects that it loads find it there; without such a program each has its own. */
 #pragma GCC visibility push(default)
 extern "C" {
-__attribute__((weak)) kpd_standin::Process kpd_standin_process = {nullptr, nullptr, cudaSuccess, cudaSuccess, 0};
+__attribute__((weak)) kpd_standin::Process kpd_standin_process = {};
 }
 #pragma GCC visibility pop
 
@@ -81,8 +83,10 @@ inline void submit(Work *work, cudaStream_t stream) {
     Process &p = process();
     work->stream = stream;
     work->lane = lane_of(stream);
-    (p.first ? p.last->next : p.first) = work;
-    p.last = work;
+    Work *&first = stream && stream == p.captured && p.graph ? p.graph->first : p.first;
+    Work *&last = &first == &p.first ? p.last : p.graph->last;
+    (first ? last->next : first) = work;
+    last = work;
 }
 
 template <class Wanted> Work *find(Wanted wanted) {

@@ -12,6 +12,10 @@ struct Awaited {
 
 inline cudaError_t wait_for(Awaited awaited) {
     if (cudaError_t error = enter()) return error;
+    if (Process &p = process(); p.graph && awaited.stream == p.captured) {
+        p.graph = nullptr;
+        return failed(cudaErrorStreamCaptureUnsupported);
+    }
     run_while(awaited);
     return outcome_so_far();
 }

@@ -3,6 +3,11 @@
 
 struct CUstream_st { unsigned flags; };
 typedef CUstream_st *cudaStream_t;
+namespace kpd_standin { struct Work; }
+struct CUgraph_st { kpd_standin::Work *first, *last; };
+typedef CUgraph_st *cudaGraph_t, *cudaGraphExec_t;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated };
 #define cudaStreamLegacy ((cudaStream_t)1)
 #define cudaStreamPerThread ((cudaStream_t)2)
 
