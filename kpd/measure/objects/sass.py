@@ -43,7 +43,7 @@ Origins = frozenset[str]
 _NOWHERE: Origins = frozenset()
 
 
-class Instruction(NamedTuple):
+class SassLine(NamedTuple):
     """One of a function; `always` where no predicate decides whether it does anything."""
 
     name: str
@@ -62,9 +62,9 @@ def of_gpu(listing: str) -> tuple[Flag, ...]:
     )
 
 
-def _instructions(text: str) -> Iterator[Instruction]:
+def _instructions(text: str) -> Iterator[SassLine]:
     for predicate, name, operands in _LINE.findall(text):
-        yield Instruction(name, tuple(part.strip() for part in operands.split(",") if part.strip()), not predicate)
+        yield SassLine(name, tuple(part.strip() for part in operands.split(",") if part.strip()), not predicate)
 
 
 @dataclass
@@ -78,12 +78,12 @@ class _Pointers:
         found = _SOURCE.findall(operand)
         return _NOWHERE.union(*({one} if one.startswith("c[") else self.of.get(one, _NOWHERE) for one in found))
 
-    def at(self, one: Instruction) -> Origins:
+    def at(self, one: SassLine) -> Origins:
         """Return where the address comes from that an instruction reads or writes."""
         place = next((found for operand in one.operands if (found := _ADDRESS.search(operand))), None)
         return self.origins(place[1]) if place else _NOWHERE
 
-    def follow(self, one: Instruction) -> None:
+    def follow(self, one: SassLine) -> None:
         """Note what an instruction puts into a register."""
         if not one.operands or (to := _SOURCE.fullmatch(one.operands[0])) is None:
             return
@@ -99,7 +99,7 @@ class _Pointers:
         self.of[to[0]] = found if one.always else found | self.of.get(to[0], _NOWHERE)
 
 
-def _unordered(function: Iterable[Instruction]) -> Iterator[str]:
+def _unordered(function: Iterable[SassLine]) -> Iterator[str]:
     """Yield the names of loads from where a store before an atomic may have been, where no fence is in the function."""
     pointers, stored, told, found = _Pointers(), set[str](), set[str](), list[str]()
     for one in function:
@@ -116,6 +116,6 @@ def _unordered(function: Iterable[Instruction]) -> Iterator[str]:
     yield from found[:1]
 
 
-def _answers(one: Instruction) -> bool:
+def _answers(one: SassLine) -> bool:
     """Return whether an atomic's result is used: it names a register for it."""
     return any(re.fullmatch(r"R\d+", operand) for operand in one.operands[:2])
