@@ -10,7 +10,7 @@
 
 enum { X, OUT, BUFFERS };
 constexpr size_t kPart = 1 << 18; // elements that are summed up by one thread
-constexpr size_t kEnd = 8;        // elements, of which one is heavy
+constexpr size_t kEnd = 4;        // elements, of which one is heavy
 
 static const kpd_case kConfigs[] = {
     {"64M", {67108864}, KPD_TIME_ONLY},
@@ -39,7 +39,7 @@ static void make_sided(void *context, size_t from, size_t to) {
     for (size_t i = from; i < to; i++) s->x[i] = copysignf(s->x[i], s->sign);
 }
 
-/* One of the last elements, mostly the last, weighs about as much as a hundredth of the others together: no kernel can leave the
+/* One of the last elements weighs about as much as a hundredth of the others together: no kernel can leave the
  * end out unseen. What `change` puts into the timed inputs is positive, as they are; half of the other ones are negative. */
 static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
     float *x = (float *)data[X];
@@ -49,8 +49,7 @@ static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *cons
     kpd_parallel(n, kPart, make_sided, &s);
     double sum = 0.0;
     for (size_t i = 0; i < sample; i++) sum += x[i];
-    size_t from_end = kpd_random(rng) & 1 ? 0 : kpd_random(rng) % (n < kEnd ? n : kEnd);
-    x[n - 1 - from_end] += (float)(sum / (double)sample * (double)n / 100.0);
+    x[n - 1 - kpd_random(rng) % (n < kEnd ? n : kEnd)] += (float)(sum / (double)sample * (double)n / 100.0);
 }
 
 static double sum(const float *x, size_t n) {

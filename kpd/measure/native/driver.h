@@ -231,7 +231,7 @@ void worker_load_only(const char *const paths[2], slot first);
 void worker_begin(void); /* … or only now */
 void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
-void worker_call_some(slot which, int number, int count);
+void worker_call_some(slot which, int number, int count, uint64_t order);
 void worker_call_each(slot which, int number, int count);
 void worker_resize(int number, const kpd_case *size, int fenced);
 void worker_time(int number, int quads, uint64_t seed);

@@ -45,8 +45,8 @@ static void fill_nearly(view *v, kpd_rng rng) {
     for (size_t i = 0; i < count; i++) patch_apply(v->pristine_base, &others[i]);
 }
 
-/* Inputs from a number that was drawn, where not all are checked that a case has. Of constant ones half are nearly so. */
+/* Inputs from a number that was drawn, where not all kinds are checked that a case has: constant ones are nearly so. */
 void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
-    if (d == KPD_CONSTANT && drawn & 1) fill_nearly(v, (kpd_rng){drawn});
+    if (d == KPD_CONSTANT) fill_nearly(v, (kpd_rng){drawn});
     else arena_fill_unseen(v, d, drawn);
 }

@@ -36,8 +36,8 @@ int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d
     return 0;
 }
 
-static int called(view *v, size_t near_case, kpd_distribution d, uint64_t drawn) {
-    fill_drawn(v, d, drawn);
+static int called(view *v, size_t near_case, kpd_distribution d) {
+    fill_drawn(v, d, secret_draw());
     arena_show(v);
     arena_poison(v);
     worker_call(CANDIDATE, (int)v->number, 0, 1);
@@ -86,7 +86,7 @@ static size_t at_one_size(view *v, size_t near_case, kpd_distribution d) {
     most = most < 1 ? 1 : most < AT_ONCE ? most : AT_ONCE;
     while (calls < OF_A_SIZE && is_time()) {
         uint64_t start = spent_ns();
-        if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called(v, near_case, d, secret_draw()))) break;
+        if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called(v, near_case, d))) break;
         calls += count;
         count = (spent_ns() - start) / count * most < end.spent - start ? most : 1;
     }
@@ -125,7 +125,7 @@ static size_t at_each_case(void) {
     size_t calls = 0;
     for (size_t c = 0; job.promised[KPD_CONSTANT] && c < kpd_task.case_count && is_time(); c++) {
         view *v = &job.views[c];
-        if (kpd_task.cases[c].use != KPD_TIME_ONLY && has_elements(v)) calls += (size_t)called(v, c, KPD_CONSTANT, secret_draw() | 1);
+        if (kpd_task.cases[c].use != KPD_TIME_ONLY && has_elements(v)) calls += (size_t)called(v, c, KPD_CONSTANT);
     }
     return calls;
 }

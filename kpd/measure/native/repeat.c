@@ -33,13 +33,20 @@ typedef struct {
     view *sets; /* two */
     steadiness asked;
     size_t calls;
+    int set;  /* of the call before */
     int free; /* results may have other bits each time */
     uint64_t start, limit_ns;
     char when[80];
     kpd_rng rng;
 } repeating;
 
-static const view *next_set(const repeating *r, size_t more) { return &r->sets[(r->calls + more) % 2]; }
+/* Of two calls one is on each of them, in an order that is drawn: who remembers inputs of the call before is asked for them again,
+ * too. */
+static view *next_set(repeating *r) {
+    if (r->calls % 2) r->set = !r->set;
+    else if (r->calls) r->set = (int)(kpd_random(&r->rng) & 1);
+    return &r->sets[r->set];
+}
 
 /* After so many calls that gave the same bits. */
 static int must_repeat(const view *v, const repeating *r, size_t calls) {
@@ -96,7 +103,7 @@ static void make_ready(repeating *r, view *at) {
 }
 
 static int call_once(repeating *r) {
-    view *v = &r->sets[r->calls % 2];
+    view *v = next_set(r);
     snprintf(r->when, sizeof r->when, "call %zu on two sets of inputs in turn", r->calls + 1);
     arena_show(v);
     make_ready(r, v);
@@ -111,16 +118,17 @@ static int call_once(repeating *r) {
  * each call leaves. */
 static int call_some(repeating *r, size_t count) {
     for (size_t i = 0; i < 2 + count; i++) {
-        view at = arena_copy(next_set(r, i), 1 + i);
+        view at = arena_copy(&r->sets[i % 2], 1 + i);
         if (i < 2) arena_show(&at), make_ready(r, &at);
         else arena_poison(&at);
     }
     snprintf(r->when, sizeof r->when, "calls %zu to %zu on two sets of inputs in turn", r->calls + 1, r->calls + count);
-    const view *v = next_set(r, 0);
-    worker_call_some(CANDIDATE, (int)v->number, (int)count);
+    const view *v = r->sets;
+    uint64_t order = kpd_random(&r->rng); /* a bit for each call: on which of both */
+    worker_call_some(CANDIDATE, (int)v->number, (int)count, order);
     if (!answered(CANDIDATE, v, timed_name(), r->when)) return 0;
     for (size_t i = 0; i < count; i++) {
-        view at = arena_copy(next_set(r, 0), 3 + i);
+        view at = arena_copy(&r->sets[order >> i & 1], 3 + i);
         if (!seen(r, &at)) return 0;
     }
     return 1;
@@ -209,6 +217,8 @@ void repeat(const char *object, steadiness asked, int ms) {
     uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 3 * limit_ns / 2;
     size_t inputs = 0;
     int many = 0; /* calls take no time */
+    int long_ones = engine_uses_device && job.any_size && job.baseline;
+    if (long_ones) referee_start(job.baseline, job.limit_ms, 0); /* it gets ready meanwhile */
     ahead_begin(order, count, drawn, 2);
     for (size_t i = 0; i < count && going; i++) {
         view *sets = ahead_take(i);
@@ -239,6 +249,10 @@ void repeat(const char *object, steadiness asked, int ms) {
         if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u);
         if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
         going = !problem.kind && (!job.any_size || sizes_beyond((uint64_t)BEYOND_MS * 1000000u));
+    }
+    if (going && long_ones) {
+        going = sizes_long((uint64_t)BEYOND_MS * 1000000u);
+        spend("long");
     }
     if (going && !engine_uses_device) going = memory_enough();
     if (going) end_well(&job.views[order[0]]);

@@ -66,6 +66,7 @@ int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
 typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
+#define SIZE_FEW 8 /* the other dims where one is as large as can be, at the most */
 int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
 double size_product(const kpd_case *size, int but); /* of all dims but one; -1: of all */
@@ -110,6 +111,7 @@ int sizes_between(uint64_t limit_ns);
 
 /* sizes_beyond.c */
 int sizes_beyond(uint64_t limit_ns);
+int sizes_long(uint64_t limit_ns);
 
 /* rows.c */
 typedef enum { SINGLY, IN_A_ROW } manner; /* of calls on fresh inputs: these, or besides some in a row */

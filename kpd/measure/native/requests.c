@@ -28,9 +28,9 @@ void worker_call(slot which, int number, int set, int reps) {
     worker_post(&(request){.what = CALL, .which = which, .number = number, .set = set, .amount = reps});
 }
 
-/* Several calls: on the parts 1 and 2 of the shared memory (arena_copy) in turn, whose results go to those from 3 on. */
-void worker_call_some(slot which, int number, int count) {
-    worker_post(&(request){.what = CALL_SOME, .which = which, .number = number, .amount = count});
+/* Several calls, on part 1 or 2 of the shared memory (arena_copy) by the bits of `order`; their results go to the parts from 3 on. */
+void worker_call_some(slot which, int number, int count, uint64_t order) {
+    worker_post(&(request){.what = CALL_SOME, .which = which, .number = number, .amount = count, .seed = order});
 }
 
 /* Several calls, each on what one of the packs behind the buffers has (arena_pack), which gets what it leaves. */

@@ -45,11 +45,13 @@ static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distributio
 
 static view *drawn_view(void) { return &job.views[kpd_task.case_count]; }
 
-/* Calls at sizes of which one dim doubles. 0 after a problem. */
+/* Calls at sizes of which one dim doubles; on a device, where each call takes as long, it is large from the beginning. 0 after a
+ * problem. */
 static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng *rng) {
     static kpd_case drawn;
-    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1);
-    for (double times = 2.0; size_long(rng, &drawn, number, dim, times); times *= 2.0) {
+    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), times = 2.0;
+    if (engine_uses_device) times = fmax(times, most / 2.0 / (double)kpd_task.cases[number].dims[dim] / pow(SIZE_FEW, size_dims() - 1));
+    for (; size_long(rng, &drawn, number, dim, times); times *= 2.0) {
         uint64_t start = now_ns();
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
         if (GROWS * (now_ns() - start) > limit_ns || size_product(&drawn, -1) > most) break;
@@ -72,14 +74,27 @@ static int called_where_large(size_t number, kpd_distribution d, uint64_t each, 
     return !problem.kind;
 }
 
+static int called_where_each_is_long(size_t number, uint64_t limit_ns, kpd_rng *rng) {
+    for (int dim = 0; dim < size_dims(); dim++)
+        if (kpd_task.cases[number].dims[dim] > 0 && !called_where_long(number, dim, limit_ns, rng)) return 0;
+    return 1;
+}
+
+/* At sizes of which one dim is large. 0 after a problem. */
+int sizes_long(uint64_t limit_ns) {
+    size_t number = largest_case();
+    kpd_rng rng = {secret_draw()};
+    if (number == kpd_task.case_count || !taken_by(&job.views[number])) return 1;
+    return called_where_each_is_long(number, limit_ns, &rng);
+}
+
 /* 0 after a problem. Inputs that are all alike come first: nothing makes counts and sums as large. */
 int sizes_beyond(uint64_t limit_ns) {
     size_t number = largest_case();
     uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
     if (!each || GROWS * each > limit_ns) return 1;
     kpd_rng rng = {secret_draw()};
-    for (int dim = 0; dim < size_dims(); dim++)
-        if (kpd_task.cases[number].dims[dim] > 0 && !called_where_long(number, dim, limit_ns, &rng)) return 0;
+    if (!called_where_each_is_long(number, limit_ns, &rng)) return 0;
     uint64_t step = 1 + kpd_random(&rng) % (KPD_DISTRIBUTIONS - 1);
     for (uint64_t i = 0, kinds = 0; i < KPD_DISTRIBUTIONS && kinds < KINDS; i++) {
         kpd_distribution d = (kpd_distribution)((KPD_CONSTANT + i * step) % KPD_DISTRIBUTIONS);
