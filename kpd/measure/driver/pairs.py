@@ -47,7 +47,7 @@ def pair_spec(
     """
     own, *settings = harness.command(tolerance, reference, baseline)
     on_cpu = not where.gpu
-    program = jobs.words([own, *(["sizes=any"] if on_cpu and tolerance.sizes == "any" else ()), *settings])
+    program = jobs.words([own, *(["sizes=any"] if tolerance.sizes == "any" else ()), *settings])
     place = place or copied(host)
 
     def chosen(who: str, then: str, otherwise: str, to: str, seed: str) -> str:

@@ -57,7 +57,7 @@ static void lay(group *g, char *at) {
 /* On a device, where their times are not compared, a second set is of any kind: what is timed only is checked with no other one. */
 static void make(group *g, int set) {
     kpd_rng rng = {g->drawn[set]};
-    kpd_distribution any = promised_kind(&rng);
+    kpd_distribution any = job.promised[KPD_CONSTANT] && kpd_random(&rng) & 1 ? KPD_CONSTANT : promised_kind(&rng);
     if (set && engine_uses_device) fill_drawn(&g->sets[set], any, kpd_random(&rng));
     else arena_fill_unseen(&g->sets[set], job.timed, g->drawn[set]);
     if (with_truth()) truth_find(&g->sets[set]);

@@ -166,7 +166,7 @@ static int set(const char *name, size_t length, const char *value) {
     if (!strncmp(name, "rtol", length)) job.how.rtol = atof(value);
     else if (!strncmp(name, "atol", length)) job.how.atol = atof(value);
     else if (!strncmp(name, "truth", length)) job.truth = value;
-    else if (!strncmp(name, "sizes", length)) job.any_size = !strcmp(value, "any") && !engine_uses_device;
+    else if (!strncmp(name, "sizes", length)) job.any_size = !strcmp(value, "any");
     else if (!strncmp(name, "baseline", length)) job.baseline = value;
     else if (!strncmp(name, "nonfinite", length)) return (job.nonfinite = !strcmp(value, "propagate") ? PROPAGATE : !strcmp(value, "kept") ? KEPT : ANY) != ANY;
     else if (!strncmp(name, "bounds", length)) return job.how.native = bounds_read(value);
@@ -205,10 +205,10 @@ int main(int argc, char **argv) {
     spend("");
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
-    job.any_size &= ((timing && !strcmp(mode, "time")) || (repeating && job.baseline)) && !job.truth;
+    job.any_size &= ((timing && !strcmp(mode, "time") && !engine_uses_device) || (repeating && job.baseline)) && !job.truth;
     if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_asked = 1;
     if (job.any_size && repeating) arena_asked = BEYOND_BYTES;
-    arena_loose = repeating && job.any_size;
+    arena_loose = repeating && job.any_size && !engine_uses_device;
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);

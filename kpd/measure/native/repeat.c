@@ -217,7 +217,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 3 * limit_ns / 2;
     size_t inputs = 0;
     int many = 0; /* calls take no time */
-    int long_ones = engine_uses_device && job.any_size && job.baseline;
+    int long_ones = engine_uses_device && job.any_size;
     if (long_ones) referee_start(job.baseline, job.limit_ms, 0); /* it gets ready meanwhile */
     ahead_begin(order, count, drawn, 2);
     for (size_t i = 0; i < count && going; i++) {

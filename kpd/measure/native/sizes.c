@@ -152,7 +152,8 @@ int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double time
     *drawn = kpd_task.cases[number];
     for (int d = 0; d < size_dims(); d++) {
         if (drawn->dims[d] <= 0) continue;
-        drawn->dims[d] = size_allowed(d == dim ? (long)(times * (double)named) : between(rng, 1.0, SIZE_FEW), &kpd_task.limits[d]);
+        long size = d == dim ? (long)(times * (double)named) + (long)below(rng, SIZE_FEW) : between(rng, 1.0, SIZE_FEW);
+        drawn->dims[d] = size_allowed(size, &kpd_task.limits[d]);
         if (drawn->dims[d] <= 0) return 0;
     }
     return drawn->dims[dim] > named && arena_fits(drawn);

@@ -14,7 +14,7 @@
 #define CROWD_NS 500000u    /* … for so long at the most: who waits for the device in its launcher waits for that; … */
 #define LAUNCHED_NS 250000u /* … else until so long after the launch */
 #define CAPTURED 4   /* in one of so many of the calls on one stream, … */
-#define KNOWN 8      /* … once so many were made of a case: what a launcher makes once must not be made in a graph */
+#define KNOWN 2      /* … once so many were made of a case: what a launcher makes once must not be made in a graph */
 #define BLOCK 512        /* threads of a block: a whole number of these take all that a multiprocessor has */
 #define ROOM 6           /* for so many other blocks of that size there is room: of a kernel's blocks few run at a time */
 
@@ -65,7 +65,7 @@ void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
         int placed, calls;
     } known;
     if (known.of != v || known.placed != v->placed) known = {v, v->placed, 0};
-    int captured = stream && known.calls++ >= KNOWN && reps == 1 && drawn / CROWDED / LATE / 2 % CAPTURED == 0;
+    int captured = known.calls++ >= KNOWN && stream && reps == 1 && drawn / CROWDED / LATE / 2 % CAPTURED == 0;
     if (beside) gate_closed(&crowded, blocks, BLOCK, CROWD_NS, crowd);
     for (int i = 0; i < reps; i++) {
         if ((!i || v->in_place) && !fine(cudaMemcpyAsync(to, v->base, v->bytes, cudaMemcpyHostToDevice, stream), answer)) break;
