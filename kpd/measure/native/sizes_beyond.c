@@ -1,6 +1,6 @@
 /* Is it right at sizes far beyond those of the cases? A counter of 16 bits, room for a whole matrix on the stack, or work that is
  * shared among a fixed number of parts shows there only. So a candidate is called at sizes that grow from call to call: of all
- * dims, up to 32 times the work of the largest case, with inputs of two kinds; and of each dim by itself, where the others are
+ * dims, up to 24 times the work of the largest case, with inputs of two kinds; and of each dim by itself, where the others are
  * few. It ends where the next one could take too long, as work may grow faster than a dim does, has no room, is not allowed by the
  * harness, or is beyond the task's own kernel.
  */
@@ -61,7 +61,7 @@ static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng 
 
 /* Calls at sizes that are larger in all dims; the first is there twice, as its memory is new. 0 after a problem. */
 static int called_where_large(size_t number, kpd_distribution d, uint64_t each, uint64_t limit_ns, kpd_rng *rng) {
-    static const double times[] = {2.0, 2.0, 10.0, 32.0, 0.0};
+    static const double times[] = {2.0, 2.0, 8.0, 24.0, 0.0};
     static kpd_case drawn;
     for (int i = 0; times[i] > 0.0 && size_beyond(rng, &drawn, number, times[i]); i++) {
         uint64_t start = now_ns();
