@@ -46,7 +46,6 @@ def pair_spec(
     `earlier`, whose seed is the first line. `reference` and `baseline` are as in Harness.command.
     """
     own, *settings = harness.command(tolerance, reference, baseline)
-    on_cpu = not where.gpu
     program = jobs.words([own, *(["sizes=any"] if tolerance.sizes == "any" else ()), *settings])
     place = place or copied(host)
 

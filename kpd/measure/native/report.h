@@ -66,7 +66,6 @@ int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
 typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
-#define SIZE_FEW 8 /* the other dims where one is as large as can be, at the most */
 int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
 double size_product(const kpd_case *size, int but); /* of all dims but one; -1: of all */

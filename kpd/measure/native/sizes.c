@@ -11,6 +11,8 @@
 #define FURTHER 4  /* or one dim of it up to so many times that of the case, … */
 #define SMALL 3    /* all dims of a small size at the most: its buffers end far from the end of a line of the cache */
 #define THIN 32    /* one dim of a thin size at the most, so that rows may be shorter than a vector: others are a case's */
+#define FEW 8      /* the other dims where one is as large as can be, at the most, … */
+#define FEW_THERE 2 /* … and on a device */
 #define QUICK 1024   /* elements that the dims of a quick size are for, at the most: thousands of calls take no time */
 #define SQUARE 4   /* one quick or small size in so many has dims that are all the same */
 #define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
@@ -152,7 +154,7 @@ int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double time
     *drawn = kpd_task.cases[number];
     for (int d = 0; d < size_dims(); d++) {
         if (drawn->dims[d] <= 0) continue;
-        long size = d == dim ? (long)(times * (double)named) + (long)below(rng, SIZE_FEW) : between(rng, 1.0, SIZE_FEW);
+        long size = d == dim ? (long)(times * (double)named) + (long)below(rng, FEW) : between(rng, 1.0, engine_uses_device ? FEW_THERE : FEW);
         drawn->dims[d] = size_allowed(size, &kpd_task.limits[d]);
         if (drawn->dims[d] <= 0) return 0;
     }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large */
+#define LONGEST 1e6    /* of a dim on a device */
 #define GROWS 4        /* so many times as long may a size take of which a dim is twice as large */
 #define KINDS 2        /* of inputs */
 
@@ -45,16 +46,20 @@ static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distributio
 
 static view *drawn_view(void) { return &job.views[kpd_task.case_count]; }
 
-/* Calls at sizes of which one dim doubles; on a device, where each call takes as long, it is large from the beginning. 0 after a
- * problem. */
+/* Calls at sizes of which one dim doubles. On a device, where each call takes as long, two are enough; with a dim beside it, it is
+ * no longer than a grid of a sixteenth as many blocks may be in any direction. 0 after a problem. */
 static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng *rng) {
     static kpd_case drawn;
     double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), times = 2.0;
-    if (engine_uses_device) times = fmax(times, most / 2.0 / (double)kpd_task.cases[number].dims[dim] / pow(SIZE_FEW, size_dims() - 1));
-    for (; size_long(rng, &drawn, number, dim, times); times *= 2.0) {
+    double named = (double)kpd_task.cases[number].dims[dim], longest = HUGE_VAL;
+    if (engine_uses_device && size_dims() > 1) {
+        longest = LONGEST;
+        times = fmax(times, LONGEST / 2.0 / named);
+    }
+    for (; times * named <= longest && size_long(rng, &drawn, number, dim, times); times *= 2.0) {
         uint64_t start = now_ns();
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
-        if (GROWS * (now_ns() - start) > limit_ns || size_product(&drawn, -1) > most) break;
+        if (GROWS * (now_ns() - start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
     }
     return !problem.kind;
 }

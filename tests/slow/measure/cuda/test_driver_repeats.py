@@ -25,6 +25,38 @@ def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
     return driver
 
 
+# y = 2 x, of any size.
+OF_ANY_SIZE = """
+#include "kpd_task.h"
+enum { X, Y };
+static const kpd_case cases[] = {{"12x7", {12, 7}}};
+static void buffers(const kpd_case *c, kpd_buffer *b) {
+    b[X] = {"x", KPD_IN, KPD_F32, (size_t)(c->dims[0] * c->dims[1])};
+    b[Y] = {"y", KPD_OUT, KPD_F32, (size_t)(c->dims[0] * c->dims[1])};
+}
+static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
+    kpd_fill(rng, d, data[X], (size_t)(c->dims[0] * c->dims[1]));
+}
+static void oracle(const kpd_case *c, void *const *data, double *const *want) {
+    for (long i = 0; i < c->dims[0] * c->dims[1]; i++) want[Y][i] = 2.0 * ((const float *)data[X])[i];
+}
+static void call(const kpd_case *c, void *const *d, cudaStream_t stream) {
+    twice((const float *)d[X], (float *)d[Y], c->dims[0], c->dims[1], stream);
+}
+const kpd_task_t kpd_task = {"twice", {"rows", "cols"}, cases, 1, 2, buffers, fill, oracle, call};
+"""
+TWICE = """
+static __global__ void doubled(const float *x, float *y, long count) {
+    long i = (long)blockIdx.x * 256 + threadIdx.x;
+    if (i < count) y[i] = 2.0f * x[i];
+}
+static void twice(const float *x, float *y, long rows, long cols, cudaStream_t stream) {
+    long count = rows * cols;
+    doubled<<<(unsigned)((count + 255) / 256), 256, 0, stream>>>(x, y, count);
+}
+"""
+
+
 def repeated(
     driver: Driver,
     fault: str = "",
@@ -82,6 +114,18 @@ def test_what_is_timed_only_is_called_with_inputs_of_any_kind(driver: Driver) ->
     problem = repeated(driver, "tame", "inputs=normal,heavy_tail,large")["problem"]
     assert (problem["kind"], problem["case"], problem["distribution"]) == ("wrong", LARGE, "heavy_tail")
     assert repeated(driver, "tame", "inputs=normal")["problem"] is None
+
+
+@pytest.mark.parametrize(("dim", "told"), [("rows", r"rows=\d{6,7} cols=[12]"), ("cols", r"rows=[12] cols=\d{6,7}")])
+def test_where_a_dim_is_large_a_kernel_is_called_too(tmp_path: Path, dim: str, told: str) -> None:
+    driver = build(tmp_path, harness=OF_ANY_SIZE, kernel=TWICE)
+    shutil.copy(tmp_path / "kernel.so", tmp_path / "own.so")
+    asked = ("rtol=1e-6", "baseline=own.so", "repeat", "wrong.so", "no", 100, 20_000)
+    driver.compiled("wrong.so", TWICE.replace("rows * cols;", f"rows * cols - ({dim} > 300000);"))
+    problem = driver.report("sizes=any", *asked)["problem"]
+    assert (problem["kind"], problem["when"]) == ("wrong", "a size far beyond the cases'")
+    assert re.fullmatch(told, problem["case"])
+    assert driver.report(*asked)["problem"] is None, "where only those of the cases count"
 
 
 @pytest.mark.parametrize(("fault", "told"), [("end_sleeps", None), ("end_hangs", ("timeout", "10 s"))])
