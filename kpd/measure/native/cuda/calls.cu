@@ -13,8 +13,8 @@
 #define CROWDED 8           /* in one of so many the device has other work … */
 #define CROWD_NS 500000u    /* … for so long at the most: who waits for the device in its launcher waits for that; … */
 #define LAUNCHED_NS 250000u /* … else until so long after the launch */
-#define CAPTURED 4   /* in one of so many of the calls on one stream, … */
-#define KNOWN 2      /* … once so many were made of a case: what a launcher makes once must not be made in a graph */
+#define KNOWN 2      /* after so many calls of a case, as what a launcher makes once must not be made in a graph, one is captured … */
+#define CAPTURED 4   /* … and then one of so many of those on a stream of its own */
 #define BLOCK 512        /* threads of a block: a whole number of these take all that a multiprocessor has */
 #define ROOM 6           /* for so many other blocks of that size there is room: of a kernel's blocks few run at a time */
 
@@ -59,13 +59,14 @@ void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
     char *to = sets.memory + (size_t)set * sets.stride;
     uint64_t drawn = kpd_mixed(now_ns());
     int beside = drawn % CROWDED == 0 && blocks > 0, delayed = drawn / CROWDED % LATE == 0;
-    cudaStream_t stream = drawn / CROWDED / LATE % 2 ? own : 0;
+    int aside = drawn / CROWDED / LATE % 2 == 0, chosen = drawn / CROWDED / LATE / 2 % CAPTURED == 0;
     static struct {
         const view *of;
         int placed, calls;
     } known;
     if (known.of != v || known.placed != v->placed) known = {v, v->placed, 0};
-    int captured = known.calls++ >= KNOWN && stream && reps == 1 && drawn / CROWDED / LATE / 2 % CAPTURED == 0;
+    int before = known.calls++, captured = reps == 1 && (before == KNOWN || (before > KNOWN && aside && chosen));
+    cudaStream_t stream = aside || captured ? own : 0;
     if (beside) gate_closed(&crowded, blocks, BLOCK, CROWD_NS, crowd);
     for (int i = 0; i < reps; i++) {
         if ((!i || v->in_place) && !fine(cudaMemcpyAsync(to, v->base, v->bytes, cudaMemcpyHostToDevice, stream), answer)) break;
