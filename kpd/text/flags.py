@@ -9,7 +9,7 @@ _DOES: dict[f.Purpose, str] = {
     "cache": "drops data from a cache",
     "modes": "changes how numbers are rounded or denormal ones are treated",
     "unfenced": "stores past the caches with no fence after it: another thread may read old values",
-    "unordered": "reads what other blocks write, which a counter tells, with no fence: these may be old values",
+    "unordered": "reads what other blocks stored, as an atomic tells, with no fence between: it may read old values",
     "hidden": "is not code as it stands",
 }
 
