@@ -58,7 +58,7 @@ async def test_a_number_that_is_an_argument_is_another_one_for_each_inputs(bench
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("correctness/few_inputs", "should be"), ("averages/known_arrays", "times as long on average")]
+    ("name", "said"), [("correctness/few_inputs", "should be"), ("averages/known_arrays", "times as long")]
 )
 async def test_what_few_of_many_inputs_or_arrays_come_to_is_found_in_the_repeats(
     bench: DriverBench, name: str, said: str
