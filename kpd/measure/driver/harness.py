@@ -82,7 +82,7 @@ class Harness:
             settings["bounds"] = reference
         elif not spec.is_native:
             settings |= {"rtol": str(spec.rtol or 0.0), "atol": str(spec.atol or 0.0)}
-        if self.chains and spec.sizes == "any":
+        if spec.sizes == "any":
             settings["sizes"] = "any"
         if self.compiles:
             settings["first_ms"] = f"{1000 * first_call_s(spec.limit_s):g}"

@@ -46,7 +46,7 @@ def pair_spec(
     `earlier`, whose seed is the first line. `reference` and `baseline` are as in Harness.command.
     """
     own, *settings = harness.command(tolerance, reference, baseline)
-    program = jobs.words([own, *(["sizes=any"] if tolerance.sizes == "any" else ()), *settings])
+    program = jobs.words([own, *settings])
     place = place or copied(host)
 
     def chosen(who: str, then: str, otherwise: str, to: str, seed: str) -> str:

@@ -40,8 +40,7 @@ async def repeat(
     """
     path = jobs.out(host, built, OBJECT)
     program, *settings = harness.command(spec, reference, baseline)
-    drawn = ("sizes=any",) if baseline and spec.sizes == "any" and not harness.forks else ()
-    script = seeded((program, *drawn, *settings, *words(path, spec, where)), path, reference, baseline)
+    script = seeded((program, *settings, *words(path, spec, where)), path, reference, baseline)
     result = await jobs.run(host, where.spec(job, script, spec.limit_s, seed("repeat")), say)
     return (await report_of(host, harness, result, RepeatsReport, "repeats", spec.limit_s)).counted
 

@@ -79,7 +79,7 @@ static int right_of_kind(view *v, const char *when) {
 static int seen(repeating *r, view *v) {
     size_t b = 0, i = 0, number = r->calls++;
     snprintf(r->when, sizeof r->when, "call %zu on two sets of inputs in turn", number + 1);
-    if (number > 1 && !arena_differs(v, &b, &i)) return unharmed(CANDIDATE, v, timed_name(), r->when);
+    if (number > 1 && !arena_differs(v, &b, &i)) return unharmed(CANDIDATE, v, distribution_names[v->kind], r->when);
     if (!right_of_kind(v, r->when)) return 0;
     if (number < 2) {
         arena_keep(v);

@@ -21,21 +21,9 @@ _STORES = ("STG", "ST", "RED", "REDG")
 _LOADS = ("LDG", "LD")
 _ASKS = ("ATOMG", "ATOM")
 _SUMS = (
-    "IADD3",
-    "UIADD3",
-    "VIADD",
-    "IADD",
-    "LOP3",
-    "ULOP3",
-    "SEL",
-    "USEL",
-    "MOV",
-    "UMOV",
-    "LDC",
-    "ULDC",
-    "R2UR",
-    "S2UR",
-)
+    "IADD3", "UIADD3", "VIADD", "IADD", "LOP3", "ULOP3", "SEL", "USEL", "MOV", "UMOV", "LDC", "ULDC", "LDCU",
+    "R2UR", "S2UR",
+)  # fmt: skip
 _LAST = ("IMAD", "UIMAD", "LEA", "ULEA", "VIADDMNMX")
 """Of what is multiplied or shifted is an index: only the last summand can be where a buffer begins."""
 
@@ -87,10 +75,8 @@ class _Pointers:
         """Note what an instruction puts into a register."""
         if not one.operands or (to := _SOURCE.fullmatch(one.operands[0])) is None:
             return
-        kind, sources = (
-            one.name.split(".")[0],
-            [part for part in one.operands[1:] if not re.fullmatch(r"!?U?P(\d|T)", part)],
-        )
+        kind = one.name.split(".")[0]
+        sources = [part for part in one.operands[1:] if not re.fullmatch(r"!?U?P(\d|T)", part)]
         if kind in _LAST:  # a LEA has the shift at the end
             sources = sources[1:2] if "LEA" in kind else sources[2:3]
         elif kind not in _SUMS:
@@ -101,7 +87,7 @@ class _Pointers:
 
 def _unordered(function: Iterable[SassLine]) -> Iterator[str]:
     """Yield the names of loads from where a store before an atomic may have been, where no fence is in the function."""
-    pointers, stored, told, found = _Pointers(), set[str](), set[str](), list[str]()
+    pointers, stored, told, found = _Pointers(), set[str](), set[str](), ""
     for one in function:
         kind = one.name.split(".")[0]
         if _FENCE.match(one.name):
@@ -111,9 +97,10 @@ def _unordered(function: Iterable[SassLine]) -> Iterator[str]:
         elif kind in _ASKS and _answers(one):
             told |= stored
         elif kind in _LOADS and ".CONSTANT" not in one.name and pointers.at(one) & told:
-            found.append(one.name)
+            found = found or one.name
         pointers.follow(one)
-    yield from found[:1]
+    if found:
+        yield found
 
 
 def _answers(one: SassLine) -> bool:

@@ -51,6 +51,7 @@ NO_ORDER = (Executes("LDG.E", "unordered"),)
         pytest.param(LAST_BLOCK, NO_ORDER, id="the last block reads what the others wrote"),
         pytest.param(LAST_BLOCK * 2 + TICKETS, NO_ORDER, id="once for all functions"),
         pytest.param(LAST_BLOCK.replace(STORE, ADD), NO_ORDER, id="added up"),
+        pytest.param(LAST_BLOCK.replace("ULDC.64", "LDCU.64"), NO_ORDER, id="with the uniform loads of sm_100"),
         pytest.param(LAST_BLOCK.replace("        /*0100*/", FENCE), (), id="behind a fence"),
         pytest.param(LAST_BLOCK.replace("        /*0100*/", FENCE.replace("GPU", "CTA")), NO_ORDER, id="of a block"),
         pytest.param(LAST_BLOCK.replace("c[0x0][0x210] ;  ", "c[0x0][0x220] ;  ", 1), (), id="another buffer"),

@@ -18,7 +18,7 @@ from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import RunnerCommand
-from kpd.measure.python.host.sizes import work as size_of
+from kpd.measure.python.host.sizes import size_name, work as size_of
 
 LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
 FEW = 8  # the other dims then, at the most
@@ -76,7 +76,7 @@ def _allowed(dims: Mapping[str, int], limits: Mapping[str, Limit]) -> dict[str, 
 
 def _right(session: RunnerCommand, worker: Worker, dims: dict[str, int], rng: SecretRandom, limit_ms: float) -> bool:
     """Call the kernel at this size. Return whether the task's own is right there. Raises KernelProblem."""
-    name, kind = " ".join(f"{dim}={size}" for dim, size in dims.items()), rng.choice(session.kinds)
+    name, kind = size_name(dims), rng.choice(session.kinds)
     session.harness.cases.setdefault(name, dims)
     (drawn,) = session.drawing([(name, kind, 1)], rng)
     inputs = drawn.sets[0]

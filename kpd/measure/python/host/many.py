@@ -25,7 +25,7 @@ from kpd.measure.python.host.judging import judged, wrong
 from kpd.measure.python.host.mixed import Mixtures, mixable
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.session import RunnerCommand
-from kpd.measure.python.host.sizes import work as size_of
+from kpd.measure.python.host.sizes import size_name, work as size_of
 from kpd.measure.python.host.truths import Oracle, Truth
 from kpd.measure.python.host.watched import scheduled_ns
 
@@ -106,7 +106,7 @@ def small(session: RunnerCommand, rng: random.Random) -> str:
     any_size = session.settings.get("sizes") == "any" and not session.rule.bounds and allowed
     if not any_size or size_of(dims) >= size_of(cases[near]):
         return near
-    name = " ".join(f"{dim}={size}" for dim, size in dims.items())
+    name = size_name(dims)
     cases.setdefault(name, dims)
     return name
 

@@ -48,9 +48,14 @@ def drawn(
             dims |= _larger(rng, cases[near], dims, limits, most)
         allowed = all(size > 0 or cases[near][dim] <= 0 for dim, size in dims.items())
         if len(found) < count and allowed and dims not in cases.values():
-            name = " ".join(f"{dim}={size}" for dim, size in dims.items())
+            name = size_name(dims)
             found.setdefault(name, DrawnSize(name, near, dims))
     return sorted(found.values(), key=lambda size: work(size.dims))
+
+
+def size_name(dims: Mapping[str, int]) -> str:
+    """Return "rows=3 cols=7", the name of a case of this size."""
+    return " ".join(f"{dim}={size}" for dim, size in dims.items())
 
 
 def work(dims: Mapping[str, int]) -> int:
