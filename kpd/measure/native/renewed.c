@@ -10,6 +10,7 @@
 #define OF_A_SIZE 1024 /* inputs */
 #define AT_ONCE 64    /* calls that a request is for, at the most: to be asked takes longer than most of them */
 #define LONGER 4      /* times the time it should take, where others have the CPU */
+#define UNEVEN 2      /* calls of each case on inputs that are not alike everywhere */
 #define FAR 4.0       /* times the error of the task's own kernel */
 
 static const char called_when[] = "new inputs in each call";
@@ -36,7 +37,8 @@ int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d
     return 0;
 }
 
-static int called(view *v, size_t near_case, kpd_distribution d) {
+/* One call; 0 after a problem. */
+int called_on_new(view *v, size_t near_case, kpd_distribution d) {
     fill_drawn(v, d, secret_draw());
     arena_show(v);
     arena_poison(v);
@@ -86,7 +88,7 @@ static size_t at_one_size(view *v, size_t near_case, kpd_distribution d) {
     most = most < 1 ? 1 : most < AT_ONCE ? most : AT_ONCE;
     while (calls < OF_A_SIZE && is_time()) {
         uint64_t start = spent_ns();
-        if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called(v, near_case, d))) break;
+        if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called_on_new(v, near_case, d))) break;
         calls += count;
         count = (spent_ns() - start) / count * most < end.spent - start ? most : 1;
     }
@@ -120,12 +122,15 @@ static size_t at_smallest_case(kpd_rng *rng) {
     return calls;
 }
 
-/* Each case once with inputs that are constant but for a few elements: what is quick for such ones needs a certain shape. */
+/* Each case once with inputs that are constant but for a few elements, and twice with such as are not alike everywhere (uneven.c):
+ * what is quick for these needs a certain shape. */
 static size_t at_each_case(void) {
     size_t calls = 0;
-    for (size_t c = 0; job.promised[KPD_CONSTANT] && c < kpd_task.case_count && is_time(); c++) {
+    for (size_t c = 0; c < kpd_task.case_count; c++) {
         view *v = &job.views[c];
-        if (kpd_task.cases[c].use != KPD_TIME_ONLY && has_elements(v)) calls += (size_t)called(v, c, KPD_CONSTANT);
+        if (kpd_task.cases[c].use == KPD_TIME_ONLY || !has_elements(v)) continue;
+        for (int i = 0; i < UNEVEN && is_time(); i++) calls += (size_t)called_on_new(v, c, job.timed);
+        if (is_time() && job.promised[KPD_CONSTANT]) calls += (size_t)called_on_new(v, c, KPD_CONSTANT);
     }
     return calls;
 }

@@ -24,6 +24,7 @@
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
 #define RENEWED_MS 300 /* on a CPU, of calls on new inputs; … */
+#define AROUND_MS 100  /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 100 /* … of calls at sizes that no case has; … */
 #define BEYOND_MS 150  /* … of a call at a size far beyond the cases', at the most; … */
 #define IN_TURN_MS 100 /* … and of calls of the cases in turn */
@@ -248,7 +249,8 @@ void repeat(const char *object, steadiness asked, int ms) {
         going = sizes_in_turn((uint64_t)IN_TURN_MS * 1000000u);
         if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u);
         if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
-        going = !problem.kind && (!job.any_size || sizes_beyond((uint64_t)BEYOND_MS * 1000000u));
+        going = !problem.kind && (!job.any_size || counters_around((uint64_t)AROUND_MS * 1000000u));
+        if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u);
     }
     if (going && long_ones) {
         going = sizes_long((uint64_t)BEYOND_MS * 1000000u);

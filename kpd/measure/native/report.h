@@ -100,6 +100,7 @@ uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 
 /* renewed.c */
 size_t renewed(uint64_t limit_ns);
+int called_on_new(view *v, size_t near_case, kpd_distribution d);
 int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d, const char *when);
 
 /* sizes_in_turn.c */
@@ -107,6 +108,9 @@ int sizes_in_turn(uint64_t limit_ns);
 
 /* sizes_between.c */
 int sizes_between(uint64_t limit_ns);
+
+/* counters.c */
+int counters_around(uint64_t limit_ns);
 
 /* sizes_beyond.c */
 int sizes_beyond(uint64_t limit_ns);
@@ -131,7 +135,7 @@ void apart_ask(slot who, int number, int layout);
 int apart_answered(slot who, const view *v);
 uint64_t apart_ns(slot who); /* of the call that has been answered */
 
-/* nearly.c */
+/* uneven.c */
 void fill_drawn(view *v, kpd_distribution d, uint64_t drawn);
 
 /* check.c */

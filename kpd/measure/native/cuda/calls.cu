@@ -2,9 +2,11 @@
  * wait for the default one, on which timed calls are; some with inputs that arrive late, and some while other work has most of the
  * device. A launcher that does not name the stream that it was given finds no inputs, nor does a kernel that is launched as one
  * that waits for them by itself, and does not; one that counts on all its blocks being there, or done, after some time finds that
- * they are not. Which calls have what is drawn.
+ * they are not; one that knows by one buffer where the others are finds one of them elsewhere. Which calls have what is drawn.
  */
 #include "device.h"
+
+#include <stdio.h>
 
 #define LATE 4              /* in one of so many calls the inputs arrive late … */
 #define LATE_NS 50000u      /* … by so long after the launch, … */
@@ -15,6 +17,8 @@
 #define LAUNCHED_NS 250000u /* … else until so long after the launch */
 #define KNOWN 2      /* after so many calls of a case, as what a launcher makes once must not be made in a graph, one is captured … */
 #define CAPTURED 4   /* … and then one of so many of those on a stream of its own */
+#define APART 4      /* one of so many after that, and the call before, finds one of its buffers elsewhere */
+#define NOTHING 0xFF /* is where it was: as a floating-point number none */
 #define BLOCK 512        /* threads of a block: a whole number of these take all that a multiprocessor has */
 #define ROOM 6           /* for so many other blocks of that size there is room: of a kernel's blocks few run at a time */
 
@@ -36,7 +40,8 @@ static void wait_on_host(uint64_t ns) {
     for (uint64_t start = now_ns(); now_ns() - start < ns;) continue;
 }
 
-/* Launch as a part of a graph; a launcher that cannot be captured, as it waits for its stream, as it is. */
+/* Launch as a part of a graph; a launcher that cannot be captured, as it waits for its stream, as it is. One that leaves work on
+ * streams that its own does not wait for is told here for certain: elsewhere such work may be done in time. */
 static void launch_in_graph(const view *v, slot which, int set, outcome *answer) {
     static cudaGraphExec_t made; /* kept until the next one: the device may still be at it */
     cudaGraph_t graph = NULL;
@@ -45,12 +50,36 @@ static void launch_in_graph(const view *v, slot which, int set, outcome *answer)
     made = NULL;
     if (!fine(cudaStreamBeginCapture(own, cudaStreamCaptureModeRelaxed), answer)) return;
     launch(v, which, set, own);
-    int able = cudaStreamEndCapture(own, &graph) == cudaSuccess && cudaGraphInstantiate(&made, graph, 0) == cudaSuccess;
+    cudaError_t captured = cudaStreamEndCapture(own, &graph);
+    int able = captured == cudaSuccess && cudaGraphInstantiate(&made, graph, 0) == cudaSuccess;
     if (graph) cudaGraphDestroy(graph);
     able &= launched(which, &said);
     cudaGetLastError();
-    if (able) fine(cudaGraphLaunch(made, own), answer);
+    if (captured == cudaErrorStreamCaptureUnjoined) {
+        answer->how = FAILED;
+        snprintf(answer->message, sizeof answer->message, "leaves work on a stream of its own that the caller's stream does not wait for");
+    } else if (able) fine(cudaGraphLaunch(made, own), answer);
     else launch(v, which, set, own);
+}
+
+/* Carry a buffer, and what lies around it, from one set to another, and leave nothing where it was. */
+static int carried(const view *v, size_t b, char *from, char *to, cudaStream_t stream, outcome *answer) {
+    unsigned char *begin, *end, *inner;
+    arena_band(v, b, 0, &begin, &inner);
+    arena_band(v, b, 1, &inner, &end);
+    size_t at = (size_t)((char *)begin - v->base), bytes = (size_t)(end - begin);
+    return fine(cudaMemcpyAsync(to + at, from + at, bytes, cudaMemcpyDeviceToDevice, stream), answer) &&
+           fine(cudaMemsetAsync(from + at, NOTHING, bytes, stream), answer);
+}
+
+/* Launch while one of its buffers is elsewhere. */
+static void launch_apart(const view *v, slot which, int set, size_t b, cudaStream_t stream, outcome *answer) {
+    char *home = sets.memory + (size_t)set * sets.stride;
+    if (!carried(v, b, home, sets.spare, stream, answer)) return;
+    sets.buffers[set][b] = sets.spare + v->offset[b];
+    launch(v, which, set, stream);
+    sets.buffers[set][b] = home + v->offset[b];
+    carried(v, b, sets.spare, home, stream, answer);
 }
 
 /* On what the host's memory holds, where the results are then. */
@@ -66,12 +95,15 @@ void engine_call(view *v, slot which, int set, int reps, outcome *answer) {
     } known;
     if (known.of != v || known.placed != v->placed) known = {v, v->placed, 0};
     int before = known.calls++, captured = reps == 1 && (before == KNOWN || (before > KNOWN && aside && chosen));
+    uint64_t rest = drawn / CROWDED / LATE / 2 / CAPTURED;
+    int apart = reps == 1 && !captured && sets.spare && (before == KNOWN - 1 || (before > KNOWN && rest % APART == 0));
     cudaStream_t stream = aside || captured ? own : 0;
     if (beside) gate_closed(&crowded, blocks, BLOCK, CROWD_NS, crowd);
     for (int i = 0; i < reps; i++) {
         if ((!i || v->in_place) && !fine(cudaMemcpyAsync(to, v->base, v->bytes, cudaMemcpyHostToDevice, stream), answer)) break;
         if (!i && delayed) inputs_late(&late, to, v->bytes, 1 + processors / BRINGS, LATEST_NS, stream);
         if (captured) launch_in_graph(v, which, set, answer);
+        else if (apart) launch_apart(v, which, set, rest / APART % kpd_task.buffer_count, stream, answer);
         else launch(v, which, set, stream);
         if (!i && delayed) wait_on_host(LATE_NS), gate_opened(&late);
     }

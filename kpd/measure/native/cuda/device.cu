@@ -112,7 +112,8 @@ int sets_hold(const view *v, int count, outcome *answer) {
             v->problem->name, most, count);
         count = (int)most;
     }
-    cudaError_t error = cudaMalloc((void **)&sets.memory, (size_t)count * each);
+    int spare = most > (size_t)count;
+    cudaError_t error = cudaMalloc((void **)&sets.memory, (size_t)count * each + (spare ? v->bytes : 0));
     if (error == cudaErrorMemoryAllocation) return no_room(v, available, answer);
     if (!fine(error, answer)) return 0;
     sets.buffers = (void *(*)[KPD_MAX_BUFFERS])malloc((size_t)count * sizeof *sets.buffers);
@@ -121,6 +122,7 @@ int sets_hold(const view *v, int count, outcome *answer) {
     sets.stride = v->bytes;
     sets.count = count;
     sets.fresh = v->in_place ? sets.memory + (size_t)count * v->bytes : NULL;
+    sets.spare = spare ? sets.memory + (size_t)count * each : NULL;
     for (int set = 0; set < count; set++)
         for (size_t b = 0; b < kpd_task.buffer_count; b++)
             sets.buffers[set][b] = sets.memory + (size_t)set * sets.stride + v->offset[b];

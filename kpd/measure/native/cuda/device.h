@@ -12,6 +12,7 @@ typedef struct {
     const view *of;
     char *memory;
     char *fresh;   /* of a kernel that changes buffers in place: the sets as they should be before a call */
+    char *spare;   /* room for one more set, where there is any: a buffer of a call may be there */
     int placed;    /* as view.placed */
     size_t stride; /* bytes from set to set */
     int count;

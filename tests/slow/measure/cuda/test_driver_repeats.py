@@ -109,6 +109,17 @@ def test_a_launcher_whose_stream_is_captured_is_right_then_or_refuses(driver: Dr
     assert repeated(driver, "waits")["problem"] is None, "it waits for its stream, which no capture allows"
 
 
+def test_work_that_its_stream_does_not_wait_for_is_told_whenever_it_is_done(driver: Driver) -> None:
+    problem = repeated(driver, "forks")["problem"]
+    assert (problem["kind"], problem["when"]) == ("device", "call 3 on two sets of inputs in turn")
+    assert problem["message"] == "leaves work on a stream of its own that the caller's stream does not wait for"
+
+
+def test_who_knows_an_output_by_an_input_is_wrong_where_only_one_is_elsewhere(driver: Driver) -> None:
+    problem = repeated(driver, "keyed")["problem"]
+    assert (problem["kind"], problem["output"]) == ("wrong", "y")
+
+
 def test_what_is_timed_only_is_called_with_inputs_of_any_kind(driver: Driver) -> None:
     """Which, follows from the seed."""
     problem = repeated(driver, "tame", "inputs=normal,heavy_tail,large")["problem"]

@@ -22,6 +22,7 @@
     X(cudaErrorNotSupported, 801, "operation not supported")                                                           \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                      \
     X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")              \
+    X(cudaErrorStreamCaptureUnjoined, 904, "capturing stream has unjoined work")                                      \
     X(cudaErrorUnknown, 999, "unknown error")
 
 enum cudaError {

@@ -7,6 +7,7 @@ inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCapture
     if (!stream || p.graph) return kpd_standin::failed(cudaErrorStreamCaptureUnsupported);
     p.graph = new CUgraph_st{nullptr, nullptr};
     p.captured = stream;
+    p.fork_count = 0;
     return cudaSuccess;
 }
 
@@ -24,7 +25,10 @@ inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *graph) {
     *graph = p.graph;
     p.graph = nullptr;
     p.captured = nullptr;
-    return *graph ? cudaSuccess : kpd_standin::failed(cudaErrorStreamCaptureInvalidated);
+    if (!*graph) return kpd_standin::failed(cudaErrorStreamCaptureInvalidated);
+    for (int i = 0; i < p.fork_count; i++)
+        if (p.forks[i].submitted > p.forks[i].joined) return kpd_standin::failed(cudaErrorStreamCaptureUnjoined);
+    return cudaSuccess;
 }
 
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph, unsigned long long) {

@@ -16,13 +16,21 @@ struct Work {
     virtual ~Work() {}
 };
 
+/* A stream that has waited for what is captured, and so is captured, too. */
+struct Fork {
+    cudaStream_t stream;
+    int submitted, joined; /* work: all of it, and what another captured stream has waited for */
+};
+
 struct Process {
     Work *first, *last;
     cudaError_t sticky;
     cudaError_t last_error; /* with the shared runtime */
     pid_t owner;            /* the process that used CUDA first: its forks cannot */
     CUgraph_st *graph;      /* that a stream is captured into, … */
-    cudaStream_t captured;  /* … which is this one */
+    cudaStream_t captured;  /* … which is this one, … */
+    Fork forks[8];          /* … and these, … */
+    int fork_count;         /* … so many */
 };
 
 } /* namespace kpd_standin */
@@ -79,11 +87,30 @@ inline cudaStream_t lane_of(cudaStream_t stream) {
     return special || !(stream->flags & cudaStreamNonBlocking) ? nullptr : stream;
 }
 
+inline Fork *fork_of(cudaStream_t stream) {
+    Process &p = process();
+    for (int i = 0; p.graph && i < p.fork_count; i++)
+        if (p.forks[i].stream == stream) return &p.forks[i];
+    return nullptr;
+}
+
+/* Where a stream waits for an event of a capture, it becomes a part of that, and what the event's stream had submitted is joined.
+ * That is all: the work of a graph is done in the order in which it was submitted. */
+inline bool joins(cudaStream_t stream, const CUevent_st *event) {
+    Process &p = process();
+    if (!p.graph || event->graph != p.graph) return false;
+    if (Fork *fork = fork_of(event->of); fork && event->submitted > fork->joined) fork->joined = event->submitted;
+    if (stream != p.captured && !fork_of(stream) && p.fork_count < 8) p.forks[p.fork_count++] = {stream, 0, 0};
+    return true;
+}
+
 inline void submit(Work *work, cudaStream_t stream) {
     Process &p = process();
+    Fork *fork = fork_of(stream);
+    if (fork && !work->event) fork->submitted++;
     work->stream = stream;
     work->lane = lane_of(stream);
-    Work *&first = stream && stream == p.captured && p.graph ? p.graph->first : p.first;
+    Work *&first = fork || (stream && stream == p.captured && p.graph) ? p.graph->first : p.first;
     Work *&last = &first == &p.first ? p.last : p.graph->last;
     (first ? last->next : first) = work;
     last = work;

@@ -50,13 +50,14 @@ inline cudaError_t cudaStreamSynchronize(cudaStream_t s) { return kpd_standin::w
 inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return kpd_standin::query({stream, nullptr}); }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned = 0) {
     if (cudaError_t error = kpd_standin::enter()) return error;
+    if (kpd_standin::joins(stream, event)) return cudaSuccess;
     kpd_standin::submit(kpd_standin::task([=] { kpd_standin::run_while(kpd_standin::Awaited{nullptr, event}); }), stream);
     return cudaSuccess;
 }
 
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
     if (cudaError_t error = kpd_standin::enter()) return error;
-    *event = new CUevent_st{0};
+    *event = new CUevent_st{};
     return cudaSuccess;
 }
 inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned flags = 0) { return cudaEventCreateWithFlags(event, flags); }
@@ -66,6 +67,11 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = null
     kpd_standin::Work *work = kpd_standin::task([=] { event->ns = kpd_standin::now_ns(); });
     work->event = event;
     kpd_standin::submit(work, stream);
+    kpd_standin::Process &p = kpd_standin::process();
+    const kpd_standin::Fork *fork = kpd_standin::fork_of(stream);
+    event->graph = fork || (p.graph && stream == p.captured) ? p.graph : nullptr;
+    event->of = stream;
+    event->submitted = fork ? fork->submitted : 0;
     return cudaSuccess;
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t e) { return kpd_standin::wait_for({nullptr, e}); }

@@ -11,7 +11,8 @@ enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureSta
 #define cudaStreamLegacy ((cudaStream_t)1)
 #define cudaStreamPerThread ((cudaStream_t)2)
 
-struct CUevent_st { uint64_t ns; };
+/* An event that is recorded while its stream is captured also knows what that stream had submitted by then. */
+struct CUevent_st { uint64_t ns; CUgraph_st *graph; cudaStream_t of; int submitted; };
 typedef CUevent_st *cudaEvent_t;
 
 enum : unsigned { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };

@@ -1,0 +1,87 @@
+/* Inputs that are not alike in all their parts. Some are constant but for a few elements: who takes them for constant, for zero, or
+ * for symmetric by a look at some of them is found, as is who leaves out what is small beside the rest. Zero is such a constant
+ * where the task says what becomes of values that are not finite: to divide by it gives one. In others a stretch is of another
+ * magnitude: who takes one row for like the row before, or is exact only beside the greatest of all, is found.
+ */
+#include "report.h"
+
+#include <math.h>
+
+#define OTHERS 3 /* elements that are not as the rest of an input: half of the time large ones, … */
+#define END 8    /* … and half of them so near to its end or its beginning */
+#define LEAST_POWER 4 /* of two, by which a stretch is smaller or larger … */
+#define POWERS 16     /* … at the least, and how many more there are; in types with few exponents a quarter of both */
+#define WIDE 1e6      /* what is no type with few exponents goes beyond this */
+#define LARGEST 1e12  /* the largest values that are promised (kpd_task.h) */
+#define LONGEST (1u << 20) /* of such a stretch, in elements */
+
+static size_t place(kpd_rng *rng, size_t count) {
+    size_t end = count < END ? count : END, at = kpd_random(rng) % end;
+    switch (kpd_random(rng) % 4) {
+    case 0: return at;
+    case 1: return count - 1 - at;
+    default: return kpd_random(rng) % count;
+    }
+}
+
+/* What the harness changes between calls, where it does; else elements by chance of inputs of a kind for each buffer. Returns how
+ * many. */
+static size_t others_drawn(view *v, kpd_rng *rng, patch *others) {
+    size_t count = 0;
+    uint64_t seed = kpd_random(rng);
+    while (kpd_task.change && count < OTHERS) others[count] = arena_patch(v, seed, count, 0), count++;
+    for (size_t b = 0; !kpd_task.change && b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        size_t size = element(buffer->type);
+        if (!is_read(buffer) || !buffer->count) continue;
+        kpd_distribution kind = job.promised[KPD_LARGE] && kpd_random(rng) & 1 ? KPD_LARGE : promised_kind(rng);
+        arena_fill_unseen(v, kind, kpd_random(rng));
+        for (int i = 0; i < OTHERS; i++) {
+            size_t at = place(rng, buffer->count);
+            others[count++] = (patch){v->offset[b] + at * size, bits_at(buffer->type, v->pristine[b], at), (uint32_t)size};
+        }
+    }
+    return count;
+}
+
+static void fill_nearly(view *v, kpd_rng rng) {
+    patch others[KPD_MAX_BUFFERS * OTHERS];
+    size_t count = others_drawn(v, &rng, others);
+    arena_fill_unseen(v, KPD_CONSTANT, kpd_random(&rng));
+    for (size_t b = 0; job.nonfinite && !kpd_task.change && b < kpd_task.buffer_count; b++)
+        if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && kpd_random(&rng) & 1)
+            memset(v->pristine[b], 0, bytes_of(&v->buffers[b]));
+    for (size_t i = 0; i < count; i++) patch_apply(v->pristine_base, &others[i]);
+}
+
+/* Of half the buffers, and of one for certain where it is an input; what becomes larger only where large values are promised. */
+static void scale_stretches(view *v, kpd_rng rng) {
+    size_t certain = kpd_random(&rng) % kpd_task.buffer_count;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        uint64_t drawn = kpd_random(&rng);
+        if (!is_read(buffer) || is_integer(buffer->type) || buffer->count < 2 || (b != certain && drawn & 1)) continue;
+        double greatest = greatest_of(buffer->type);
+        int power = LEAST_POWER + (int)(drawn / 4 % POWERS);
+        if (greatest < WIDE) power /= 4;
+        double times = ldexp(1.0, drawn & 2 && job.promised[KPD_LARGE] ? power : -power);
+        size_t from = kpd_random(&rng) % buffer->count, left = buffer->count - from;
+        size_t count = 1 + kpd_random(&rng) % (left < LONGEST ? left : LONGEST);
+        for (size_t i = from; i < from + count; i++) {
+            double value = times * value_of(buffer->type, v->pristine[b], i);
+            if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
+        }
+    }
+}
+
+/* Inputs from a number that was drawn, where not all kinds are checked that a case has: constant ones are nearly so, and of the
+ * others half are not alike everywhere, unless the harness says how they may change. */
+void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
+    kpd_rng rng = {drawn};
+    if (d == KPD_CONSTANT) {
+        fill_nearly(v, rng);
+        return;
+    }
+    arena_fill_unseen(v, d, kpd_random(&rng));
+    if (!kpd_task.change) scale_stretches(v, rng);
+}
