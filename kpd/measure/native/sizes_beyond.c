@@ -7,18 +7,22 @@
 #include "report.h"
 
 #include <math.h>
+#include <pthread.h>
 
+#define PART (1u << 16) /* elements that are worth a thread */
 #define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large */
 #define LONGEST 1e6    /* of a dim on a device */
 #define GROWS 4        /* so many times as long may a size take of which a dim is twice as large */
 #define KINDS 2        /* of inputs */
+#define LARGE_TIMES 24.0 /* the work of the largest case, where all dims are larger */
+#define ABOUT 0.01     /* of the greatest element: what is further off than that may be wrong */
 
 static const char when[] = "a size far beyond the cases'";
 
-static size_t largest_case(void) {
+static size_t largest_case(int timed_only) {
     size_t largest = kpd_task.case_count;
     for (size_t c = 0; c < kpd_task.case_count; c++) {
-        if (kpd_task.cases[c].use == KPD_TIME_ONLY || !has_elements(&job.views[c])) continue;
+        if ((kpd_task.cases[c].use == KPD_TIME_ONLY && !timed_only) || !has_elements(&job.views[c])) continue;
         if (largest == kpd_task.case_count || size_product(&kpd_task.cases[c], -1) > size_product(&kpd_task.cases[largest], -1)) largest = c;
     }
     return largest;
@@ -66,7 +70,7 @@ static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng 
 
 /* Calls at sizes that are larger in all dims; the first is there twice, as its memory is new. 0 after a problem. */
 static int called_where_large(size_t number, kpd_distribution d, uint64_t each, uint64_t limit_ns, kpd_rng *rng) {
-    static const double times[] = {2.0, 2.0, 8.0, 24.0, 0.0};
+    static const double times[] = {2.0, 2.0, 8.0, LARGE_TIMES, 0.0};
     static kpd_case drawn;
     for (int i = 0; times[i] > 0.0 && size_beyond(rng, &drawn, number, times[i]); i++) {
         uint64_t start = now_ns();
@@ -85,17 +89,85 @@ static int called_where_each_is_long(size_t number, uint64_t limit_ns, kpd_rng *
     return 1;
 }
 
-/* At sizes of which one dim is large. 0 after a problem. */
+typedef struct {
+    const kpd_buffer *buffer;
+    const void *data, *own;
+    double greatest; /* of the task's own kernel's */
+    int off;
+    pthread_mutex_t lock;
+} likeness;
+
+static void greatest_part(void *context, size_t from, size_t to) {
+    likeness *l = context;
+    double found = 0.0;
+    for (size_t i = from; i < to; i++) {
+        double size = fabs(value_of(l->buffer->type, l->own, i));
+        if (isfinite(size) && size > found) found = size;
+    }
+    pthread_mutex_lock(&l->lock);
+    l->greatest = fmax(l->greatest, found);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void alike_part(void *context, size_t from, size_t to) {
+    likeness *l = context;
+    double most = is_integer(l->buffer->type) ? 0.0 : ABOUT * l->greatest;
+    for (size_t i = from; i < to; i++) {
+        double got = value_of(l->buffer->type, l->data, i), own = value_of(l->buffer->type, l->own, i);
+        if (got == own || fabs(got - own) <= most) continue;
+        __atomic_store_n(&l->off, 1, __ATOMIC_RELAXED);
+        return;
+    }
+}
+
+static int about_alike(const view *v, void *const *own) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        likeness l = {.buffer = &v->buffers[b], .data = v->data[b], .own = own[b]};
+        if (!is_written(l.buffer)) continue;
+        pthread_mutex_init(&l.lock, NULL);
+        kpd_parallel(l.buffer->count, PART, greatest_part, &l);
+        kpd_parallel(l.buffer->count, PART, alike_part, &l);
+        if (l.off) return 0;
+    }
+    return 1;
+}
+
+/* On a device, at a size that is larger in all dims: a call is short there, but the truth takes long. So that is asked for only
+ * where the candidate is not about as the task's own kernel is: who is wrong at such sizes alone leaves something out, or does not
+ * come to an end. 0 after a problem. */
+static int called_where_truth_takes_long(size_t number, kpd_rng *rng) {
+    static kpd_case drawn;
+    view *v = drawn_view();
+    size_t largest = largest_case(1);
+    if (size_beyond(rng, &drawn, largest, LARGE_TIMES)) number = largest;
+    else if (!size_beyond(rng, &drawn, number, LARGE_TIMES)) return 1;
+    arena_resize(v, &drawn, 0);
+    size_watched(&drawn);
+    arena_fill(v, job.timed);
+    size_watched(NULL);
+    void *const *own = referee_call(v);
+    if (!own) return 1;
+    if (!resized(v, &drawn, 0, job.timed)) return 0;
+    drawn.name = size_name(&drawn);
+    arena_poison(v);
+    worker_call(CANDIDATE, (int)v->number, 0, 1);
+    if (!answered(CANDIDATE, v, timed_name(), when) || !unharmed(CANDIDATE, v, timed_name(), when)) return 0;
+    if (about_alike(v, own)) return 1;
+    truth_find(v);
+    return truth_compare(v, own, &job.how, bounds_of(number, job.timed)).wrong || right_there(v, v->data, number, job.timed, when);
+}
+
+/* On a device, at sizes of which one dim is large, and at one of which all are. 0 after a problem. */
 int sizes_long(uint64_t limit_ns) {
-    size_t number = largest_case();
+    size_t number = largest_case(0);
     kpd_rng rng = {secret_draw()};
     if (number == kpd_task.case_count || !taken_by(&job.views[number])) return 1;
-    return called_where_each_is_long(number, limit_ns, &rng);
+    return called_where_each_is_long(number, limit_ns, &rng) && called_where_truth_takes_long(number, &rng);
 }
 
 /* 0 after a problem. Inputs that are all alike come first: nothing makes counts and sums as large. */
 int sizes_beyond(uint64_t limit_ns) {
-    size_t number = largest_case();
+    size_t number = largest_case(0);
     uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
     if (!each || GROWS * each > limit_ns) return 1;
     kpd_rng rng = {secret_draw()};

@@ -1,4 +1,4 @@
-"""Calls a kernel at sizes far beyond those of the cases, as native/sizes_beyond.c does.
+"""Calls a kernel on uneven inputs of each case, and at sizes far beyond these, as native/sizes_beyond.c does.
 
 Who makes less of long rows than of short ones is right in all that is near the cases. Sizes grow from call to call: of
 one dim, where the others are few, and of all of them.
@@ -20,25 +20,33 @@ from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.sizes import size_name, work as size_of
 
+UNEVEN = 2  # inputs of either kind that are, of each case
 LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
 FEW = 8  # the other dims then, at the most
-TIMES = 2, 8, 32  # that product, where all dims are larger
-MOST_S, GROWS = 0.15, 4  # what a size may take, and how many times as long the next one does at the most
+TIMES = 8, 64  # that product, where all dims are larger
+MOST_S, ALL_S = 0.15, 1.5  # what a size may take of which one dim is large, and one that is larger in all dims
 
 
 def refuse_wrong(
     session: RunnerCommand, worker: Worker, cases: Mapping[str, dict[str, int]], rng: SecretRandom, limit_ms: float
 ) -> None:
-    """Refuse a kernel that is wrong at such sizes, where the task's own is right. Raises KernelProblem."""
+    """Refuse a kernel that is wrong there, where the task's own is right. Raises KernelProblem."""
     if session.settings.get("sizes") != "any" or session.rule.bounds:
         return
+    for dims in cases.values():
+        for kind in [kind for kind in ("constant", session.kinds[0]) if kind in session.kinds] * UNEVEN:
+            _right(session, worker, dims, kind, rng, limit_ms)
     named, limits = max(cases.values(), key=size_of), session.harness.limits
     sized = [dim for dim in named if named[dim] > 0]
-    for growing in (*(_long(named, dim, limits, rng) for dim in sized), _all(named, sized, limits, rng)):
-        for dims in growing:
+    growing = [(_long(named, dim, limits, rng), MOST_S) for dim in sized]
+    for sizes, most_s in (*growing, (_all(named, sized, limits, rng), ALL_S)):
+        each_s = 0.0
+        for dims in sizes:
             begun = time.monotonic()
-            if not _right(session, worker, dims, rng, limit_ms) or GROWS * (time.monotonic() - begun) > MOST_S:
+            kind = rng.choice(session.kinds)
+            if size_of(dims) * each_s > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
                 break
+            each_s = (time.monotonic() - begun) / size_of(dims)
 
 
 def _long(
@@ -74,10 +82,12 @@ def _allowed(dims: Mapping[str, int], limits: Mapping[str, Limit]) -> dict[str, 
     return found if all(found[dim] > 0 or dims[dim] <= 0 for dim in dims) else {}
 
 
-def _right(session: RunnerCommand, worker: Worker, dims: dict[str, int], rng: SecretRandom, limit_ms: float) -> bool:
+def _right(
+    session: RunnerCommand, worker: Worker, dims: dict[str, int], kind: str, rng: SecretRandom, limit_ms: float
+) -> bool:
     """Call the kernel at this size. Return whether the task's own is right there. Raises KernelProblem."""
-    name, kind = size_name(dims), rng.choice(session.kinds)
-    session.harness.cases.setdefault(name, dims)
+    name = size_name(dims)
+    session.harness.add_uneven(name, dims)
     (drawn,) = session.drawing([(name, kind, 1)], rng)
     inputs = drawn.sets[0]
     if AT_ONCE * inputs.size > worker.size:

@@ -24,7 +24,8 @@ class WorkerCase:
 
     A call may take `limit_ms`; `rng` draws what no kernel may know. `drawn` are the inputs of the first calls, `unseen`
     those that no call gets. A worker `holds` results that are compared. Those of sides that are `trusted` are read as
-    others are, and not judged. So many calls, `before`, are made before those that are compared.
+    others are, and not judged. So many calls, `before`, are made before those that are compared, with arrays that are
+    there for a call alone if they are `fleeting`.
     """
 
     session: RunnerCommand
@@ -38,6 +39,7 @@ class WorkerCase:
     unseen: Sequence[Inputs] = ()
     trusted: str = ""
     before: int = 1
+    fleeting: bool = False
 
     def calls(self) -> CallSets:
         """Return calls of this case, without inputs yet."""
@@ -48,7 +50,7 @@ class WorkerCase:
         calls = self.calls()
         for number, inputs in enumerate(self.drawn.sets):
             calls.fill(number, inputs)
-        calls.prepare(COMPILE_MS)
+        calls.prepare(COMPILE_MS, fleeting=self.fleeting)
         calls.learn("b", self.limit_ms, self.rng, self.before)
         results = calls.results("b", AT_ONCE, self.limit_ms)
         for number in range(AT_ONCE):

@@ -55,7 +55,7 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
                 continue
             drawn = able
         before = rng.randint(1, BEFORE) if (case, kind) in known else 1
-        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn, before=before)
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, float(limit_ms), drawn, before=before, fleeting=True)
         try:
             for result in work.results():
                 judge(session.judging.add(result))

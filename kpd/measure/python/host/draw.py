@@ -11,6 +11,9 @@ from typing import Any
 
 from kpd.measure.python.host.arrays import CODES, GREATEST
 
+OTHERS, END = 3, 8  # elements that are not as the rest of an array; half of them so near to its end or its beginning
+LEAST_POWER, POWERS = 4, 16  # of two, by which a stretch is smaller or larger; in narrow types a quarter of both
+LARGEST = 1e12  # of what may be promised
 LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
 
 
@@ -19,10 +22,15 @@ class Draw:
 
     Arrays are NumPy's where the harness has imported it, else flat ones of Python's own. `random` is for all else that
     a harness draws; it follows from the same seed.
+
+    NumPy's of floating-point numbers may be `uneven`, as in native/uneven.c: constant ones but for a few elements, and
+    half of the others with a stretch of another magnitude, larger ones only if those are among `kinds`.
     """
 
-    def __init__(self, seed: int, kind: str) -> None:
+    def __init__(self, seed: int, kind: str, uneven: bool = False, kinds: Sequence[str] = ()) -> None:
         self.kind = kind
+        self.uneven = uneven
+        self.large = "large" in kinds
         self.random = random.Random(seed)
         numpy = sys.modules.get("numpy")
         self._numpy = None if numpy is None else numpy.random.default_rng(self.random.getrandbits(64))
@@ -31,7 +39,10 @@ class Draw:
         """Draw an array of numbers of this kind."""
         if self._numpy is None:
             return array.array(CODES[dtype], self._listed(math.prod(shape), dtype))
-        return self._vector(math.prod(shape), dtype).astype(dtype, copy=False).reshape(shape)
+        drawn = self._vector(math.prod(shape), dtype).astype(dtype, copy=False)
+        if self.uneven and len(drawn) > 1:
+            self._make_uneven(drawn, dtype)
+        return drawn.reshape(shape)
 
     def integers(self, low: int, high: int, *shape: int, dtype: str = "int32") -> Any:
         """Draw an array of whole numbers from `low` to `high`, without `high`; one value where the kind is constant."""
@@ -45,6 +56,23 @@ class Draw:
         if self._numpy is None:
             return array.array(CODES[dtype], drawn)
         return sys.modules["numpy"].array(drawn, dtype=dtype).reshape(shape)
+
+    def _make_uneven(self, drawn: Any, dtype: str) -> None:
+        rng, count = self.random, len(drawn)
+        if self.kind == "constant":
+            if rng.random() < 0.5:
+                drawn[:] = 0
+            for _ in range(OTHERS):
+                place = rng.choice((rng.randrange(min(count, END)), -1 - rng.randrange(min(count, END))))
+                at = place if rng.random() < 0.5 else rng.randrange(count)
+                kind = "large" if self.large and rng.random() < 0.5 else "normal"
+                drawn[at] = Draw(rng.getrandbits(64), kind).values(1, dtype=dtype)[0]
+        elif rng.random() < 0.5:
+            power = (LEAST_POWER + rng.randrange(POWERS)) // (4 if GREATEST[dtype] < 1e6 else 1)
+            at = rng.randrange(count)
+            part = drawn[at : at + 1 + rng.randrange(count - at)]
+            times = 2.0 ** (power if self.large and rng.random() < 0.5 else -power)
+            part[abs(part) <= min(GREATEST[dtype], LARGEST) / times] *= times
 
     def _constant(self) -> float:
         return self.random.choice((-1.0, 1.0)) * (0.5 + 1.5 * self.random.random())

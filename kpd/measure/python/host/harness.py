@@ -71,6 +71,8 @@ class PythonHarness:
         self.entry = self._has("ENTRY", str, "kernel")
         self.cases: dict[str, dict[str, int]] = self._has("CASES", dict)
         self.named = tuple(self.cases.values())
+        self.uneven: set[str] = set()  # cases whose inputs are
+        self.kinds: Sequence[str] = ()  # of inputs that are promised
         outputs = self._has("OUTPUTS", (tuple, list))
         self.outputs: tuple[str, ...] = tuple(map(str, outputs))
         self.fixed = frozenset(self._has("FIXED", (tuple, list), ()))
@@ -103,10 +105,10 @@ class PythonHarness:
             raise HarnessError(f"harness.py: LIMITS[{name!r}] must be whole numbers, and its multiple at least 1")
         return limit
 
-    def draw(self, dims: dict[str, int], seed: int, kind: str) -> Inputs:
+    def draw(self, dims: dict[str, int], seed: int, kind: str, uneven: bool = False) -> Inputs:
         """Make the inputs of a call. The same seed makes the same ones. Raises HarnessError."""
         try:
-            values = self.module.inputs(dict(dims), Draw(seed, kind))
+            values = self.module.inputs(dict(dims), Draw(seed, kind, uneven, self.kinds))
         except Exception as err:
             said = f"harness.py: inputs({dims}) raised {type(err).__name__}: {err}"
             if dims not in self.named:
@@ -162,7 +164,7 @@ class PythonHarness:
 
         Raises HarnessError.
         """
-        sets = [self.draw(self.cases[case], seed, kind) for seed in seeds]
+        sets = [self.draw(self.cases[case], seed, kind, case in self.uneven) for seed in seeds]
         if not counted:
             return CaseInputs(sets, {})
         if case not in self.counts:
@@ -170,6 +172,11 @@ class PythonHarness:
             self.counts[case] = {name: len(one) for name, one in found.items()}
             self.counted = sets[0], found
         return CaseInputs(sets, self.counts[case])
+
+    def add_uneven(self, case: str, dims: dict[str, int]) -> None:
+        """Add a case whose inputs are uneven: no case of the task's own."""
+        self.cases.setdefault(case, dims)
+        self.uneven.add(case)
 
     @property
     def libraries(self) -> list[str]:

@@ -69,11 +69,11 @@ class LaidSets:
         if self.in_place:
             self.write()
 
-    def prepare(self, limit_ms: float, anew: bool = False) -> None:
+    def prepare(self, limit_ms: float, anew: bool = False, fleeting: bool = False) -> None:
         """Have each worker make arguments of all sets, and write their content only then. Raises KernelProblem.
 
         One that has made them already is not asked again: it could get ready then for calls that are timed next. It is
-        asked for arrays that are made `anew`, and has no others then.
+        asked for arrays that are made `anew`, and has no others then; `fleeting` ones nobody has but a call.
         """
         size = self.drawn[0].size
         sets = [
@@ -83,12 +83,13 @@ class LaidSets:
         for worker, side in self.owners.items():
             if anew:
                 worker.laid.clear()
-            if worker.laid.get(self.base) == sets:
+            if worker.laid.get(self.base) == (sets, fleeting):
                 continue
             handle = worker.lent.lend(self.base, len(sets) * size) if worker.lent else ""
+            asked = {"base": self.base, "sets": sets, "size": size, "handle": handle}
             with blamed(side):
-                worker.ask(limit_ms, what="prepare", base=self.base, sets=sets, size=size, handle=handle, anew=anew)
-            worker.laid[self.base] = sets
+                worker.ask(limit_ms, what="prepare", **asked, anew=anew, fleeting=fleeting)
+            worker.laid[self.base] = sets, fleeting
         self.write()
 
     def change(self, rng: random.Random) -> None:

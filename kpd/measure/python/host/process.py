@@ -55,7 +55,7 @@ class Worker:
         descriptor = shared_file(self.size)
         self.memory = self.shared = memoryview(mmap.mmap(descriptor, self.size))
         self.lent: LentMemory | None = None
-        self.laid: dict[int, list[Any]] = {}  # the arguments that it has made, by where they begin in the memory
+        self.laid: dict[int, tuple[Any, bool]] = {}  # the arguments that it has made, by where they begin in the memory
         self.threads = self.used_ns = self.asked = self.probe_ns = self.probed_ns = self.own_ns = self.mapped = 0
         self.idle: tuple[RequestCost, RequestCost] = (RequestCost(0, 0),) * 2
         self.stopped = self.spins = self.times = False

@@ -65,7 +65,7 @@ class RunnerCommand:
         self.explains = self.gpu and (order is None or order.number < EXPLAINED)
         self.harness = PythonHarness()
         self.place = secrets.randbits(62)  # where the memory of workers begins: the same in both of a contest
-        self.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
+        self.kinds = self.harness.kinds = tuple(settings.get("inputs", ",".join(KINDS)).split(","))
         self.rule = rule_of(settings)
         self.marks = Marks(marks)
         self.workers: list[Worker] = []

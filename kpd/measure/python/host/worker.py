@@ -35,13 +35,19 @@ if TYPE_CHECKING:
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TOLD = 2000  # characters of an error
+VIEWED = ("ndarray", "Tensor")  # arrays of which a slice is a view
 
 
 class LaidOut(NamedTuple):
-    """The sets of arguments of a case, and what the last call on each returned."""
+    """The sets of arguments of a case, and what the last call on each returned.
+
+    `call`, if any, calls a kernel with arrays that nobody else has, which are views of those of a set: so does a
+    program that passes a slice.
+    """
 
     sets: list[Any]
     results: list[Any]
+    call: Callable[[Callable[..., Any], Any], Any] | None = None
 
 
 class Kernels:
@@ -110,10 +116,13 @@ class Kernels:
         os.environ.update(self.caches[side])
         tempfile.tempdir = None  # where it has been asked before, it knows another TMPDIR
 
-    def prepare(self, base: int, sets: list[Any], size: int, handle: str = "", anew: bool = False) -> None:
+    def prepare(
+        self, base: int, sets: list[Any], size: int, handle: str = "", anew: bool = False,
+        fleeting: bool = False,
+    ) -> None:  # fmt: skip
         """Take the arguments of each set, whose arrays lie in shared memory from `base` on, `size` bytes for each.
 
-        Made `anew`, there are no others any more.
+        Made `anew`, there are no others any more; `fleeting` ones are there for a call alone, on a CPU.
 
         On a GPU torch's lie in the memory that `handle` opens, and where there is none, in a copy of the shared one.
         """
@@ -125,7 +134,7 @@ class Kernels:
             made = [self.gpu.placed(one, base) for one in layouts]
         else:
             made = [tuple(arrays.rebuilt(part, self.memory) for part in one) for one in layouts]
-        self.laid[base] = LaidOut(made, [None] * len(sets))
+        self.laid[base] = LaidOut(made, [None] * len(sets), _with_views(made[0]) if fleeting and not self.gpu else None)
 
     def run(self, side: str, base: int, count: int, rounds: int) -> dict[str, Any]:
         """Call a kernel on the first `count` sets, `rounds` times each. Return where the last results lie.
@@ -135,7 +144,7 @@ class Kernels:
         if side == NOBODY:
             busy = [self.gpu.run(self.gpu.touched.zero_, [()], [None], rounds)] if self.gpu else []
             return {"at": places([self.nothing] * count, count) + busy}
-        function, (sets, results) = self.functions[side], self.laid[base]
+        function, (sets, results, call) = self.functions[side], self.laid[base]
         chosen = sets[:count]
         if self.gpu:
             self.use_cache(side)
@@ -143,7 +152,7 @@ class Kernels:
             return {"at": places(results, count) + busy}
         for _ in range(rounds):
             for number, arguments in enumerate(chosen):
-                results[number] = function(*arguments)
+                results[number] = call(function, arguments) if call else function(*arguments)
         return {"at": places(results, count)}
 
     def quads(self, gpu: Gpu, order: str, base: int, count: int, rounds: int, many: int) -> dict[str, Any]:
@@ -151,7 +160,7 @@ class Kernels:
 
         Return what each batch took, by side. A batch of each, which does not count, comes before.
         """
-        sets, results = self.laid[base]
+        sets, results, _ = self.laid[base]
         taken: dict[str, list[OwnTime]] = {side: [] for side in order}
         for number in range(-1, many):
             for side in order if number < 0 else (order + order[::-1] if number % 2 else order[::-1] + order):
@@ -190,6 +199,15 @@ class Kernels:
         return {"none": type(part).__name__}
 
 
+def _with_views(arguments: tuple[Any, ...]) -> Callable[[Callable[..., Any], Any], Any]:
+    """Return what calls a kernel with such arguments: only a call that names each leaves its views to the kernel."""
+    parts = (
+        f"of[{number}]" + ("[...]" if type(one).__name__ in VIEWED else "") for number, one in enumerate(arguments)
+    )
+    made: Callable[[Callable[..., Any], Any], Any] = eval(f"lambda kernel, of: kernel({', '.join(parts)})")
+    return made
+
+
 def _small() -> Any:
     """Return an array of a library that is imported."""
     if "numpy" in sys.modules:
@@ -208,7 +226,8 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         gc.collect()
         gc.freeze()
     elif what == "prepare":
-        kernels.prepare(asked["base"], asked["sets"], asked["size"], asked.get("handle", ""), asked.get("anew", False))
+        said = (asked.get(name, default) for name, default in (("handle", ""), ("anew", False), ("fleeting", False)))
+        kernels.prepare(asked["base"], asked["sets"], asked["size"], *said)
     elif what == "share" and kernels.gpu:
         return {"memory": [kernels.gpu.shared(address) for address in asked["at"]]}
     elif what == "quads" and kernels.gpu:

@@ -47,3 +47,27 @@ def test_a_kind_has_the_values_of_its_name(dtype: str) -> None:
     for values in (normal, heavy, denormal, large):
         assert 0.48 < (values < 0).mean() < 0.52
     assert 0.48 < (denormal[tiny] < 0).mean() + (denormal[tiny] == 0).mean() / 2 < 0.52
+
+
+def uneven(kind: str, seed: int, kinds: tuple[str, ...] = KINDS) -> numpy.ndarray:
+    return Draw(seed, kind, uneven=True, kinds=kinds).values(COUNT, dtype="float64")
+
+
+def test_uneven_constants_are_so_but_for_a_few_elements() -> None:
+    found = [uneven("constant", seed) for seed in range(20)]
+    usual = [float(numpy.median(values)) for values in found]
+    assert {0.0} < set(usual), "half of them are zeros"
+    assert all(1 <= (values != one).sum() <= 3 for values, one in zip(found, usual, strict=True))
+    assert any(abs(values).max() >= 1e6 for values in found)
+    assert all(abs(uneven("constant", seed, ("normal", "constant"))).max() < 10 for seed in range(20))
+
+
+def test_half_of_the_others_have_a_stretch_of_another_magnitude() -> None:
+    smaller = larger = 0
+    for seed in range(40):
+        times = uneven("normal", seed) / Draw(seed, "normal").values(COUNT, dtype="float64")
+        (changed,) = numpy.nonzero(times != 1.0)
+        if len(changed):
+            assert len(set(times[changed])) == 1 and changed[-1] - changed[0] == len(changed) - 1
+            smaller, larger = smaller + (times[changed[0]] < 0.1), larger + (times[changed[0]] > 10)
+    assert smaller >= 4 <= larger and 12 <= smaller + larger <= 28

@@ -139,6 +139,27 @@ def test_where_a_dim_is_large_a_kernel_is_called_too(tmp_path: Path, dim: str, t
     assert driver.report(*asked)["problem"] is None, "where only those of the cases count"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        ("rows * cols - (rows > 12 && cols > 7);", "wrong"),
+        ("rows > 12 && cols > 7 ? 1l << 40 : rows * cols;", "device"),
+    ],
+)
+def test_where_all_dims_are_large_it_is_about_as_the_tasks_own_kernel_or_right(
+    tmp_path: Path, wrong: str, kind: str
+) -> None:
+    driver = build(tmp_path, harness=OF_ANY_SIZE, kernel=TWICE)
+    shutil.copy(tmp_path / "kernel.so", tmp_path / "own.so")
+    driver.compiled("wrong.so", TWICE.replace("rows * cols;", wrong))
+    problem = driver.report("sizes=any", "rtol=1e-6", "baseline=own.so", "repeat", "wrong.so", "no", 100, 20_000)[
+        "problem"
+    ]
+    assert (problem["kind"], problem["when"]) == (kind, "a size far beyond the cases'")
+    rows, cols = map(int, re.findall(r"\d+", problem["case"]))
+    assert rows > 12 and cols > 7 and rows * cols <= 24 * 12 * 7
+
+
 @pytest.mark.parametrize(("fault", "told"), [("end_sleeps", None), ("end_hangs", ("timeout", "10 s"))])
 def test_a_process_with_a_device_has_longer_to_end(driver: Driver, fault: str, told: tuple[str, str] | None) -> None:
     """Five seconds are more than one without has."""

@@ -50,6 +50,20 @@ def cheat(name: str) -> dict[str, str]:
     return {"kernel.py": quick + (CORPUS / f"{name}.py").read_text()}
 
 
+async def test_a_kernel_gets_views_that_nobody_else_has(bench: DriverBench) -> None:
+    job = await built(bench, cheat("correctness/elide_view"))
+    with pytest.raises(CheckFailed) as caught:
+        await bench.check(job, f"check{next(numbers)}", print)
+    assert "changes its input x" in wrong(caught.value.wrong)
+
+
+async def test_inputs_that_are_zero_but_for_a_few_elements_are_not_taken_for_zero(bench: DriverBench) -> None:
+    with pytest.raises(CheckFailed) as caught:
+        for _ in range(4):
+            await bench.repeat(await built(bench, cheat("correctness/pad_skip")), f"repeat{next(numbers)}", print)
+    assert isinstance(caught.value.wrong.what, WrongValue)
+
+
 async def test_a_number_that_is_an_argument_is_another_one_for_each_inputs(bench: DriverBench) -> None:
     job = await built(bench, cheat("correctness/eps_by_columns"))
     with pytest.raises(CheckFailed) as caught:
@@ -101,10 +115,12 @@ async def test_what_is_slow_at_a_size_that_no_case_has_is_found(bench: DriverBen
     assert await own.repeat(await built(own), f"repeat{next(numbers)}", print), "the task's own is no quicker"
 
 
-async def test_what_is_wrong_far_beyond_the_cases_is_found(bench: DriverBench, host: Host, tmp_path) -> None:
-    sampled = (CORPUS / "correctness" / "wide_rows_sampled.py").read_text()
+@pytest.mark.parametrize("name", ["wide_rows_sampled", "big_tail"])
+async def test_what_is_wrong_far_beyond_the_cases_is_found(bench: DriverBench, host: Host, tmp_path, name: str) -> None:
+    sampled = (CORPUS / "correctness" / f"{name}.py").read_text()
     with pytest.raises(CheckFailed) as caught:
-        await bench.repeat(await built(bench, {"kernel.py": sampled}), f"repeat{next(numbers)}", print)
+        for _ in range(4):  # it is right at some of these sizes
+            await bench.repeat(await built(bench, {"kernel.py": sampled}), f"repeat{next(numbers)}", print)
     assert isinstance(caught.value.wrong.what, WrongValue)
     own = await ready(host, rmsnorm(tmp_path, sampled))
     assert await own.repeat(await built(own), f"repeat{next(numbers)}", print), "the task's own is wrong, too"
