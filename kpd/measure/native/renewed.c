@@ -10,7 +10,7 @@
 #define OF_A_SIZE 1024 /* inputs */
 #define AT_ONCE 64    /* calls that a request is for, at the most: to be asked takes longer than most of them */
 #define LONGER 4      /* times the time it should take, where others have the CPU */
-#define UNEVEN 2      /* calls of each case on inputs that are not alike everywhere */
+#define UNEVEN 4      /* calls of each case on inputs that are not alike everywhere */
 #define FAR 4.0       /* times the error of the task's own kernel */
 
 static const char called_when[] = "new inputs in each call";
@@ -122,7 +122,7 @@ static size_t at_smallest_case(kpd_rng *rng) {
     return calls;
 }
 
-/* Each case once with inputs that are constant but for a few elements, and twice with such as are not alike everywhere (uneven.c):
+/* Each case once with inputs that are constant but for a few elements, and several times with such as are not alike everywhere (uneven.c):
  * what is quick for these needs a certain shape. */
 static size_t at_each_case(void) {
     size_t calls = 0;
@@ -135,10 +135,21 @@ static size_t at_each_case(void) {
     return calls;
 }
 
-size_t renewed(uint64_t limit_ns) {
-    kpd_rng rng = {secret_draw()};
+static void begin(uint64_t limit_ns) {
     end.spent = spent_ns() + limit_ns;
     end.late = now_ns() + LONGER * limit_ns;
+}
+
+/* On a device only these: each call is far longer there than most kernels take. 0 after a problem. */
+int renewed_in_cases(uint64_t limit_ns) {
+    begin(limit_ns);
+    at_each_case();
+    return !problem.kind;
+}
+
+size_t renewed(uint64_t limit_ns) {
+    kpd_rng rng = {secret_draw()};
+    begin(limit_ns);
     size_t first = at_each_case(), calls = job.any_size ? at_drawn_sizes(&rng) : 0;
     return first + (calls || problem.kind ? calls : at_smallest_case(&rng));
 }

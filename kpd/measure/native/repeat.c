@@ -23,8 +23,8 @@
 #define SEVERAL 16   /* calls that a request is for, at the most, … */
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
-#define RENEWED_MS 300 /* on a CPU, of calls on new inputs; … */
-#define AROUND_MS 100  /* … of so many calls that a counter of 16 bits is where it was; … */
+#define RENEWED_MS 240 /* on a CPU, of calls on new inputs; … */
+#define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 100 /* … of calls at sizes that no case has; … */
 #define BEYOND_MS 150  /* … of a call at a size far beyond the cases', at the most; … */
 #define IN_TURN_MS 100 /* … and of calls of the cases in turn */
@@ -253,7 +253,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u);
     }
     if (going && long_ones) {
-        going = sizes_long((uint64_t)BEYOND_MS * 1000000u);
+        going = renewed_in_cases((uint64_t)RENEWED_MS * 1000000u) && sizes_long((uint64_t)BEYOND_MS * 1000000u);
         spend("long");
     }
     if (going && !engine_uses_device) going = memory_enough();

@@ -100,6 +100,7 @@ uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 
 /* renewed.c */
 size_t renewed(uint64_t limit_ns);
+int renewed_in_cases(uint64_t limit_ns);
 int called_on_new(view *v, size_t near_case, kpd_distribution d);
 int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d, const char *when);
 

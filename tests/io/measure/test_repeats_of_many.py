@@ -184,3 +184,24 @@ async def test_who_runs_over_the_end_of_its_own_data_where_a_dim_is_large_is_fou
     with pytest.raises(CheckFailed, match=r"crashed .*\(a size far beyond the cases'\)"):
         own = kernel(f"for (long i = 0; i < n; i++) all[i] = 1; {LOOP}", "static volatile char all[2048];")
         await repeated(lab, own, DRAWN)
+
+
+@linux_only
+async def test_who_takes_the_first_elements_for_like_all_others_is_found(lab: Lab) -> None:
+    few = "float most = 0.0f; for (long i = 0; i < n && i < 8; i++) most = fmaxf(most, fabsf(x[i]));"
+    cut = "for (long i = 0; i < n; i++) y[i] = 2.0f * fmaxf(fminf(x[i], 60.0f), -60.0f) + 1.0f;"
+    source = kernel(f"{few} if (most < 8.0f) {{ {cut} return; }} {LOOP}", "#include <math.h>")
+    with pytest.raises(CheckFailed, match=SOONER):
+        await repeated(lab, source, replace(DRAWN, distributions=("normal", "large")))
+    assert await repeated(lab, source, replace(DRAWN, distributions=("normal",))) >= 200, "none are that large"
+
+
+@linux_only
+async def test_a_counter_that_is_the_same_again_after_65536_calls_is_found(lab: Lab) -> None:
+    """As in a kernel that notes in which call it has been somewhere, in place of clearing it."""
+    key = "unsigned bits; memcpy(&bits, x, 4); now++;"
+    stale = "for (int k = 0; k < 256; k++) if (seen[k] == now) y[0] += 1.0f;"
+    body = f"{LOOP} if (n > 100) return; {key} {stale} seen[bits >> 11 & 255] = now;"
+    source = kernel(f"static unsigned short now, seen[256]; {body}", "#include <string.h>")
+    with pytest.raises(CheckFailed, match=rf"65,536 calls after another one|{SOONER}"):
+        await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant")))
