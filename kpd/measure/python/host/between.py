@@ -6,10 +6,9 @@ inputs of its own, and its result is compared: who keeps results of those before
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
-from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase
+from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase, busy_s
 from kpd.measure.python.host.harness import CaseInputs
 from kpd.measure.python.host.judging import CallVerdict, judged
 from kpd.measure.python.host.many import far
@@ -36,10 +35,10 @@ def refuse_slower(
             return
     except KernelProblem:
         return
-    begun, took = _busy_s(worker, own), list[tuple[float, float, WorkerCase]]()
+    begun, took = busy_s(worker, own), list[tuple[float, float, WorkerCase]]()
     sizes = drawn(cases, session.harness.limits, rng, OF_EACH * SIZES)
     for size in sizes[1::OF_EACH] or sizes:
-        if _busy_s(worker, own) > begun + MOST_S:
+        if busy_s(worker, own) > begun + MOST_S:
             break
         session.harness.cases[size.name] = size.dims
         ((sets, counts),) = session.drawing([(size.name, session.kinds[0], AT_ONCE * (1 + BATCHES))], rng)
@@ -66,11 +65,6 @@ def refuse_slower(
         found, least, work = took[shares.index(max(shares))]
         message = f"it takes {found / least:.1f} times as long as the task's own kernel, at a size that no case has"
         raise work.told(KernelProblem("raised", "b", message), "repeats")
-
-
-def _busy_s(*workers: Worker) -> float:
-    """Return for how many seconds this process and theirs have had a CPU."""
-    return time.process_time() + sum(worker.used_ns for worker in workers) / 1e9
 
 
 def _quickest_ns(work: WorkerCase) -> tuple[float, list[CallVerdict]]:

@@ -7,10 +7,9 @@ one dim, where the others are few, and of all of them.
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator, Mapping
 
-from kpd.measure.python.host.cases import AT_ONCE, WorkerCase
+from kpd.measure.python.host.cases import AT_ONCE, WorkerCase, busy_s
 from kpd.measure.python.host.harness import CaseInputs, Limit
 from kpd.measure.python.host.judging import judged
 from kpd.measure.python.host.many import far, own_worst
@@ -24,7 +23,7 @@ UNEVEN = 2  # inputs of either kind that are, of each case
 LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
 FEW = 8  # the other dims then, at the most
 TIMES = 8, 64  # that product, where all dims are larger
-MOST_S, ALL_S = 0.15, 1.5  # what a size may take of which one dim is large, and one that is larger in all dims
+MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
 
 
 def refuse_wrong(
@@ -42,11 +41,11 @@ def refuse_wrong(
     for sizes, most_s in (*growing, (_all(named, sized, limits, rng), ALL_S)):
         each_s = 0.0
         for dims in sizes:
-            begun = time.monotonic()
+            begun = busy_s(worker)
             kind = rng.choice(session.kinds)
             if size_of(dims) * each_s > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
                 break
-            each_s = (time.monotonic() - begun) / size_of(dims)
+            each_s = (busy_s(worker) - begun) / size_of(dims)
 
 
 def _long(

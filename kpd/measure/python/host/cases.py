@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -68,3 +69,8 @@ class WorkerCase:
             yield
         except KernelProblem as err:
             raise self.told(err, when) from err
+
+
+def busy_s(*workers: Worker) -> float:
+    """Return for how many seconds this process and theirs have had a CPU."""
+    return time.process_time() + sum(worker.used_ns for worker in workers) / 1e9

@@ -18,7 +18,7 @@ from kpd.measure.python.host import arrays
 from kpd.measure.python.host.arrays import Layout
 from kpd.measure.python.host.batching import STEP, STEPS, delayed_by_others
 from kpd.measure.python.host.calling import CallSets
-from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase
+from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase, busy_s
 from kpd.measure.python.host.compare import HOPELESS, compare
 from kpd.measure.python.host.harness import CaseInputs, Inputs, Limit
 from kpd.measure.python.host.judging import judged, wrong
@@ -128,19 +128,14 @@ def many(work: WorkerCase, share_s: float) -> int:
             return 0
     most = min(int(share_s / (2 * FEWEST * each_s)), SETS_BYTES // calls.drawn[0].size)
     calls, inputs = _laid(work, max(1, min(SETS, most)))
-    until, late, taken = _busy_s(work) + share_s, time.monotonic() + LONGER * share_s, list[int]()
-    while len(taken) < FEWEST or (_busy_s(work) < until and time.monotonic() < late):
+    until, late, taken = busy_s(work.workers["b"]) + share_s, time.monotonic() + LONGER * share_s, list[int]()
+    while len(taken) < FEWEST or (busy_s(work.workers["b"]) < until and time.monotonic() < late):
         if len(taken) % AGAIN == 0:
             calls.base = STEP * work.rng.randrange(STEPS)
             calls.prepare(COMPILE_MS, anew=True)
         taken.append(_batch(work, calls, inputs))
     _refuse_longer(taken)
     return len(taken) * inputs.count
-
-
-def _busy_s(work: WorkerCase) -> float:
-    """Return for how many seconds this process and the kernel's have had a CPU."""
-    return time.process_time() + work.workers["b"].used_ns / 1e9
 
 
 def _laid(work: WorkerCase, count: int) -> tuple[CallSets, ManyInputs]:
