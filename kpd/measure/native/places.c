@@ -57,12 +57,13 @@ void places_leave(void) {
     moved = NULL;
 }
 
-/* Give all buffers, or some by chance, another place. 0 where one has none: it stays where it is. */
+/* Give all buffers, or one for certain and others by chance, another place. 0 where one has none: it stays where it is. */
 static int given_places(view *v, kpd_rng rng, int all) {
     int missing = 0;
+    size_t certain = kpd_random(&rng) % kpd_task.buffer_count;
     places_leave();
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        if (!all && kpd_random(&rng) & 1) continue;
+        if (!all && b != certain && kpd_random(&rng) & 1) continue;
         char *home = v->data[b];
         size_t bytes;
         char *from = part(v, b, &bytes), *at = further(from, bytes, LOWEST + kpd_random(&rng) % RANGE / PAGE * PAGE);

@@ -23,11 +23,11 @@
 #define SEVERAL 16   /* calls that a request is for, at the most, … */
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
-#define RENEWED_MS 240 /* on a CPU, of calls on new inputs; … */
+#define RENEWED_MS 200 /* on a CPU, of calls on new inputs; … */
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
-#define BETWEEN_MS 100 /* … of calls at sizes that no case has; … */
+#define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
 #define BEYOND_MS 150  /* … of a call at a size far beyond the cases', at the most; … */
-#define IN_TURN_MS 100 /* … and of calls of the cases in turn */
+#define IN_TURN_MS 80  /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
 typedef struct {
@@ -201,8 +201,7 @@ static void end_well(view *v) {
     spend("end");
 }
 
-/* `ms` are shared by the cases. The quickest case has one and a half times as much besides, or the quickest of the smaller half as
- * much on a device: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets
+/* `ms` are shared by the cases. The quickest case has as much besides, on a device the quickest of the smaller half: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets
  * that differ in a few elements: who takes one for the other, and does nothing, is found. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
@@ -215,7 +214,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     }
     if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
     size_t among = engine_uses_device ? (count + 1) / 2 : count;
-    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 3 * limit_ns / 2;
+    uint64_t limit_ns = (uint64_t)ms * 1000000u;
     size_t inputs = 0;
     int many = 0; /* calls take no time */
     int long_ones = engine_uses_device && job.any_size;
@@ -233,7 +232,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         many = !engine_uses_device;
         sets = ahead_further(quickest);
         spend("inputs");
-        going = repeat_one(sets, asked, more_ns);
+        going = repeat_one(sets, asked, limit_ns);
         calls[quickest] += going;
         if (going && !engine_uses_device) {
             quickest = quickest_timed(order, count, calls);
