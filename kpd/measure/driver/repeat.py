@@ -12,7 +12,7 @@ from kpd.workspace.specs import CheckSpec
 
 REPEAT_MS = 350, 300
 """Milliseconds of calls on unchanged inputs, all cases together, on a CPU and on a GPU. The quickest case has as many
-besides, and on a CPU a quarter more with inputs that are almost the same."""
+besides, on a CPU one and a half times as many, and a quarter more with inputs that are almost the same."""
 NEW_INPUTS = "new inputs"
 
 

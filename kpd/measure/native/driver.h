@@ -229,6 +229,7 @@ void worker_start(view *views, measurement *shared, const char *const objects[2]
 void worker_load(const char *const paths[2], slot first); /* what they ask to have called then is called at once, … */
 void worker_load_only(const char *const paths[2], slot first);
 void worker_begin(void); /* … or only now */
+#define ALL_OF_THEM 1u /* a bit of what is drawn for a move of buffers (places.c) */
 void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
 void worker_call_some(slot which, int number, int count, uint64_t order);

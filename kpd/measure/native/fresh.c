@@ -82,7 +82,7 @@ int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed, int ca
 static int moved(int number, slot who, contents what) {
     if (what != FRESH || engine_uses_device) return 1;
     apart_turn_to(who);
-    worker_move(number, secret_draw());
+    worker_move(number, secret_draw() | ALL_OF_THEM);
     return apart_answered(who, &job.views[number]);
 }
 

@@ -176,7 +176,7 @@ void *const *referee_call(const view *v) {
     worker_resize((int)v->number, v->problem, v->fenced);
     outcome o = worker_wait(limit, 0);
     if (o.how == DONE) {
-        worker_move((int)v->number, secret_draw()); /* as the candidate's are: what lies behind a buffer is in no memory, either */
+        worker_move((int)v->number, secret_draw() | ALL_OF_THEM); /* as the candidate's are: no memory lies behind them, either */
         o = worker_wait(limit, 0);
     }
     give(own, v);

@@ -201,7 +201,8 @@ static void end_well(view *v) {
     spend("end");
 }
 
-/* `ms` are shared by the cases. The quickest case has as much besides, on a device the quickest of the smaller half: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets
+/* `ms` are shared by the cases. The quickest case has one and a half times as much besides, or the quickest of the smaller half as
+ * much on a device: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets
  * that differ in a few elements: who takes one for the other, and does nothing, is found. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
@@ -214,7 +215,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     }
     if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
     size_t among = engine_uses_device ? (count + 1) / 2 : count;
-    uint64_t limit_ns = (uint64_t)ms * 1000000u;
+    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 3 * limit_ns / 2;
     size_t inputs = 0;
     int many = 0; /* calls take no time */
     int long_ones = engine_uses_device && job.any_size;
@@ -232,7 +233,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         many = !engine_uses_device;
         sets = ahead_further(quickest);
         spend("inputs");
-        going = repeat_one(sets, asked, limit_ns);
+        going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
         if (going && !engine_uses_device) {
             quickest = quickest_timed(order, count, calls);
