@@ -1,8 +1,9 @@
 /* Where a kernel finds its buffers: at addresses that are drawn, each far from the others, and others in each call that is compared
- * in a check or timed on fresh inputs; of a case in a check every other time only some of them, while the others are where they begin. They are further
- * places of the memory that the driver shares, so that nothing is copied. A kernel that is right, or quick, only where it has been
- * before, where its buffers lie near each other, or where one of them tells where the others are, is not so here. In the worker, on Linux with pages of 4 KiB; where the system gives memory no further place before any kernel is loaded, buffers stay
- * where they are. Once it does, a kernel that leaves no place for one has failed.
+ * in a check or timed on fresh inputs. Of a case in a check only some are elsewhere every other time, and the others where they
+ * begin. They are further places of the memory that the driver shares, so that nothing is copied. A kernel that is right, or quick,
+ * only where it has been before, where its buffers lie near each other, or where one of them tells where the others are, is not so
+ * here. In the worker, on Linux with pages of 4 KiB; where the system gives memory no further place before any kernel is loaded,
+ * buffers stay where they are. Once it does, a kernel that leaves no place for one has failed.
  */
 #include "driver.h"
 

@@ -122,8 +122,8 @@ static size_t at_smallest_case(kpd_rng *rng) {
     return calls;
 }
 
-/* Each case once with inputs that are constant but for a few elements, and several times with such as are not alike everywhere (uneven.c):
- * what is quick for these needs a certain shape. */
+/* Each case once with inputs that are constant but for a few elements, and several times with such as are not alike everywhere
+ * (uneven.c): what is quick for these needs a certain shape. */
 static size_t at_each_case(void) {
     size_t calls = 0;
     for (size_t c = 0; c < kpd_task.case_count; c++) {

@@ -23,7 +23,7 @@
 #define SEVERAL 16   /* calls that a request is for, at the most, … */
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
-#define RENEWED_MS 200 /* on a CPU, of calls on new inputs; … */
+#define RENEWED_MS 200 /* of calls on new inputs; … */
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
 #define BEYOND_MS 150  /* … of a call at a size far beyond the cases', at the most; … */

@@ -19,10 +19,10 @@
 
 static const char when[] = "a size far beyond the cases'";
 
-static size_t largest_case(int timed_only) {
+static size_t largest_case(int with_timed_only) {
     size_t largest = kpd_task.case_count;
     for (size_t c = 0; c < kpd_task.case_count; c++) {
-        if ((kpd_task.cases[c].use == KPD_TIME_ONLY && !timed_only) || !has_elements(&job.views[c])) continue;
+        if ((kpd_task.cases[c].use == KPD_TIME_ONLY && !with_timed_only) || !has_elements(&job.views[c])) continue;
         if (largest == kpd_task.case_count || size_product(&kpd_task.cases[c], -1) > size_product(&kpd_task.cases[largest], -1)) largest = c;
     }
     return largest;

@@ -74,8 +74,8 @@ static void scale_stretches(view *v, kpd_rng rng) {
     }
 }
 
-/* Inputs from a number that was drawn, where not all kinds are checked that a case has: constant ones are nearly so, and of the
- * others half are not alike everywhere, unless the harness says how they may change. */
+/* Inputs from a number that was drawn, where not all kinds are checked that a case has: constant ones are nearly so, and most
+ * of the others are not alike everywhere, unless the harness says how they may change. */
 void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
     kpd_rng rng = {drawn};
     if (d == KPD_CONSTANT) {
