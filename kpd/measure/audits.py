@@ -33,11 +33,14 @@ ALONE_SHARE = 0.5
 LEAST_SHARE = 0.5
 """The share that the median process must show after the last audit, where these still leave doubt."""
 MOST_KEPT = 0.1
-"""The share of the contest's gain that may be there only while inputs hardly change, and …"""
+"""The share of the contest's gain that may be there only while inputs hardly change, …"""
+SURELY_KEPT = 0.05
+"""… of which so much may be sure, where an audit's process has both kernels: on a GPU, where 45 audits of honest ones
+were sure of nothing, …"""
 KEPT_BESIDE = 0.5
 """The share from which that is refused even where the contest had nothing of it."""
 LEAST_KEPT = 0.03
-"""… the logarithm of time that may be in any case: contents are easier to predict when they have been seen before."""
+"""… and the logarithm of time that may be in any case: contents that come again are easier to predict."""
 FRESH_SELDOM, LEAST_FRESH_SELDOM = 0.25, 0.15
 """What some calls on fresh inputs may take back, as MOST_SELDOM and LEAST_SELDOM in a contest: few calls are timed
 there, one by one. Of 112 audits of honest kernels one had 0.08, by shares of either kernel's own time, not by
@@ -220,7 +223,7 @@ def _missing(found: AuditSummary, claimed: Gain) -> GainNotHeld | None:
     steady = _steadied(claimed, found.steady)
     if (fresh := _missing_on_fresh(found, steady)) is not None:
         return GainNotHeld("fresh", claimed.pct, fresh.pct, fresh.high)
-    if found.kept is not None and (_keeps(found, found.kept.low, claimed) or _kept_beside(found.kept.low, claimed)):
+    if found.kept is not None and (_keeps(found, found.kept, claimed) or _kept_beside(found.kept.low, claimed)):
         return GainNotHeld("kept", claimed.low, found.kept.pct, found.kept.low)
     longer = 0.0 if found.longer is None else log1p(found.longer / 100)
     if longer > max(FRESH_SELDOM * log_of(claimed.pct), LEAST_FRESH_SELDOM) + ROUNDING:
@@ -273,10 +276,12 @@ def joined(found: AuditSamples, more: AuditSamples) -> AuditSamples:
     return AuditSamples(cases, (*found.alone, *more.alone), *seconds, found.times + more.times)
 
 
-def _keeps(found: AuditSummary, kept_pct: float, claimed: Gain) -> bool:
+def _keeps(found: AuditSummary, kept: AuditedGain, claimed: Gain) -> bool:
     """Return whether much of the gain is there only while inputs hardly change, and so is missing on fresh ones."""
-    is_missing = log_of(found.fresh.pct) < log_of(claimed.low)
-    return is_missing and log_of(kept_pct) > max(MOST_KEPT * log_of(claimed.low), LEAST_KEPT)
+    if log_of(found.fresh.pct) >= log_of(claimed.low):
+        return False
+    sure, most = (max(share * log_of(claimed.low), LEAST_KEPT) for share in (SURELY_KEPT, MOST_KEPT))
+    return log_of(kept.low) > (most if _separate(found) else sure) and log_of(kept.pct) > most
 
 
 def _kept_beside(kept_pct: float, claimed: Gain) -> bool:

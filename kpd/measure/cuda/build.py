@@ -79,7 +79,7 @@ def script(
     Without -fno-gnu-unique a static variable of an inline function or a template would be one variable for all objects
     of a process. Without NVTX_DISABLE the headers of CUB would load a profiler's library.
     """
-    linking = ("-shared", "-Xlinker", "-z,defs,-Bsymbolic")
+    linking = ("-shared", "-Xlinker", "-z,defs,-Bsymbolic,--wrap=__cudaRegisterVar")
     own = ("-DKPD_CANDIDATE", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.")
     compile_ = jobs.words((tools.nvcc, *flags, *own, "-Xptxas", "-v", "-c"))
     object = f'"$out/{OBJECT_FILE}"'

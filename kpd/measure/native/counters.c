@@ -18,7 +18,7 @@ static int called_again(const view *v, int times) {
 
 static int right_around(view *v, size_t near_case, uint64_t limit_ns) {
     for (int i = 0; i < FIRST; i++)
-        if (!called_on_new(v, near_case, job.timed)) return 0;
+        if (!called_on_new(v, near_case, job.timed, called_when)) return 0;
     arena_fill(v, KPD_CONSTANT);
     truth_find(v);
     arena_poison(v);

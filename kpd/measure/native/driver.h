@@ -13,7 +13,9 @@
  *   orders.c   inputs of a call on fresh ones       ahead.c           sets of inputs that are made ahead
  *   steady.c   what calls of the same work take      rows.c             several calls on fresh inputs, in a row
  *   renewed.c  thousands of inputs                   sizes_in_turn.c    calls of another size each time
+ *   counters.c, forward.c  many calls before
  *   places.c   at which addresses buffers lie        sizes_between.c    calls at sizes that no case has
+ *   forward.c  calls after millions of others        counters.c         calls after 65,536 others
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
 #ifndef KPD_DRIVER_H
@@ -243,6 +245,7 @@ void worker_fresh(slot which, int number, int layout);
 void worker_row_begin(int number);
 void worker_row_put(int number, int set);
 void worker_row(slot which, int number, int calls);
+void worker_variables(int number, int back);
 int worker_process(void);
 uint64_t worker_busy(void);
 /* What the system counts of the worker's first thread, which times. */
@@ -323,6 +326,7 @@ void engine_fresh(view *v, slot which, int layout, outcome *answer);            
 void engine_row_begin(view *v, outcome *answer);
 void engine_row_put(view *v, int set, outcome *answer);
 void engine_row(view *v, slot which, int calls, outcome *answer);
+void engine_variables(view *v, int back, outcome *answer);                      /* the candidate's on the device: answer.code bytes */
 void engine_profile(view *v, int calls, outcome *answer);
 void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */

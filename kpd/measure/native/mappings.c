@@ -56,9 +56,9 @@ static FILE *open_maps(pid_t process) {
     return fopen(path, "r");
 }
 
-static int open_memory(pid_t process) {
+int memory_of_worker(void) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)process);
+    snprintf(path, sizeof path, "/proc/%d/mem", worker_process());
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -142,7 +142,7 @@ static int later(int memory, const mapping *m) {
 /* Once the objects are loaded. Not on a GPU, where nobody has seen yet that they stay as they are. */
 void mappings_note_parts(void) {
     FILE *maps = readable && !engine_makes_code ? open_maps(worker_process()) : NULL;
-    int memory = maps ? open_memory(worker_process()) : -1;
+    int memory = maps ? memory_of_worker() : -1;
     mapping m;
     while (memory >= 0 && part_count < MOST_PARTS && next_mapping(maps, &m)) {
         size_t size = m.to - m.from;
@@ -183,12 +183,41 @@ void mappings_note_own(void) {
     if (maps) fclose(maps);
 }
 
+/* Where the worker has the variables of an object, and their bytes: what may be written, and what belongs to no file behind it. */
+size_t mappings_variables(const char *path, span *spans, int most, int *count) {
+    char *real = realpath(path, NULL);
+    FILE *maps = real ? open_maps(worker_process()) : NULL;
+    unsigned long end = 0;
+    size_t bytes = 0;
+    mapping m;
+    *count = 0;
+    while (maps && *count < most && next_mapping(maps, &m)) {
+        int its = !strcmp(m.path, real) || (!m.path[0] && m.from == end);
+        end = its ? m.to : 0;
+        if (!its || strncmp(m.rights, "rw", 2)) continue;
+        spans[(*count)++] = (span){m.from, m.to};
+        bytes += m.to - m.from;
+    }
+    if (maps) fclose(maps);
+    free(real);
+    return bytes;
+}
+
+int mappings_contain(uint64_t address) {
+    FILE *maps = open_maps(worker_process());
+    int found = 0;
+    mapping m;
+    while (maps && !found && next_mapping(maps, &m)) found = m.from <= address && address < m.to;
+    if (maps) fclose(maps);
+    return found;
+}
+
 typedef struct {
     const char *of, *path; /* NULL: there is none */
 } difference;
 
 static difference first_difference(void) {
-    int memory = open_memory(worker_process());
+    int memory = memory_of_worker();
     FILE *maps = open_maps(worker_process());
     static mapping m;
     difference found = {"code", memory < 0 || !maps ? "the worker, which hides its memory" : NULL};
@@ -212,7 +241,7 @@ void mappings_note(const char *const paths[2]) {
     char byte;
     for (int i = 0; i < 2; i++)
         if (paths[i]) keep(&objects[i], paths[i]);
-    int memory = open_memory(worker_process());
+    int memory = memory_of_worker();
     readable = memory >= 0 && pread(memory, &byte, 1, (off_t)(uintptr_t)&engine_alignment) == 1 && !first_difference().path;
     if (memory >= 0) close(memory);
 }

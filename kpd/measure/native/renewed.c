@@ -13,7 +13,7 @@
 #define UNEVEN 4      /* calls of each case on inputs that are not alike everywhere */
 #define FAR 4.0       /* times the error of the task's own kernel */
 
-static const char called_when[] = "new inputs in each call";
+const char called_when[] = "new inputs in each call";
 
 /* Whether the baseline, too, is wrong for the inputs of now, or hardly better. Where its own outputs are the truth nothing says how
  * far it is from another one. */
@@ -38,14 +38,14 @@ int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d
 }
 
 /* One call; 0 after a problem. */
-int called_on_new(view *v, size_t near_case, kpd_distribution d) {
+int called_on_new(view *v, size_t near_case, kpd_distribution d, const char *when) {
     fill_drawn(v, d, secret_draw());
     arena_show(v);
     arena_poison(v);
     worker_call(CANDIDATE, (int)v->number, 0, 1);
     truth_find(v); /* while the kernel runs */
-    if (!answered(CANDIDATE, v, distribution_names[d], called_when)) return 0;
-    return unharmed(CANDIDATE, v, distribution_names[d], called_when) && right_there(v, v->data, near_case, d, called_when);
+    if (!answered(CANDIDATE, v, distribution_names[d], when)) return 0;
+    return unharmed(CANDIDATE, v, distribution_names[d], when) && right_there(v, v->data, near_case, d, when);
 }
 
 /* What is written beside a buffer shows after the last of these calls. */
@@ -88,7 +88,7 @@ static size_t at_one_size(view *v, size_t near_case, kpd_distribution d) {
     most = most < 1 ? 1 : most < AT_ONCE ? most : AT_ONCE;
     while (calls < OF_A_SIZE && is_time()) {
         uint64_t start = spent_ns();
-        if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called_on_new(v, near_case, d))) break;
+        if (!(count > 1 ? called_at_once(v, (int)count, near_case, d) : called_on_new(v, near_case, d, called_when))) break;
         calls += count;
         count = (spent_ns() - start) / count * most < end.spent - start ? most : 1;
     }
@@ -129,8 +129,8 @@ static size_t at_each_case(void) {
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         view *v = &job.views[c];
         if (kpd_task.cases[c].use == KPD_TIME_ONLY || !has_elements(v)) continue;
-        for (int i = 0; i < UNEVEN && is_time(); i++) calls += (size_t)called_on_new(v, c, job.timed);
-        if (is_time() && job.promised[KPD_CONSTANT]) calls += (size_t)called_on_new(v, c, KPD_CONSTANT);
+        for (int i = 0; i < UNEVEN && is_time(); i++) calls += (size_t)called_on_new(v, c, job.timed, called_when);
+        if (is_time() && job.promised[KPD_CONSTANT]) calls += (size_t)called_on_new(v, c, KPD_CONSTANT, called_when);
     }
     return calls;
 }

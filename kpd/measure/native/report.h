@@ -85,6 +85,12 @@ void ahead_end(void);
 void mappings_note_own(void);
 void mappings_note(const char *const paths[2]);
 void mappings_note_parts(void);
+typedef struct {
+    unsigned long from, to;
+} span;
+size_t mappings_variables(const char *path, span *spans, int most, int *count);
+int mappings_contain(uint64_t address);
+int memory_of_worker(void); /* a file to read it from */
 int unpatched(void);
 int code_compared(void); /* by that */
 
@@ -101,7 +107,8 @@ uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 /* renewed.c */
 size_t renewed(uint64_t limit_ns);
 int renewed_in_cases(uint64_t limit_ns);
-int called_on_new(view *v, size_t near_case, kpd_distribution d);
+extern const char called_when[]; /* new inputs in each call */
+int called_on_new(view *v, size_t near_case, kpd_distribution d, const char *when);
 int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d, const char *when);
 
 /* sizes_in_turn.c */
@@ -112,6 +119,9 @@ int sizes_between(uint64_t limit_ns);
 
 /* counters.c */
 int counters_around(uint64_t limit_ns);
+
+/* forward.c */
+int forward(uint64_t limit_ns);
 
 /* sizes_beyond.c */
 int sizes_beyond(uint64_t limit_ns);

@@ -128,6 +128,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
         case ROW_BEGIN: engine_row_begin(v, &answer); break;
         case ROW_PUT: engine_row_put(v, asked.set, &answer); break;
         case ROW: engine_row(v, asked.which, asked.amount, &answer); break;
+        case VARIABLES: engine_variables(v, asked.amount, &answer); break;
         case RESUME: break;
         case LEAVE:
             last_word = asked.seed;

@@ -54,7 +54,7 @@ _CPP_REFUSED = re.compile(
     r"\d(j|this_)?thread|chrono|filebuf|fstream|filesystem|random_device|condition_variable|future|_ZSt(3|4w)cin|_ZSt[45]w?cout|signal"
 )
 _CUDA_PATTERN = (
-    r"__cuda(Get|Launch|Register|Unregister|Push|Pop|Init)\w*|cudaLaunch(CooperativeKernel|Kernel|KernelExC|KernelEx)"
+    r"__cuda(Get|Launch|Register|Unregister|Push|Pop|Init)\w*|__real___cudaRegisterVar|cudaLaunch(CooperativeKernel|Kernel|KernelExC|KernelEx)"
     r"|cudaGetLastError|cudaPeekAtLastError|cudaGetError(Name|String)|cudaGetDevice|cudaSetDevice|cudaGetDeviceCount"
     r"|cudaGetDeviceProperties(_v2)?|cudaDeviceGetAttribute|cudaFunc[GS]et\w+|cudaOccupancy\w+|cudaGetKernel"
     r"|cudaMalloc(Async|FromPoolAsync|Pitch|3D)?|cudaFree(Async)?|cudaMem(set|cpy)([23]D)?Async|cudaMem(set|cpy)"

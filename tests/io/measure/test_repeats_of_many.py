@@ -205,3 +205,22 @@ async def test_a_counter_that_is_the_same_again_after_65536_calls_is_found(lab: 
     source = kernel(f"static unsigned short now, seen[256]; {body}", "#include <string.h>")
     with pytest.raises(CheckFailed, match=rf"65,536 calls after another one|{SOONER}"):
         await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant")))
+
+
+@linux_only
+@pytest.mark.parametrize(
+    "number", ["static unsigned calls", "static int calls = 5", "static struct { long kept; int calls; } its"]
+)
+async def test_a_number_that_grows_with_each_call_is_set_forward_to_its_end(lab: Lab, number: str) -> None:
+    """As that of a kernel that is wrong after ten million calls, or once the number begins anew."""
+    grown = f"{number}; if (++{'its.calls' if 'its' in number else 'calls'}"
+    for wrong in (f"{grown} > 10000000)", f"{grown} == 0)"):
+        with pytest.raises(CheckFailed, match="to which numbers that it keeps were set forward"):
+            await repeated(lab, kernel(f"{LOOP} {wrong} y[0] += 1.0f;"), DRAWN)
+
+
+@linux_only
+async def test_numbers_that_may_begin_anew_and_places_in_memory_refuse_nobody(lab: Lab) -> None:
+    ring = "static char ring[4096], *at = ring; if (at + 64 > ring + sizeof ring) at = ring; *at = 1; at += 64;"
+    numbers = "static unsigned epoch, slot; static long calls; epoch += 3; calls++; slot = (slot + 1) % 1000;"
+    assert await repeated(lab, kernel(f"{ring} {numbers} ring[slot] = 2; {LOOP}"), DRAWN) >= 200

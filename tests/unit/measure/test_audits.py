@@ -133,7 +133,7 @@ def test_little_of_the_gain_may_be_there_only_while_inputs_hardly_change(
 ) -> None:
     """A tenth of the logarithm of what 90 % are, or 0.03."""
     kept = AuditedGain(low + 2, low, low + 4)
-    found = AuditSummary(audited(claimed), audited(claimed), 160, 8, 1.5, kept=kept)
+    found = AuditSummary(audited(claimed), audited(claimed), 160, 8, 1.5, kept=kept, clocked=audited(claimed))
     refused = refuse_gain(found, Gain(claimed, claimed, claimed))
     if held:
         assert refused is None
@@ -141,6 +141,15 @@ def test_little_of_the_gain_may_be_there_only_while_inputs_hardly_change(
         assert isinstance(refused, GainNotHeld)
         assert refused.audit == "kept"
         assert "only while inputs hardly change" in fault(refused)
+
+
+@pytest.mark.parametrize(
+    ("low", "pct", "held"), [(10.8, 20.6, True), (10.9, 20.5, True), (10.9, 20.6, False), (-1.0, 80.0, True)]
+)
+def test_less_of_it_has_to_be_sure_where_a_process_has_both_kernels(low: float, pct: float, held: bool) -> None:
+    """A twentieth of the logarithm of what 90 % are."""
+    found = AuditSummary(audited(90.0), audited(90.0), 160, 8, 1.5, kept=AuditedGain(pct, low, 85.0))
+    assert (refuse_gain(found, Gain(90.0, 90.0, 90.0)) is None) == held
 
 
 @pytest.mark.parametrize(("fresh", "held"), [(50.0, True), (49.9, False)])

@@ -28,6 +28,7 @@ static size_t room; /* bytes on the device that may be taken: half of what was f
 static struct {
     const kpd_task_t *task;
     int (*last_error)(void);
+    size_t (*variable)(int number, void **address);
 } kernels[2];
 
 int fine(cudaError_t error, outcome *answer) {
@@ -74,7 +75,9 @@ void engine_load(const char *path, slot which, outcome *answer) {
     void *task = object ? dlsym(object, "kpd_task") : NULL, *last_error = object ? dlsym(object, "kpd_last_error") : NULL;
     if (task && last_error) {
         kernels[which].task = (const kpd_task_t *)task;
+        void *variable = dlsym(object, "kpd_variable");
         memcpy(&kernels[which].last_error, &last_error, sizeof last_error);
+        memcpy(&kernels[which].variable, &variable, sizeof variable);
         return;
     }
     answer->how = REFUSED;
@@ -161,6 +164,20 @@ void engine_fetch(view *v, int set, outcome *answer) {
         return;
     }
     fine(cudaMemcpy(v->base, sets.memory + (size_t)set * sets.stride, v->bytes, cudaMemcpyDeviceToHost), answer);
+}
+
+/* Those that the candidate has on the device: to what lies behind the buffers in the host's memory, or back from there. */
+void engine_variables(view *v, int back, outcome *answer) {
+    size_t room = arena_bytes - v->bytes, bytes = 0, size;
+    char *memory = v->base + v->bytes;
+    void *address;
+    for (int i = 0; kernels[CANDIDATE].variable && (size = kernels[CANDIDATE].variable(i, &address)) != 0; i++) {
+        if (size > room - bytes) return;
+        char *at = memory + bytes;
+        if (!fine(back ? cudaMemcpy(address, at, size, cudaMemcpyHostToDevice) : cudaMemcpy(at, address, size, cudaMemcpyDeviceToHost), answer)) return;
+        bytes += (size + 7) & ~(size_t)7;
+    }
+    answer->code = (int)bytes;
 }
 
 static int called_once(view *v, outcome *answer) {
