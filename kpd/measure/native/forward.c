@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define LOOKS 5               /* at the variables, after a call each */
+#define LOOKS 4               /* at the variables, after a call each */
 #define MOST_SPANS 8          /* of an object's memory */
 #define MOST_BYTES (1u << 18) /* of variables: more is a table */
 #define MOST_NUMBERS 64       /* more is one that is filled */
@@ -22,6 +22,7 @@
 #define CALLS 8               /* … and all that are looked at there */
 #define WORTH 16              /* calls: fewer have been made already */
 #define LIMIT_MS 1000         /* to copy variables of a device */
+#define LONGEST_NS 20000000u  /* of all calls in a case, before another one begins */
 
 typedef struct {
     size_t at; /* among the bytes of all variables */
@@ -37,13 +38,14 @@ static struct {
     int span_count;
     size_t bytes;
     char *looks; /* `bytes` each: the last one is what they are now */
+    int looked;  /* how many of these there are */
     number numbers[MOST_NUMBERS];
     int count;
 } its;
 
 static char when[96];
 
-static char *looked(int number) { return its.looks + (size_t)number * its.bytes; }
+static char *seen(int number) { return its.looks + (size_t)number * its.bytes; }
 
 static int look_at_device(char *to) {
     worker_variables((int)its.v->number, 0);
@@ -68,14 +70,14 @@ static int put_word(size_t at) {
     int i = 0;
     size_t begin = 0;
     for (; at - begin >= its.spans[i].to - its.spans[i].from; i++) begin += its.spans[i].to - its.spans[i].from;
-    struct iovec from = {looked(LOOKS - 1) + at, sizeof(uint32_t)}, to = {(char *)its.spans[i].from + (at - begin), sizeof(uint32_t)};
+    struct iovec from = {seen(LOOKS - 1) + at, sizeof(uint32_t)}, to = {(char *)its.spans[i].from + (at - begin), sizeof(uint32_t)};
     return process_vm_writev(worker_process(), &from, 1, &to, 1, 0) == sizeof(uint32_t);
 }
 
 /* Put all numbers where they have been found. */
 static int put(void) {
     if (engine_uses_device) {
-        memcpy(its.v->base + its.v->bytes, looked(LOOKS - 1), its.bytes);
+        memcpy(its.v->base + its.v->bytes, seen(LOOKS - 1), its.bytes);
         worker_variables((int)its.v->number, 1);
         return worker_wait(LIMIT_MS, 0).how == DONE;
     }
@@ -86,14 +88,14 @@ static int put(void) {
 
 static uint32_t word_in(int look, size_t at) {
     uint32_t word;
-    memcpy(&word, looked(look) + at, sizeof word);
+    memcpy(&word, seen(look) + at, sizeof word);
     return word;
 }
 
 /* Half of an address is no number. */
 static int in_address(size_t at) {
     uint64_t whole;
-    memcpy(&whole, looked(LOOKS - 1) + (at & ~(size_t)7), sizeof whole);
+    memcpy(&whole, seen(LOOKS - 1) + (at & ~(size_t)7), sizeof whole);
     return whole >> 32 && mappings_contain(whole);
 }
 
@@ -131,25 +133,51 @@ static uint64_t calls_to_end(uint32_t value, uint32_t step) {
 /* Set all forward to shortly before the next end. Returns by how many calls; 0 where there is none. */
 static uint64_t set_forward(void) {
     uint64_t calls = 0;
-    if (!look(looked(LOOKS - 1))) return 0;
+    if (!look(seen(LOOKS - 1))) return 0;
     for (int i = 0; i < its.count; i++) {
         uint64_t own = calls_to_end(word_in(LOOKS - 1, its.numbers[i].at), its.numbers[i].step);
         if (own && (!calls || own < calls)) calls = own;
     }
     for (int i = 0; calls && i < its.count; i++) {
         uint32_t value = word_in(LOOKS - 1, its.numbers[i].at) + (uint32_t)calls * its.numbers[i].step;
-        memcpy(looked(LOOKS - 1) + its.numbers[i].at, &value, sizeof value);
+        memcpy(seen(LOOKS - 1) + its.numbers[i].at, &value, sizeof value);
     }
     return calls && put() ? calls : 0;
 }
 
-static int right_then(size_t near_case, uint64_t limit_ns) {
-    uint64_t begin = now_ns(), passed = 0, calls;
-    for (int i = 0; i < LOOKS; i++)
-        if (!called_on_new(its.v, near_case, job.timed, called_when)) return 0;
-        else if (!look(looked(i))) return 1;
+static void forget(void) {
+    free(its.looks);
+    if (its.memory >= 0) close(its.memory);
+    its.looks = NULL;
+    its.memory = -1;
+}
+
+/* Look at the variables after each of the next calls, which are of this case. */
+void forward_begin(view *v) {
+    its.v = v;
+    its.bytes = 0;
+    its.looked = its.span_count = 0;
+    its.memory = -1;
+    if (engine_uses_device) {
+        worker_variables((int)v->number, 0);
+        outcome answer = worker_wait(LIMIT_MS, 0);
+        its.bytes = answer.how == DONE && answer.code > 0 ? (size_t)answer.code : 0;
+    } else if (limits_threads_of(worker_process()) == 1) {
+        its.bytes = mappings_variables(job.paths[CANDIDATE], its.spans, MOST_SPANS, &its.span_count);
+        its.memory = memory_of_worker();
+    }
+    its.looks = its.bytes && its.bytes <= MOST_BYTES ? malloc(LOOKS * its.bytes) : NULL;
+}
+
+void forward_look(void) {
+    if (its.looks && its.looked < LOOKS && look(seen(its.looked))) its.looked++;
+}
+
+static int right_at_ends(size_t near_case) {
+    static uint64_t passed; /* calls that were left out, all told */
+    uint64_t begin = now_ns(), calls;
     find_numbers();
-    while (now_ns() - begin < limit_ns && (calls = set_forward()) != 0) {
+    while (now_ns() - begin < LONGEST_NS && (calls = set_forward()) != 0) {
         passed += calls;
         snprintf(when, sizeof when, "call %llu, to which numbers that it keeps were set forward", (unsigned long long)passed);
         for (int i = 0; i < CALLS; i++)
@@ -158,40 +186,40 @@ static int right_then(size_t near_case, uint64_t limit_ns) {
     return 1;
 }
 
-static int variables_found(void) {
-    its.span_count = 0;
-    its.memory = -1;
-    if (engine_uses_device) {
-        worker_variables((int)its.v->number, 0);
-        outcome answer = worker_wait(LIMIT_MS, 0);
-        its.bytes = answer.how == DONE && answer.code > 0 ? (size_t)answer.code : 0;
-    } else if (limits_threads_of(worker_process()) == 1) {
-        its.bytes = mappings_variables(job.paths[CANDIDATE], its.spans, MOST_SPANS, &its.span_count);
-        its.memory = memory_of_worker();
-    }
-    its.looks = its.bytes && its.bytes <= MOST_BYTES ? malloc(LOOKS * its.bytes) : NULL;
-    return its.looks && (engine_uses_device || its.memory >= 0);
+/* 0 after a problem. */
+int forward_to_ends(size_t near_case) {
+    int right = its.looked < LOOKS || right_at_ends(near_case);
+    forget();
+    return right;
 }
 
-/* 0 after a problem. */
-int forward(uint64_t limit_ns) {
+/* The same at a small size. */
+int forward(void) {
     kpd_rng rng = {secret_draw()};
     static kpd_case drawn;
-    int near_case = size_drawn(&rng, &drawn, SMALL_SIZE);
-    view *v = its.v = &job.views[kpd_task.case_count];
+    int near_case = size_drawn(&rng, &drawn, SMALL_SIZE), going = 1;
+    view *v = &job.views[kpd_task.case_count];
     if (near_case < 0) return 1;
     arena_resize(v, &drawn, 0);
     if (!baseline_right(v, &drawn, (size_t)near_case, job.timed)) return 1;
     if (!resized(v, &drawn, 0, job.timed)) return 0;
     drawn.name = size_name(&drawn);
-    int right = !variables_found() || right_then((size_t)near_case, limit_ns);
-    free(its.looks);
-    if (its.memory >= 0) close(its.memory);
-    return right;
+    forward_begin(v);
+    for (int i = 0; i < LOOKS && going; i++) {
+        going = called_on_new(v, (size_t)near_case, job.timed, called_when);
+        forward_look();
+    }
+    return forward_to_ends((size_t)near_case) && going;
 }
 #else
-int forward(uint64_t limit_ns) {
-    (void)limit_ns;
+void forward_begin(view *v) { (void)v; }
+
+void forward_look(void) {}
+
+int forward_to_ends(size_t near_case) {
+    (void)near_case;
     return 1;
 }
+
+int forward(void) { return 1; }
 #endif

@@ -7,6 +7,8 @@
  */
 #include "report.h"
 
+#include <stdlib.h>
+
 #define OF_A_SIZE 1024 /* inputs */
 #define AT_ONCE 64    /* calls that a request is for, at the most: to be asked takes longer than most of them */
 #define LONGER 4      /* times the time it should take, where others have the CPU */
@@ -122,15 +124,28 @@ static size_t at_smallest_case(kpd_rng *rng) {
     return calls;
 }
 
+static int by_bytes(const void *one, const void *other) {
+    size_t a = job.views[*(const size_t *)one].bytes, b = job.views[*(const size_t *)other].bytes;
+    return (a > b) - (a < b);
+}
+
 /* Each case once with inputs that are constant but for a few elements, and several times with such as are not alike everywhere
- * (uneven.c): what is quick for these needs a certain shape. */
+ * (uneven.c): what is quick for these needs a certain shape. Small cases come first: the truth of one large case can take all the
+ * time there is. */
 static size_t at_each_case(void) {
-    size_t calls = 0;
-    for (size_t c = 0; c < kpd_task.case_count; c++) {
-        view *v = &job.views[c];
-        if (kpd_task.cases[c].use == KPD_TIME_ONLY || !has_elements(v)) continue;
-        for (int i = 0; i < UNEVEN && is_time(); i++) calls += (size_t)called_on_new(v, c, job.timed, called_when);
-        if (is_time() && job.promised[KPD_CONSTANT]) calls += (size_t)called_on_new(v, c, KPD_CONSTANT, called_when);
+    size_t calls = 0, order[KPD_MAX_CASES], count = kpd_task.case_count;
+    for (size_t c = 0; c < count; c++) order[c] = c;
+    qsort(order, count, sizeof *order, by_bytes);
+    for (size_t c = 0; c < count && is_time(); c++) {
+        view *v = &job.views[order[c]];
+        if (kpd_task.cases[order[c]].use == KPD_TIME_ONLY || !has_elements(v)) continue;
+        forward_begin(v);
+        for (int i = 0; i < UNEVEN && is_time(); i++) {
+            calls += (size_t)called_on_new(v, order[c], job.timed, called_when);
+            forward_look();
+        }
+        if (is_time() && job.promised[KPD_CONSTANT]) calls += (size_t)called_on_new(v, order[c], KPD_CONSTANT, called_when);
+        if (is_time()) calls += (size_t)forward_to_ends(order[c]);
     }
     return calls;
 }

@@ -26,7 +26,6 @@
 #define SEVERAL_NS 2000000u /* … and what they may take */
 #define RENEWED_MS 200 /* of calls on new inputs; … */
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
-#define FORWARD_MS 20  /* … of calls where numbers that it keeps were set forward; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
 #define BEYOND_MS 150  /* … of a call at a size far beyond the cases', at the most; … */
 #define IN_TURN_MS 80  /* … and of calls of the cases in turn */
@@ -252,11 +251,11 @@ void repeat(const char *object, steadiness asked, int ms) {
         if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u);
         if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
         going = !problem.kind && (!job.any_size || counters_around((uint64_t)AROUND_MS * 1000000u));
-        if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u) && forward((uint64_t)FORWARD_MS * 1000000u);
+        if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u) && forward();
     }
     if (going && long_ones) {
         going = renewed_in_cases((uint64_t)RENEWED_MS * 1000000u) && sizes_long((uint64_t)BEYOND_MS * 1000000u);
-        if (going) going = forward((uint64_t)FORWARD_MS * 1000000u);
+        if (going) going = forward();
         spend("long");
     }
     if (going && !engine_uses_device) going = memory_enough();

@@ -121,7 +121,10 @@ int sizes_between(uint64_t limit_ns);
 int counters_around(uint64_t limit_ns);
 
 /* forward.c */
-int forward(uint64_t limit_ns);
+void forward_begin(view *v);
+void forward_look(void);
+int forward_to_ends(size_t near_case);
+int forward(void);
 
 /* sizes_beyond.c */
 int sizes_beyond(uint64_t limit_ns);
