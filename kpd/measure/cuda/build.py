@@ -27,6 +27,8 @@ from kpd.measure.objects.inspect import OBJECT_FILE
 from kpd.measure.run_context import RunContext
 
 PTXAS = "ptxas.txt"
+LINKING = ("-shared", "-Xlinker", "-z,defs,-Bsymbolic,--wrap=__cudaRegisterVar")
+"""nvcc's arguments that make an object which the driver loads: kpd's own part notes what variables are registered."""
 MEMORY_MIB = 16384
 """The most MiB of memory of a compiler's process: cicc may need thousands for heavy templates."""
 
@@ -79,7 +81,6 @@ def script(
     Without -fno-gnu-unique a static variable of an inline function or a template would be one variable for all objects
     of a process. Without NVTX_DISABLE the headers of CUB would load a profiler's library.
     """
-    linking = ("-shared", "-Xlinker", "-z,defs,-Bsymbolic,--wrap=__cudaRegisterVar")
     own = ("-DKPD_CANDIDATE", "-DNVTX_DISABLE", "-Xcompiler", "-fPIC,-fno-gnu-unique", "-Ikpd", "-I.")
     compile_ = jobs.words((tools.nvcc, *flags, *own, "-Xptxas", "-v", "-c"))
     object = f'"$out/{OBJECT_FILE}"'
@@ -92,6 +93,6 @@ def script(
         f'out="$PWD/out"\ncd {jobs.words([f"{host.root}/trees/{tree}"])} || exit {jobs.GONE}\n'
         f'{{ {" && ".join(steps)}; }} 2>"$out/{PTXAS}"\n'
         f'status=$?\ncat "$out/{PTXAS}" >&2\n[ $status -eq 0 ] || exit $status\n'
-        f'{jobs.words((tools.nvcc, *flags, *linking))} {object} -o "$out/{OBJECT}" || exit $?\n'
+        f'{jobs.words((tools.nvcc, *flags, *LINKING))} {object} -o "$out/{OBJECT}" || exit $?\n'
         f"{seals.TAKE}"
     )

@@ -1,5 +1,5 @@
 /* Is it right after millions of calls? Numbers that it keeps and that grow alike with each call (how often it was called, tickets
- * of threads or blocks) are set forward, all by as many calls, until one of them is about to pass 2^16, 2^31 or 2^32: as if it had
+ * of threads or blocks) are set forward, all by as many calls, until one of them is about to pass 2^31 or 2^32: as if it had
  * been called so often. The calls from there on have to be right.
  *
  * Only variables of the object are looked at, or on a device those that it has there; on a CPU only where it has no threads: what
@@ -19,17 +19,17 @@
 #define MOST_BYTES (1u << 18) /* of variables: more is a table */
 #define MOST_NUMBERS 64       /* more is one that is filled */
 #define BEFORE 2              /* calls before a number passes an end … */
-#define CALLS 8               /* … and all that are looked at there */
+#define CALLS 6               /* … and all that are looked at there */
 #define WORTH 16              /* calls: fewer have been made already */
 #define LIMIT_MS 1000         /* to copy variables of a device */
-#define LONGEST_NS 20000000u  /* of all calls in a case, before another one begins */
+#define LONGEST_NS 50000000u  /* of all calls in a case, before another one begins */
 
 typedef struct {
     size_t at; /* among the bytes of all variables */
     uint32_t step; /* of each call */
 } number;
 
-static const uint64_t ends[] = {1ull << 16, 1ull << 31, 1ull << 32};
+static const uint64_t ends[] = {1ull << 31, 1ull << 32};
 
 static struct {
     view *v;

@@ -13,6 +13,7 @@ from .options import Options, UsageError, language, read
 from .rewrite import RewriteError, rewrite
 
 _INCLUDE = Path(__file__).resolve().parent / "include"
+_REGISTERING = _INCLUDE.with_name("registering.c")
 _MACROS = ["-DKPD_STANDIN=1", "-D__CUDACC__=1", "-D__NVCC__=1", "-D__CUDACC_VER_MAJOR__=0", "-D__CUDACC_VER_MINOR__=0"]
 # `__shared__` becomes static storage: every object has its own, and a block is one flow of control at a time.
 # The runtime is inline, so that g++ sees paths through it on which a failed call leaves a variable as it was.
@@ -70,6 +71,9 @@ def _make(options: Options, scratch: Path) -> None:
         Path(options.out).unlink(missing_ok=True)
         _run(["ar", "rcs", options.out, *objects])
         return
+    registering = str(scratch / "registering.o")
+    _compile_host(options, str(_REGISTERING), registering, "c")
+    objects.append(registering)
     libraries = ["-lm", "-ldl", "-lpthread"]
     how = ["-shared", "-Wl,-Bsymbolic"] if options.shared else ["-Wl,--export-dynamic-symbol=kpd_standin_process"]
     _run(["g++", *options.host, *how, *objects, *options.link, *libraries, "-o", options.out or "a.out"])

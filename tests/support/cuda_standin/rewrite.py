@@ -36,6 +36,7 @@ class _Rewriter:
     def __init__(self) -> None:
         self.templates: set[str] = set()  # names of kernel templates: their addresses cannot always be taken
         self.shared = 0
+        self.registered: dict[int, str] = {}  # where the declarations of variables end, with their names
 
     def part(self, text: str) -> str:
         """One stretch of the user's own text; launches inside launches' arguments do not occur."""
@@ -47,6 +48,8 @@ class _Rewriter:
             if token.kind == "word" and token.text in _DROPPED:
                 if token.text == "__global__":
                     self._note_template(out, tokens, at)
+                if token.text == "__device__":
+                    self._note_variable(tokens, at)
                 out.append(Token("space", " " * len(token.text)))  # columns in messages stay right
                 at += 1
             elif token.kind == "word" and token.text in _REPLACED:
@@ -60,10 +63,28 @@ class _Rewriter:
                 at = self._shared(out, tokens, at)
             elif token.text == "<" and _triple(tokens, at, "<"):
                 at = self._launch(out, tokens, at)
+            elif token.text == ";" and at in self.registered:
+                name = self.registered.pop(at)
+                out.append(
+                    Token(
+                        "word", f"; [[maybe_unused]] static const bool kpd_known_{name} = ::kpd_standin::known({name});"
+                    )
+                )
+                at += 1
             else:
                 out.append(token)
                 at += 1
         return "".join(token.text for token in out)
+
+    def _note_variable(self, tokens: Sequence[Token], at: int) -> None:
+        """Have what is declared with `__device__` registered after its declaration, unless that is a function."""
+        end = next((i for i in range(at, len(tokens)) if tokens[i].text in "([{=;"), None)
+        last = end if end is not None and tokens[end].text in "[{=;" else None
+        while last is not None and tokens[last].text != ";":
+            last = closing(tokens, last) if tokens[last].text in "([{" else last
+            last = None if last is None or last + 1 >= len(tokens) else last + 1
+        if end is not None and last is not None:
+            self.registered[last] = _declared(tokens[at + 1 : end])[0]
 
     def _note_template(self, before: Sequence[Token], tokens: Sequence[Token], at: int) -> None:
         start = _statement_start(before)

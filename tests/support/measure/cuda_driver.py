@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kpd.measure.cuda.bench import ENGINE
+from kpd.measure.cuda.build import LINKING
 from kpd.measure.driver.harness import SOURCES
 from tests.places import ROOT
 from tests.support import cuda_standin
@@ -245,7 +246,7 @@ class Driver:
         """With an object of this name, made from this kernel."""
         (self.folder / "task" / "kernel.cu").write_text(kernel)
         candidate = ["-lineinfo", "-DKPD_CANDIDATE", "-Xcompiler", "-fPIC,-fno-gnu-unique"]
-        compile_with(nvcc, self.folder, name, *candidate, "-shared", "-Xlinker", "-z,defs", "kpd/cuda/task.cu")
+        compile_with(nvcc, self.folder, name, *candidate, *LINKING, "kpd/cuda/task.cu")
         return self
 
     def bench(

@@ -160,6 +160,26 @@ def test_where_all_dims_are_large_it_is_about_as_the_tasks_own_kernel_or_right(
     assert rows > 12 and cols > 7 and rows * cols <= 24 * 12 * 7
 
 
+@pytest.mark.parametrize(
+    ("tickets", "where", "wrong"), [(3, "count > 0", True), (3, "count > 32", True), (4, "count > 0", False)]
+)
+def test_numbers_that_it_keeps_on_the_device_are_set_forward_to_their_end(
+    tmp_path: Path, tickets: int, where: str, wrong: bool
+) -> None:
+    """Of a kernel that takes so many tickets in a call: four are a whole part of 2^32, three are not."""
+    driver = build(tmp_path, harness=OF_ANY_SIZE, kernel=TWICE)
+    shutil.copy(tmp_path / "kernel.so", tmp_path / "own.so")
+    last = f"if (!i && {where} && (taken += {tickets}) % {tickets}) y[0] += 1.0f;"
+    text = TWICE.replace("x[i];", f"x[i];\n    {last}")
+    driver.compiled("its.so", f"static __device__ unsigned other[2] = {{1, 2}};\n__device__ unsigned taken;\n{text}")
+    asked = ("sizes=any", "rtol=1e-6", "baseline=own.so", "repeat", "its.so", "no", 100, 20_000)
+    problem = driver.report(*asked)["problem"]
+    assert (problem is not None) == wrong
+    if problem is not None:
+        assert (problem["kind"], problem["index"]) == ("wrong", 0)
+        assert "to which numbers that it keeps were set forward" in problem["when"]
+
+
 @pytest.mark.parametrize(("fault", "told"), [("end_sleeps", None), ("end_hangs", ("timeout", "10 s"))])
 def test_a_process_with_a_device_has_longer_to_end(driver: Driver, fault: str, told: tuple[str, str] | None) -> None:
     """Five seconds are more than one without has."""

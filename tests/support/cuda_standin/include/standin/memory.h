@@ -135,3 +135,17 @@ template <class T> cudaError_t cudaGetSymbolAddress(void **device, const T &symb
     *device = (void *)&symbol;
     return kpd_standin::enter();
 }
+inline cudaError_t cudaGetSymbolAddress(void **device, const void *symbol) {
+    *device = (void *)symbol;
+    return kpd_standin::enter();
+}
+
+/* Called for each of them when an object is loaded. */
+extern "C" void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
+
+namespace kpd_standin {
+template <class T> bool known(T &variable) {
+    __cudaRegisterVar(nullptr, (char *)&variable, nullptr, "", 0, sizeof variable, 0, 0);
+    return true;
+}
+} // namespace kpd_standin
