@@ -16,9 +16,9 @@ HEADERS = ("kpd_task.h", "driver.h", "numbers.h", "report.h", "swap.h", "worker.
 SOURCES = (
     "ahead.c", "apart.c", "arena.c", "batches.c", "bounds.c", "calls.c", "check.c", "contents.c", "counters.c",
     "crew.c", "driver.c", "fence.c", "forward.c", "fresh.c", "limits.c", "mappings.c", "numbers.c", "orders.c",
-    "places.c", "referee.c", "renewed.c", "repeat.c", "report.c", "requests.c", "rows.c", "sandbox.c", "secret.c",
-    "serve.c", "sizes.c", "sizes_between.c", "sizes_beyond.c", "sizes_in_turn.c", "steady.c", "timed.c", "truth.c",
-    "turns.c", "uneven.c", "values.c", "worker.c",
+    "overwrites.c", "places.c", "referee.c", "renewed.c", "repeat.c", "report.c", "requests.c", "rows.c",
+    "sandbox.c", "secret.c", "serve.c", "sizes.c", "sizes_between.c", "sizes_beyond.c", "sizes_in_turn.c",
+    "steady.c", "timed.c", "truth.c", "turns.c", "uneven.c", "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 

@@ -60,9 +60,11 @@ static int check_one(size_t c, kpd_distribution d) {
     return compare(&job.views[c], distribution_names[d], bounds_of(c, d), 0, 0);
 }
 
-/* Every other element becomes zero: what is left out there is lost, where it meets what is not finite. */
-static void empty_half(const view *v, size_t b, kpd_rng *rng) {
-    for (size_t i = kpd_random(rng) & 1; i < v->buffers[b].count; i += 2) {
+/* Every other element becomes zero, or each: what is left out there is lost, where it meets what is not finite. */
+static void emptied(const view *v, size_t b, kpd_rng *rng) {
+    uint64_t drawn = kpd_random(rng);
+    size_t step = drawn & 2 ? 1 : 2;
+    for (size_t i = drawn % step; i < v->buffers[b].count; i += step) {
         bits_set(v->buffers[b].type, v->pristine[b], i, 0);
         bits_set(v->buffers[b].type, v->data[b], i, 0);
     }
@@ -76,7 +78,7 @@ static int plant(view *v, kpd_rng *rng, double value) {
     if (!count) return 0;
     size_t b = inputs[kpd_random(rng) % count];
     for (size_t i = 0; i < count; i++)
-        if (inputs[i] != b && v->buffers[inputs[i]].count > 1) empty_half(v, inputs[i], rng);
+        if (inputs[i] != b && v->buffers[inputs[i]].count > 1) emptied(v, inputs[i], rng);
     for (uint64_t planted = 1 + kpd_random(rng) % 3; planted; planted--) {
         size_t i = kpd_random(rng) % v->buffers[b].count;
         bits_set(v->buffers[b].type, v->pristine[b], i, value_bits(v->buffers[b].type, value));

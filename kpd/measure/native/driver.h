@@ -15,6 +15,7 @@
  *   renewed.c  thousands of inputs                   sizes_in_turn.c    calls of another size each time
  *   counters.c, forward.c  many calls before
  *   places.c   at which addresses buffers lie        sizes_between.c    calls at sizes that no case has
+ *   overwrites.c  writes that leave no trace
  *   forward.c  calls after millions of others        counters.c         calls after 65,536 others
  *   cpu.c, or cuda/: the engine, which runs kernels on the CPU or on a GPU
  */
@@ -234,6 +235,7 @@ void worker_begin(void); /* … or only now */
 #define ALL_OF_THEM 1u /* a bit of what is drawn for a move of buffers (places.c) */
 void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
+void worker_call_squeezed(slot which, int number);
 void worker_call_some(slot which, int number, int count, uint64_t order);
 void worker_call_each(slot which, int number, int count);
 void worker_resize(int number, const kpd_case *size, int fenced);
@@ -291,7 +293,7 @@ void calls_let_thread_start(int asked);
 void limits_enter(int line);
 extern int limits_late; /* set before a worker starts: memory has no limit there but the machine's; it is looked at later */
 uint64_t limits_memory(void); /* that a kernel gets, in bytes */
-void limits_tell_why(void);
+void limits_tell_why(const void *at);
 int limits_listen(int line);
 int limits_threads(void);
 int limits_threads_of(int process);
@@ -317,6 +319,7 @@ void engine_start(measurement *shared, const view *pinned, outcome *answer); /* 
 void engine_load(const char *path, slot which, outcome *answer);
 void engine_begin(void); /* what the objects ask to have called when they are loaded, once all are */
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */
+void engine_squeezed(view *v, slot which, outcome *answer);                     /* the same, with few multiprocessors of a device */
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
 void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */
 void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */

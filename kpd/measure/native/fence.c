@@ -77,7 +77,7 @@ static void caught(int number, siginfo_t *info, void *context) {
         if (!is_written(&fenced->buffers[b]) && at >= to[0] && at < from[1]) strayed(at, context, b, at < data ? 0 : at < end ? 2 : 1);
     }
     (void)number;
-    limits_tell_why(); /* the instruction is tried again, and without a handler ends the process */
+    limits_tell_why(at); /* the instruction is tried again, and without a handler ends the process */
 }
 
 /* In the worker, once. The handler has a stack of its own: a kernel may have used up its. */

@@ -16,6 +16,8 @@
 
 #define OPEN_FILES 1024      /* that a worker may have */
 #define THREAD_BYTES (16u << 20)
+#define STACK_BYTES (1u << 20) /* threads of many programs have no more */
+#define NEAR_BYTES (1u << 30)  /* what is so near below a full stack was meant to be on it */
 #define COPIES 4             /* of a case's buffers, that a kernel may make */
 
 static uint64_t cpus(void) { return (uint64_t)sysconf(_SC_NPROCESSORS_ONLN); }
@@ -29,21 +31,27 @@ int limits_threads(void) { return 64 + 4 * (int)cpus(); }
 
 #ifdef __linux__
 static char no_memory[96];
+static uintptr_t stack_at; /* an address on the stack, from the beginning */
 
-/* In a worker that crashes: a kernel that is refused memory rarely looks. */
-void limits_tell_why(void) {
-    if (errno == ENOMEM && write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0) _exit(1);
+/* In a worker that crashes, at this address: a kernel that is refused memory rarely looks, and one that has no stack left cannot. */
+void limits_tell_why(const void *at) {
+    static const char no_stack[] = "\nit needs more stack: a kernel gets 1 MiB\n";
+    uintptr_t below = stack_at - (uintptr_t)at;
+    int full = stack_at && at && below > STACK_BYTES / 2 && below < NEAR_BYTES;
+    if (full && write(STDERR_FILENO, no_stack, sizeof no_stack - 1) < 0) _exit(1);
+    if (!full && errno == ENOMEM && write(STDERR_FILENO, no_memory, strlen(no_memory)) < 0) _exit(1);
 }
 
 static void aborted(int signal) {
     (void)signal;
-    limits_tell_why();
+    limits_tell_why(NULL);
 }
 
 /* Beside what the process has. Who is refused memory can tell that it is kpd that calls it: where the memory is only looked at
  * later, it may have as much as a process of an operator's program, or half of what the machine has left. */
 static void limit_memory(void) {
     unsigned long long pages = 0;
+    stack_at = (uintptr_t)&pages;
     FILE *file = fopen("/proc/self/statm", "r");
     int known = file && fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages) == 1;
     if (file) fclose(file);
@@ -89,7 +97,7 @@ int limits_listen(int line) {
 #else
 static void limit_memory(void) {}
 
-void limits_tell_why(void) {}
+void limits_tell_why(const void *at) { (void)at; }
 
 static void tell_what_asks(int line) { (void)line; }
 
@@ -102,10 +110,12 @@ int limits_listen(int line) {
 /* In the worker. `line` is the one to the driver; below 0 where a kernel runs in the driver itself, and nobody is asked. */
 void limits_enter(int line) {
     struct rlimit file = {engine_file_bytes, engine_file_bytes}, core = {0, 0}, opened = {OPEN_FILES, OPEN_FILES};
+    struct rlimit stack = {STACK_BYTES, STACK_BYTES};
     setrlimit(RLIMIT_FSIZE, &file);
     setrlimit(RLIMIT_CORE, &core);
     if (!engine_own_bytes) return;
     setrlimit(RLIMIT_NOFILE, &opened);
+    setrlimit(RLIMIT_STACK, &stack);
     limit_memory();
     if (line >= 0) tell_what_asks(line);
 }

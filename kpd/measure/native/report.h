@@ -120,6 +120,10 @@ int sizes_between(uint64_t limit_ns);
 /* counters.c */
 int counters_around(uint64_t limit_ns);
 
+/* overwrites.c */
+void overwrites_watch(const view *v);
+int overwrites_none(const view *v, const char *kind, const char *when);
+
 /* forward.c */
 void forward_begin(view *v);
 void forward_look(void);

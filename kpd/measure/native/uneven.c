@@ -1,7 +1,8 @@
 /* Inputs that are not alike in all their parts. Some are constant but for a few elements: who takes them for constant, for zero, or
  * for symmetric by a look at some of them is found, as is who leaves out what is small beside the rest. Zero is such a constant
  * where the task says what becomes of values that are not finite: to divide by it gives one. In others a stretch is of another
- * magnitude: who takes one row for like the row before, or is exact only beside the greatest of all, is found.
+ * magnitude: who takes one row for like the row before, or is exact only beside the greatest of all, is found. In some one of several
+ * inputs is constant, and the others are not.
  */
 #include "report.h"
 
@@ -9,7 +10,8 @@
 
 #define OTHERS 3 /* elements that are not as the rest of an input: half of the time large ones, … */
 #define END 8    /* … and half of them so near to its end or its beginning */
-#define LEAST_POWER 4 /* of two, by which a stretch is smaller or larger … */
+#define ONE_CONSTANT 4 /* of so many inputs one has a constant buffer, others … */
+#define LEAST_POWER 4 /* … a stretch that is smaller or larger by this power of two … */
 #define POWERS 16     /* … at the least, and how many more there are; in types with few exponents a quarter of both */
 #define WIDE 1e6      /* what is no type with few exponents goes beyond this */
 #define LARGEST 1e12  /* the largest values that are promised (kpd_task.h) */
@@ -74,6 +76,17 @@ static void scale_stretches(view *v, kpd_rng rng) {
     }
 }
 
+/* As they are, but for one input that is constant: who has a quick way for that, which is rough for what the others have, is found. */
+static void make_one_constant(view *v, kpd_rng rng) {
+    size_t of[KPD_MAX_BUFFERS], count = 0;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++)
+        if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && v->buffers[b].count > 1) of[count++] = b;
+    if (count < 2) return;
+    size_t b = of[kpd_random(&rng) % count];
+    uint64_t bits = bits_at(v->buffers[b].type, v->pristine[b], kpd_random(&rng) % v->buffers[b].count);
+    for (size_t i = 0; i < v->buffers[b].count; i++) bits_set(v->buffers[b].type, v->pristine[b], i, bits);
+}
+
 /* Inputs from a number that was drawn, where not all kinds are checked that a case has: constant ones are nearly so, and most
  * of the others are not alike everywhere, unless the harness says how they may change. */
 void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
@@ -83,5 +96,7 @@ void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
         return;
     }
     arena_fill_unseen(v, d, kpd_random(&rng));
-    if (!kpd_task.change) scale_stretches(v, rng);
+    if (kpd_task.change) return;
+    if (kpd_random(&rng) % ONE_CONSTANT == 0 && job.promised[KPD_CONSTANT]) make_one_constant(v, rng);
+    else scale_stretches(v, rng);
 }

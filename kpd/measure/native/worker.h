@@ -5,7 +5,7 @@
 #include "driver.h"
 
 typedef struct {
-    enum { LOAD, BEGIN, MOVE, CALL, CALL_SOME, CALL_EACH, RESIZE, TIME, AUDIT, FETCH, STOPWATCH, RESUME, FRESH_BEGIN, FRESH, ROW_BEGIN, ROW_PUT, ROW, VARIABLES, LEAVE } what;
+    enum { LOAD, BEGIN, MOVE, CALL, SQUEEZED, CALL_SOME, CALL_EACH, RESIZE, TIME, AUDIT, FETCH, STOPWATCH, RESUME, FRESH_BEGIN, FRESH, ROW_BEGIN, ROW_PUT, ROW, VARIABLES, LEAVE } what;
     slot which;
     int number, set, amount;
     uint64_t seed;

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,12 @@ SPIN = "for (volatile long i = 0; i < {}; i++);"
 SOONER = "new inputs in each call|sizes that no case has|a size far beyond|two sets of inputs"
 """Where a rare fault is found: mostly in the first of these steps, and now and then in one that comes before it."""
 numbers = count()
+
+
+def paranoid() -> int:
+    """What the system says of who may watch what a process does; more than 2 is nobody but root."""
+    path = Path("/proc/sys/kernel/perf_event_paranoid")
+    return int(path.read_text()) if path.exists() else 3
 
 
 def rarely(then: str) -> str:
@@ -224,3 +231,13 @@ async def test_numbers_that_may_begin_anew_and_places_in_memory_refuse_nobody(la
     ring = "static char ring[4096], *at = ring; if (at + 64 > ring + sizeof ring) at = ring; *at = 1; at += 64;"
     numbers = "static unsigned epoch, slot; static long calls; epoch += 3; calls++; slot = (slot + 1) % 1000;"
     assert await repeated(lab, kernel(f"{ring} {numbers} ring[slot] = 2; {LOOP}"), DRAWN) >= 200
+
+
+@linux_only
+@pytest.mark.skipif(paranoid() > 2, reason="the system lets nobody have a processor's watchpoints")
+async def test_who_writes_behind_an_output_what_lies_there_is_found(lab: Lab) -> None:
+    """As one that blends the end of a row into a whole vector, where that crosses no page."""
+    behind = "volatile float *end = y + n; if (((unsigned long)end & 4095) < 4000) *end = *end;"
+    with pytest.raises(CheckFailed, match="wrote past the end of y, though only what lay there"):
+        await repeated(lab, kernel(f"{LOOP} {behind}"), DRAWN)
+    assert await repeated(lab, kernel(f"{LOOP} {behind.replace('*end = *end', '(void)*end')}"), DRAWN) >= 200

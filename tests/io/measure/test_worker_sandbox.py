@@ -178,6 +178,14 @@ async def test_a_kernel_has_the_memory_it_needs_and_no_more(lab: Lab) -> None:
         await lab.check(kernel(f"{takes.replace('N', above)} {LOOP}", "#include <string.h>"))
 
 
+async def test_a_kernel_has_the_stack_it_needs_and_no_more(lab: Lab) -> None:
+    """As one of a program's threads may have."""
+    takes = "volatile char taken[N << 10]; for (long i = 0; i < N << 10; i += 4096) taken[i] = 1;"
+    assert (await lab.check(kernel(f"{takes.replace('N', '900')} {LOOP}"))).comparisons
+    with pytest.raises(CheckFailed, match=r"crashed with SIGSEGV \(it needs more stack: a kernel gets 1 MiB\)"):
+        await lab.check(kernel(f"{takes.replace('N', '1100')} {LOOP}"))
+
+
 async def test_a_compiler_has_the_memory_it_needs_and_no_more(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     ten = "".join(f"#define M{n} {' '.join([f'M{n - 1}'] * 10)}\n" for n in range(1, 7))
     bomb = kernel(f"{LOOP} M6", f"#define M0 y[0] += x[0] * 3;\n{ten}")

@@ -12,6 +12,7 @@ from typing import Any
 from kpd.measure.python.host.arrays import CODES, GREATEST
 
 OTHERS, END = 3, 8  # elements that are not as the rest of an array; half of them so near to its end or its beginning
+ONE_CONSTANT = 0.125  # of arrays of other kinds
 LEAST_POWER, POWERS = 4, 16  # of two, by which a stretch is smaller or larger; in narrow types a quarter of both
 LARGEST = 1e12  # of what may be promised
 LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
@@ -24,13 +25,14 @@ class Draw:
     a harness draws; it follows from the same seed.
 
     NumPy's of floating-point numbers may be `uneven`, as in native/uneven.c: constant ones but for a few elements, and
-    half of the others with a stretch of another magnitude, larger ones only if those are among `kinds`.
+    half of the others with a stretch of another magnitude, larger ones only if those are among `kinds`. So few of them
+    are constant that mostly not all arrays of a call are, if that is among `kinds`.
     """
 
     def __init__(self, seed: int, kind: str, uneven: bool = False, kinds: Sequence[str] = ()) -> None:
         self.kind = kind
         self.uneven = uneven
-        self.large = "large" in kinds
+        self.large, self.constant = "large" in kinds, "constant" in kinds
         self.random = random.Random(seed)
         numpy = sys.modules.get("numpy")
         self._numpy = None if numpy is None else numpy.random.default_rng(self.random.getrandbits(64))
@@ -67,6 +69,8 @@ class Draw:
                 at = place if rng.random() < 0.5 else rng.randrange(count)
                 kind = "large" if self.large and rng.random() < 0.5 else "normal"
                 drawn[at] = Draw(rng.getrandbits(64), kind).values(1, dtype=dtype)[0]
+        elif self.constant and rng.random() < ONE_CONSTANT:
+            drawn[:] = drawn[0]
         elif rng.random() < 0.5:
             power = (LEAST_POWER + rng.randrange(POWERS)) // (4 if GREATEST[dtype] < 1e6 else 1)
             at = rng.randrange(count)
