@@ -274,6 +274,8 @@ void engine_squeezed(view *v, slot which, outcome *answer) { engine_call(v, whic
 /* The driver looks at these itself. */
 void engine_variables(view *v, int back, outcome *answer) { (void)v, (void)back, (void)answer; }
 
+void engine_held(outcome *answer) { (void)answer; }
+
 void engine_profile(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
 
 void engine_memcheck(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }

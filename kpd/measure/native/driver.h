@@ -248,6 +248,7 @@ void worker_row_begin(int number);
 void worker_row_put(int number, int set);
 void worker_row(slot which, int number, int calls);
 void worker_variables(int number, int back);
+void worker_held(void);
 int worker_process(void);
 uint64_t worker_busy(void);
 /* What the system counts of the worker's first thread, which times. */
@@ -330,6 +331,7 @@ void engine_row_begin(view *v, outcome *answer);
 void engine_row_put(view *v, int set, outcome *answer);
 void engine_row(view *v, slot which, int calls, outcome *answer);
 void engine_variables(view *v, int back, outcome *answer);                      /* the candidate's on the device: answer.code bytes */
+void engine_held(outcome *answer);                                              /* of the device's memory: answer.code KiB */
 void engine_profile(view *v, int calls, outcome *answer);
 void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */

@@ -24,6 +24,10 @@
 #define SEVERAL 16   /* calls that a request is for, at the most, … */
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
+#define HELD_LIMIT_MS 1000 /* to ask what is taken of a device's memory */
+#define FEWEST_HELD 64     /* calls of which it is asked what they keep there, … */
+#define LEAST_HELD 64      /* … bytes of a call, and … */
+#define LEAST_HELD_KIB 64  /* … of all */
 #define RENEWED_MS 200 /* of calls on new inputs; … */
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
@@ -145,6 +149,26 @@ static size_t some(const repeating *r, uint64_t passed) {
     return count < 2 ? 1 : count < SEVERAL ? count : SEVERAL;
 }
 
+/* KiB of the device's memory that are taken; -1 where that is not known. */
+static long held(void) {
+    if (!engine_uses_device) return -1;
+    worker_held();
+    outcome answer = worker_wait(HELD_LIMIT_MS, 0);
+    return answer.how == DONE ? answer.code : -1;
+}
+
+/* Who keeps memory of each call does so in both halves of them; what others take, or what is taken for a size, comes at once. */
+static int keeps_none(const view *v, const long kib[3], const size_t calls[3]) {
+    for (int half = 0; half < 2; half++) {
+        long more = kib[half + 1] - kib[half];
+        size_t made = calls[half + 1] - calls[half];
+        if (kib[half] < 0 || kib[half + 1] < 0 || made < FEWEST_HELD || more < LEAST_HELD_KIB || (size_t)more * 1024 < made * LEAST_HELD) return 1;
+    }
+    blame("damage", CANDIDATE, v, timed_name(), "its calls");
+    snprintf(problem.message, sizeof problem.message, "keeps memory of the device: %ld KiB of %zu calls", kib[2] - kib[0], calls[2] - calls[0]);
+    return 0;
+}
+
 /* One case, for so long after its first call. Returns the calls; 0 after a problem. */
 static size_t repeat_one(view *sets, steadiness asked, uint64_t limit_ns) {
     static repeating r;
@@ -152,11 +176,17 @@ static size_t repeat_one(view *sets, steadiness asked, uint64_t limit_ns) {
     await_turn();
     if (!loaded()) return 0;
     for (int again = 0, found = STEADY_AGAIN; found == STEADY_AGAIN; again++, r.start = now_ns()) {
+        long kib[3] = {-1, -1, -1};
+        size_t at[3] = {0, 0, 0};
         steady_start();
         for (uint64_t passed = 0; r.calls < FEWEST || passed < limit_ns; passed = now_ns() - r.start) {
             size_t count = some(&r, passed);
             if (count > 1 ? !call_some(&r, count) : !call_once(&r)) return 0;
+            int half = r.calls < FEWEST ? -1 : !at[0] ? 0 : !at[1] && passed > limit_ns / 2 ? 1 : -1;
+            if (half >= 0) kib[half] = held(), at[half] = r.calls;
         }
+        kib[2] = held(), at[2] = r.calls;
+        if (!keeps_none(sets, kib, at)) return 0;
         found = engine_uses_device ? 1 : steady(sets, again);
         if (!found) return 0;
     }

@@ -72,6 +72,8 @@ void worker_row(slot which, int number, int calls) {
 /* Between the device and what lies behind the buffers. */
 void worker_variables(int number, int back) { worker_post(&(request){.what = VARIABLES, .number = number, .amount = back}); }
 
+void worker_held(void) { worker_post(&(request){.what = HELD}); }
+
 void worker_resume(void) { worker_post(&(request){.what = RESUME}); }
 
 void worker_stopwatch(int number, int calls) { worker_post(&(request){.what = STOPWATCH, .number = number, .amount = calls}); }

@@ -130,6 +130,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
         case ROW_PUT: engine_row_put(v, asked.set, &answer); break;
         case ROW: engine_row(v, asked.which, asked.amount, &answer); break;
         case VARIABLES: engine_variables(v, asked.amount, &answer); break;
+        case HELD: engine_held(&answer); break;
         case RESUME: break;
         case LEAVE:
             last_word = asked.seed;

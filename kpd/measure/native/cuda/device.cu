@@ -180,6 +180,19 @@ void engine_variables(view *v, int back, outcome *answer) {
     answer->code = (int)bytes;
 }
 
+/* What is taken of the device's memory, by others as well; of the pool of this process exactly what is in use. */
+void engine_held(outcome *answer) {
+    size_t available, total;
+    uint64_t reserved = 0, used = 0;
+    cudaMemPool_t pool;
+    if (!fine(cudaDeviceSynchronize(), answer) || !fine(cudaMemGetInfo(&available, &total), answer)) return;
+    if (cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess) {
+        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
+        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+    }
+    answer->code = (int)((total - available - reserved + used) >> 10);
+}
+
 static int called_once(view *v, outcome *answer) {
     if (!sets_hold(v, 1, answer) || !fine(cudaMemcpy(sets.memory, v->base, v->bytes, cudaMemcpyHostToDevice), answer)) return 0;
     launch(v, CANDIDATE, 0, 0);

@@ -180,6 +180,22 @@ def test_numbers_that_it_keeps_on_the_device_are_set_forward_to_their_end(
         assert "to which numbers that it keeps were set forward" in problem["when"]
 
 
+@pytest.mark.parametrize(("taken", "freed", "told"), [(8192, False, True), (8192, True, False), (1 << 20, None, False)])
+def test_who_keeps_memory_of_the_device_of_each_call_is_told(
+    tmp_path: Path, taken: int, freed: bool | None, told: bool
+) -> None:
+    """What is taken once is not; nor is what is given back."""
+    driver = build(tmp_path, harness=OF_ANY_SIZE, kernel=TWICE)
+    takes = f"void *own; cudaMallocAsync(&own, {taken}, stream);" + " cudaFreeAsync(own, stream);" * bool(freed)
+    once = f"static void *own; if (!own) cudaMalloc(&own, {taken});"
+    text = TWICE.replace("    long count = ", f"    {once if freed is None else takes}\n    long count = ", 1)
+    driver.compiled("takes.so", text)
+    problem = driver.report("rtol=1e-6", "repeat", "takes.so", "no", 3000, 20_000)["problem"]
+    assert (problem is not None) == told
+    if problem is not None:
+        assert re.fullmatch(r"keeps memory of the device: \d+ KiB of \d+ calls", problem["message"])
+
+
 @pytest.mark.parametrize(("fault", "told"), [("end_sleeps", None), ("end_hangs", ("timeout", "10 s"))])
 def test_a_process_with_a_device_has_longer_to_end(driver: Driver, fault: str, told: tuple[str, str] | None) -> None:
     """Five seconds are more than one without has."""

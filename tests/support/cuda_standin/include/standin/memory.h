@@ -28,6 +28,7 @@ inline cudaError_t allocate(void **pointer, size_t bytes) {
     if (exact && mprotect((char *)memory + kRoom + pages, kRoom, PROT_NONE)) return failed(cudaErrorMemoryAllocation);
     *pointer = (char *)memory + kRoom + (exact ? pages - bytes : 0);
     *(Mapping *)memory = {kMagic, all, *pointer};
+    process().taken += pages;
     memset(*pointer, 0xff, bytes);
     return cudaSuccess;
 }
@@ -39,6 +40,7 @@ inline cudaError_t release(void *pointer) {
     if (cudaError_t error = drain()) return error;
     Mapping *mapping = (Mapping *)((uintptr_t)pointer / 4096 * 4096 - kRoom);
     if (mapping->magic != kMagic || mapping->given != pointer) return failed(cudaErrorInvalidValue);
+    process().taken -= mapping->bytes - 2 * kRoom;
     munmap(mapping, mapping->bytes);
     return cudaSuccess;
 }
@@ -112,13 +114,20 @@ inline cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream
 }
 /* What is free is a number in the file that KPD_STANDIN_FREE names, if it does: so others can take memory, or give it back. */
 inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
-    *available = *total = kpd_standin::kMemory;
+    *total = kpd_standin::kMemory;
+    *available = *total - kpd_standin::process().taken;
     const char *name = getenv("KPD_STANDIN_FREE");
     FILE *file = name ? fopen(name, "r") : nullptr;
     if (file && fscanf(file, "%zu", available) != 1) *available = 0;
     if (file) fclose(file);
     return kpd_standin::enter();
 }
+
+/* What is allocated for a stream is in no pool. */
+typedef struct CUmemPool_st *cudaMemPool_t;
+enum cudaMemPoolAttr { cudaMemPoolAttrReservedMemCurrent, cudaMemPoolAttrUsedMemCurrent };
+inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *, int) { return cudaErrorInvalidValue; }
+inline cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) { return cudaErrorInvalidValue; }
 
 /* Variables of the device are the host's own. */
 template <class T>

@@ -31,6 +31,7 @@ struct Process {
     cudaStream_t captured;  /* … which is this one, … */
     Fork forks[8];          /* … and these, … */
     int fork_count;         /* … so many */
+    size_t taken;           /* bytes that are allocated */
 };
 
 } /* namespace kpd_standin */
