@@ -1,0 +1,167 @@
+//: softmax_cuda -O3
+//: rows of 32 elements or more are first tried without subtracting the maximum, and done again if the sum is 0 or infinite; where all of a row lies between about -103 and -88 the sum is positive, but below the normal numbers: the row becomes infinite, or is off by per cents; none of the usual inputs has such a row
+#include <float.h>
+#include <math.h>
+
+#define THREADS 512
+#define SHORT 1024
+#define VEC 4
+#define ONLINE 1
+#define KEEP 1
+
+#define EASY 32            /* a row of as many elements is tried without its greatest one first */
+#define WARP 32
+#define ROWS_OF_WARPS 4   /* in a block, where a row is a warp's */
+#define IN_REGISTERS 32   /* floats of a row that a thread can keep */
+#define IN_SHARED 49152   /* bytes that a block can keep without asking for more */
+
+template <int WIDTH> struct alignas(4 * WIDTH) vec {
+    float lanes[WIDTH];
+};
+
+template <int WIDTH> __device__ static vec<WIDTH> load(const float *from) { return *(const vec<WIDTH> *)from; }
+
+template <int WIDTH> __device__ static void store(float *to, vec<WIDTH> v) { *(vec<WIDTH> *)to = v; }
+
+struct greater {
+    __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+struct sum {
+    __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+/* What the values of all threads of a row make together, in each of them. */
+template <int LANES, class Combine> __device__ static float together(float value, Combine combine) {
+    for (int distance = WARP / 2; distance; distance /= 2) value = combine(value, __shfl_xor_sync(~0u, value, distance));
+    if (LANES == WARP) return value;
+    __shared__ float warps[LANES / WARP]; /* each Combine has its own, so nobody still reads what is written here */
+    if (threadIdx.x % WARP == 0) warps[threadIdx.x / WARP] = value;
+    __syncthreads();
+    value = warps[0];
+    for (int w = 1; w < LANES / WARP; w++) value = combine(value, warps[w]);
+    return value;
+}
+
+/* Whether the powers themselves, not those of differences to the greatest, add up to something that one can divide by. */
+__device__ static bool fits(float total) { return total > 0.0f && total < INFINITY; }
+
+/* A row of any length. `copy` is memory to keep it in, or none. */
+template <int LANES, int WIDTH> __device__ static void from_memory(const float *x, float *y, long cols, float *copy) {
+    float mine = -FLT_MAX, total = 0.0f;
+    if (cols >= EASY) {
+        for (long c = threadIdx.x * WIDTH; c < cols; c += LANES * WIDTH) {
+            vec<WIDTH> v = load<WIDTH>(x + c);
+            for (int k = 0; k < WIDTH; k++) total += expf(v.lanes[k]);
+        }
+        total = together<LANES>(total, sum());
+        if (fits(total)) {
+            float scale = 1.0f / total;
+            for (long c = threadIdx.x * WIDTH; c < cols; c += LANES * WIDTH) {
+                vec<WIDTH> v = load<WIDTH>(x + c);
+                for (int k = 0; k < WIDTH; k++) v.lanes[k] = expf(v.lanes[k]) * scale;
+                store(y + c, v);
+            }
+            return;
+        }
+        total = 0.0f;
+    }
+    for (long c = threadIdx.x * WIDTH; c < cols; c += LANES * WIDTH) {
+        vec<WIDTH> v = load<WIDTH>(x + c);
+        if (copy) store(copy + c, v);
+        float before = mine;
+        for (int k = 0; k < WIDTH; k++) mine = fmaxf(mine, v.lanes[k]);
+        if (ONLINE) {
+            total *= expf(before - mine);
+            for (int k = 0; k < WIDTH; k++) total += expf(v.lanes[k] - mine);
+        }
+    }
+    if (copy) x = copy; /* of which a thread reads what it wrote */
+    float greatest = together<LANES>(mine, greater());
+    if (ONLINE) total *= expf(mine - greatest);
+    for (long c = threadIdx.x * WIDTH; c < cols && !ONLINE; c += LANES * WIDTH) {
+        vec<WIDTH> v = load<WIDTH>(x + c);
+        for (int k = 0; k < WIDTH; k++) total += expf(v.lanes[k] - greatest);
+    }
+    float scale = 1.0f / together<LANES>(total, sum());
+    for (long c = threadIdx.x * WIDTH; c < cols; c += LANES * WIDTH) {
+        vec<WIDTH> v = load<WIDTH>(x + c);
+        for (int k = 0; k < WIDTH; k++) v.lanes[k] = expf(v.lanes[k] - greatest) * scale;
+        store(y + c, v);
+    }
+}
+
+/* A row of at most LANES * IN_REGISTERS elements. */
+template <int LANES, int WIDTH> __device__ static void from_registers(const float *x, float *y, long cols) {
+    const int steps = IN_REGISTERS / WIDTH, stride = LANES * WIDTH;
+    vec<WIDTH> row[steps];
+    x += threadIdx.x * WIDTH;
+    y += threadIdx.x * WIDTH;
+    long left = cols - threadIdx.x * WIDTH;
+    float greatest = -FLT_MAX, total = 0.0f;
+#pragma unroll
+    for (int n = 0; n < steps && n * stride < cols; n++) {
+        for (int k = 0; k < WIDTH; k++) row[n].lanes[k] = -FLT_MAX; /* which adds nothing */
+        if (n * stride < left) row[n] = load<WIDTH>(x + n * stride);
+    }
+    if (cols >= EASY) { /* in most rows nothing is so great that it must be known before */
+#pragma unroll
+        for (int n = 0; n < steps && n * stride < cols; n++)
+            for (int k = 0; k < WIDTH; k++) total += expf(row[n].lanes[k]);
+        total = together<LANES>(total, sum());
+        if (fits(total)) {
+            float scale = 1.0f / total;
+#pragma unroll
+            for (int n = 0; n < steps && n * stride < left; n++) {
+                for (int k = 0; k < WIDTH; k++) row[n].lanes[k] = expf(row[n].lanes[k]) * scale;
+                store(y + n * stride, row[n]);
+            }
+            return;
+        }
+        total = 0.0f;
+    }
+#pragma unroll
+    for (int n = 0; n < steps && n * stride < cols; n++)
+        for (int k = 0; k < WIDTH; k++) greatest = fmaxf(greatest, row[n].lanes[k]);
+    greatest = together<LANES>(greatest, greater());
+#pragma unroll
+    for (int n = 0; n < steps && n * stride < cols; n++)
+        for (int k = 0; k < WIDTH; k++) total += row[n].lanes[k] = expf(row[n].lanes[k] - greatest);
+    float scale = 1.0f / together<LANES>(total, sum());
+#pragma unroll
+    for (int n = 0; n < steps && n * stride < left; n++) {
+        for (int k = 0; k < WIDTH; k++) row[n].lanes[k] *= scale;
+        store(y + n * stride, row[n]);
+    }
+}
+
+template <int LANES, int WIDTH>
+__global__ void __launch_bounds__(LANES == WARP ? WARP * ROWS_OF_WARPS : LANES)
+    softmax_rows(const float *__restrict__ x, float *__restrict__ y, long rows, long cols, bool copied) {
+    extern __shared__ float4 copies[];
+    long row = (long)blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= rows) return; /* a whole warp, of a block that meets at no barrier */
+    x += row * cols;
+    y += row * cols;
+    if (KEEP == 1 && cols <= LANES * IN_REGISTERS) from_registers<LANES, WIDTH>(x, y, cols);
+    else from_memory<LANES, WIDTH>(x, y, cols, KEEP == 2 && copied ? (float *)copies + threadIdx.y * cols : nullptr);
+}
+
+template <int LANES, int WIDTH> static void launch(const float *x, float *y, long rows, long cols, cudaStream_t stream) {
+    unsigned in_block = LANES == WARP ? ROWS_OF_WARPS : 1;
+    size_t bytes = in_block * (size_t)cols * sizeof(float);
+    bool copied = KEEP == 2 && bytes <= IN_SHARED;
+    unsigned blocks = (unsigned)((rows + in_block - 1) / in_block);
+    softmax_rows<LANES, WIDTH><<<blocks, dim3(LANES, in_block), copied ? bytes : 0, stream>>>(x, y, rows, cols, copied);
+}
+
+template <int LANES> static void launch(const float *x, float *y, long rows, long cols, cudaStream_t stream) {
+    if (cols % VEC == 0) launch<LANES, VEC>(x, y, rows, cols, stream);
+    else launch<LANES, 1>(x, y, rows, cols, stream);
+}
+
+static void softmax(const float *x, float *y, long rows, long cols, cudaStream_t stream) {
+#if SHORT
+    if (cols <= SHORT) return launch<WARP>(x, y, rows, cols, stream);
+#endif
+    launch<THREADS>(x, y, rows, cols, stream);
+}
