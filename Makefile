@@ -44,11 +44,16 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 # What takes longer than a few seconds a test; hypothesis's tests with more examples; what says how fast something is.
+# Half of its files with HALF=0, and the others with HALF=1: CI takes one of both, by the number of commits.
+HALF     ?=
+HALVED   := $(PYTEST) $(HALF:%=--half=%)
 slow: $(VENV)/.installed-dev
-	$(PYTEST) tests/slow $(MEASURES:%=--ignore=%); waited=$$?; \
-	$(PYTEST) -n 2 -m hypothesis --hypothesis-profile=thorough $$(grep -rl --include='test_*.py' hypothesis tests/unit tests/io); \
+	$(HALVED) -m 'not alone' tests/slow $(MEASURES:%=--ignore=%); waited=$$?; \
+	$(HALVED) -n 2 -m hypothesis --hypothesis-profile=thorough $$(grep -rl --include='test_*.py' hypothesis tests/unit tests/io); \
 	drawn=$$?; \
-	$(PYTEST) -n 2 $(MEASURES) && exit $$((waited + drawn))
+	$(HALVED) -n 2 -m 'not alone' $(MEASURES); measured=$$?; \
+	$(HALVED) -n 0 -m alone tests/slow; alone=$$?; \
+	exit $$((waited + drawn + measured + (alone == 5 ? 0 : alone)))
 
 # What failed last, alone and one after the other.
 again: $(VENV)/.installed-dev

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,24 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         compiled.forget_old()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what lies in tests/slow."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--half", type=int, choices=(0, 1), help="only the tests of every other file, by its name")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as slow what lies in tests/slow, and leave out what is of the other half."""
     for item in items:
         if SLOW in item.path.parents:
             item.add_marker(pytest.mark.slow)
+    half = config.getoption("--half")
+    others = [] if half is None else [item for item in items if _half(item.path) != half]
+    if others:
+        items[:] = [item for item in items if _half(item.path) == half]
+        config.hook.pytest_deselected(items=others)
+
+
+def _half(path: Path) -> int:
+    return zlib.crc32(str(path.relative_to(TESTS)).encode()) % 2
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

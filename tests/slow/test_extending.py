@@ -76,6 +76,7 @@ def bodies(daemon: RealDaemon, kind: str) -> list[dict[str, Any]]:
     return [event["body"] for event in daemon.events(kind)]
 
 
+@pytest.mark.alone
 def test_each_example_does_what_the_page_says(daemon: RealDaemon, workspace: Workspace) -> None:
     looked = kpd(workspace, "doctor", "--json").stdout
     for name in PACKAGES:
@@ -113,6 +114,7 @@ AGENT = AgentKind(lambda config, of: Fails())
 """
 
 
+@pytest.mark.alone
 def test_an_error_in_a_plug_in_ends_its_run_and_holds_no_other(
     workspace: Workspace, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,6 @@ ENGINE = (
     "cuda/clock.cu",
     "cuda/fresh.cu",
     "cuda/gate.cu",
-    "cuda/squeezed.cu",
     "cuda/telemetry.c",
 )
 ENGINE_HEADERS = ("cuda/device.h",)

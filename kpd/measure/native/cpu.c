@@ -269,8 +269,6 @@ void engine_row_put(view *v, int set, outcome *answer) { (void)v, (void)set, ans
 
 void engine_row(view *v, slot which, int calls, outcome *answer) { (void)v, (void)which, (void)calls, answer->how = UNABLE; }
 
-void engine_squeezed(view *v, slot which, outcome *answer) { engine_call(v, which, 0, 1, answer); }
-
 /* The driver looks at these itself. */
 void engine_variables(view *v, int back, outcome *answer) { (void)v, (void)back, (void)answer; }
 

@@ -235,7 +235,6 @@ void worker_begin(void); /* … or only now */
 #define ALL_OF_THEM 1u /* a bit of what is drawn for a move of buffers (places.c) */
 void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
-void worker_call_squeezed(slot which, int number);
 void worker_call_some(slot which, int number, int count, uint64_t order);
 void worker_call_each(slot which, int number, int count);
 void worker_resize(int number, const kpd_case *size, int fenced);
@@ -320,7 +319,6 @@ void engine_start(measurement *shared, const view *pinned, outcome *answer); /* 
 void engine_load(const char *path, slot which, outcome *answer);
 void engine_begin(void); /* what the objects ask to have called when they are loaded, once all are */
 void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */
-void engine_squeezed(view *v, slot which, outcome *answer);                     /* the same, with few multiprocessors of a device */
 void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
 void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */
 void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
@@ -331,7 +329,7 @@ void engine_row_begin(view *v, outcome *answer);
 void engine_row_put(view *v, int set, outcome *answer);
 void engine_row(view *v, slot which, int calls, outcome *answer);
 void engine_variables(view *v, int back, outcome *answer);                      /* the candidate's on the device: answer.code bytes */
-void engine_held(outcome *answer);                                              /* of the device's memory: answer.code KiB */
+void engine_held(outcome *answer);                                              /* of the device's pool of memory: answer.code KiB */
 void engine_profile(view *v, int calls, outcome *answer);
 void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
 void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */

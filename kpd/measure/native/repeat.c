@@ -149,7 +149,7 @@ static size_t some(const repeating *r, uint64_t passed) {
     return count < 2 ? 1 : count < SEVERAL ? count : SEVERAL;
 }
 
-/* KiB of the device's memory that are taken; -1 where that is not known. */
+/* KiB that are in use of the device's pool of memory; -1 where that is not known. */
 static long held(void) {
     if (!engine_uses_device) return -1;
     worker_held();
@@ -157,7 +157,7 @@ static long held(void) {
     return answer.how == DONE ? answer.code : -1;
 }
 
-/* Who keeps memory of each call does so in both halves of them; what others take, or what is taken for a size, comes at once. */
+/* Who keeps memory of each call does so in both halves of them; what is taken for a size comes at once. */
 static int keeps_none(const view *v, const long kib[3], const size_t calls[3]) {
     for (int half = 0; half < 2; half++) {
         long more = kib[half + 1] - kib[half];

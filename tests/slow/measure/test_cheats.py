@@ -9,6 +9,7 @@ import pytest
 
 from tests.places import TESTS
 
+pytestmark = pytest.mark.alone
 BENCHMARK = TESTS.parent / "benchmarks" / "cheats.py"
 CHEATS = (
     "rmsnorm_diff_copy,low_precision_mantissa_11,ends_exit,rival_pointer,stalls_seldom,slow_for_few_inputs,leaks_page"

@@ -180,17 +180,12 @@ void engine_variables(view *v, int back, outcome *answer) {
     answer->code = (int)bytes;
 }
 
-/* What is taken of the device's memory, by others as well; of the pool of this process exactly what is in use. */
+/* What is in use of this process's pool: how much of the device is free changes with what other processes do. */
 void engine_held(outcome *answer) {
-    size_t available, total;
-    uint64_t reserved = 0, used = 0;
+    uint64_t used = 0;
     cudaMemPool_t pool;
-    if (!fine(cudaDeviceSynchronize(), answer) || !fine(cudaMemGetInfo(&available, &total), answer)) return;
-    if (cudaDeviceGetDefaultMemPool(&pool, 0) == cudaSuccess) {
-        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
-        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
-    }
-    answer->code = (int)((total - available - reserved + used) >> 10);
+    if (!fine(cudaDeviceSynchronize(), answer) || !fine(cudaDeviceGetDefaultMemPool(&pool, 0), answer)) return;
+    if (fine(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), answer)) answer->code = (int)(used >> 10);
 }
 
 static int called_once(view *v, outcome *answer) {

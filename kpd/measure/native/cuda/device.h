@@ -1,6 +1,5 @@
 /* What the parts of the CUDA engine share: device.cu holds the memory and loads the kernels, calls.cu calls them, change.cu changes
- * their inputs, clock.cu times them, fresh.cu on inputs that are all new, gate.cu keeps the device busy, squeezed.cu leaves them few
- * multiprocessors. */
+ * their inputs, clock.cu times them, fresh.cu on inputs that are all new, gate.cu keeps the device busy. */
 #ifndef KPD_DEVICE_H
 #define KPD_DEVICE_H
 

@@ -151,7 +151,7 @@ async def test_five_cases_are_timed_and_the_roofline_knows_what_they_move(bench:
 
 @on_the_standin
 async def test_some_points_of_the_space_are_right(bench: DriverBench) -> None:
-    for values in some_points(bench.task, 8):
+    for values in some_points(bench.task, 3):
         assert await checked(bench, point(bench.task, values)) <= 1, values
 
 
@@ -197,7 +197,7 @@ def test_nvcc_builds_a_good_point_without_a_warning_or_a_spill(name: str, tmp_pa
 @pytest.mark.parametrize("name", TASKS)
 def test_nvcc_builds_some_points_without_a_warning(name: str, tmp_path: Path) -> None:
     task = shipped_task(name)
-    for values in ({}, *some_points(task, 8)):
+    for values in ({}, *some_points(task, 3)):
         nvcc(tmp_path / "at", task, values, "-c", "-Xcompiler", "-Wall")
 
 

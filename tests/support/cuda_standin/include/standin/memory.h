@@ -114,8 +114,7 @@ inline cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream
 }
 /* What is free is a number in the file that KPD_STANDIN_FREE names, if it does: so others can take memory, or give it back. */
 inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
-    *total = kpd_standin::kMemory;
-    *available = *total - kpd_standin::process().taken;
+    *available = *total = kpd_standin::kMemory;
     const char *name = getenv("KPD_STANDIN_FREE");
     FILE *file = name ? fopen(name, "r") : nullptr;
     if (file && fscanf(file, "%zu", available) != 1) *available = 0;
@@ -123,11 +122,17 @@ inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
     return kpd_standin::enter();
 }
 
-/* What is allocated for a stream is in no pool. */
+/* All that is allocated is in one pool. */
 typedef struct CUmemPool_st *cudaMemPool_t;
-enum cudaMemPoolAttr { cudaMemPoolAttrReservedMemCurrent, cudaMemPoolAttrUsedMemCurrent };
-inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *, int) { return cudaErrorInvalidValue; }
-inline cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) { return cudaErrorInvalidValue; }
+enum cudaMemPoolAttr { cudaMemPoolAttrUsedMemCurrent };
+inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) {
+    *pool = nullptr;
+    return kpd_standin::enter();
+}
+inline cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *value) {
+    *(uint64_t *)value = kpd_standin::process().taken;
+    return kpd_standin::enter();
+}
 
 /* Variables of the device are the host's own. */
 template <class T>
