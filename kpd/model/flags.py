@@ -4,7 +4,7 @@ from typing import Literal
 
 from kpd.model.kinds import Kind, Told
 
-Purpose = Literal["system", "clock", "cache", "modes", "unfenced", "unordered", "hidden"]
+Purpose = Literal["system", "clock", "cache", "modes", "unfenced", "unordered", "unsent", "hidden"]
 """What an instruction is for: it calls the system, reads a clock, drops cached data, sets floating-point modes, stores
 past the caches without a fence, reads what another block may not have written yet, or is not code as it stands."""
 

@@ -2,6 +2,7 @@
 
 A block that learns by a counter in global memory that others are done, and reads what they have written, needs a fence
 between their stores and their step of the counter. Without one it reads right values nearly always: no call shows it.
+So it is with the copy engine, which sends what threads have stored in shared memory: a barrier is not enough.
 """
 
 import re
@@ -17,6 +18,8 @@ _LINE = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)(?:[ \t]+
 _SOURCE = re.compile(r"\bc\[0x[0-9a-f]+\]\[[^\]]+\]|\bUR\d+|\bR\d+")
 _ADDRESS = re.compile(r"(?:desc\[UR\d+\])?\[([^\]]*)\]")
 _FENCE = re.compile(r"MEMBAR\.\w+\.(GPU|SYS)")
+_COPIES = re.compile(r"UBLKCP\.G\.S|UTMASTG|UTMAREDG|UBLKRED\.G\.S")
+_COPY_FENCE = "FENCE.VIEW.ASYNC"
 _STORES = ("STG", "ST", "RED", "REDG")
 _LOADS = ("LDG", "LD")
 _ASKS = ("ATOMG", "ATOM")
@@ -40,13 +43,15 @@ class SassLine(NamedTuple):
 
 
 def of_gpu(listing: str) -> tuple[Flag, ...]:
-    """List the flags: reads of a clock of the device, and of other blocks' results without a fence."""
+    """List the flags: reads of a clock of the device, and of other blocks' results, and copies, without a fence."""
     clocks = dict.fromkeys(clock[0] for clock in _CLOCK.finditer(listing))
-    functions = (tuple(_instructions(text)) for text in _FUNCTION.split(listing)[1:])
+    functions = [tuple(_instructions(text)) for text in _FUNCTION.split(listing)[1:]]
+    sent = dict.fromkeys(name for function in functions for name in _unsent(function))
     asked = dict.fromkeys(name for function in functions for name in _unordered(function))
     return (
         *(Executes(f"read of {clock}", "clock") for clock in clocks),
         *(Executes(name, "unordered") for name in asked),
+        *(Executes(name, "unsent") for name in sent),
     )
 
 
@@ -101,6 +106,18 @@ def _unordered(function: Iterable[SassLine]) -> Iterator[str]:
         pointers.follow(one)
     if found:
         yield found
+
+
+def _unsent(function: Iterable[SassLine]) -> Iterator[str]:
+    """Yield the names of copies out of shared memory with a store there after the last fence, in the order of the code."""
+    stored = False
+    for one in function:
+        if one.name.startswith(_COPY_FENCE):
+            stored = False
+        elif one.name.split(".")[0] in ("STS", "STSM"):
+            stored = True
+        elif stored and _COPIES.match(one.name):
+            yield one.name
 
 
 def _answers(one: SassLine) -> bool:

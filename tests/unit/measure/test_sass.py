@@ -63,3 +63,32 @@ NO_ORDER = (Executes("LDG.E", "unordered"),)
 )
 def test_what_others_wrote_is_read_behind_a_fence(listing: str, found: tuple[Executes, ...]) -> None:
     assert of_gpu(listing) == found
+
+
+STORED = "        /*1480*/                   STS.128 [R22], R16 ;"
+FENCED = "        /*1490*/                   FENCE.VIEW.ASYNC.S ;"
+WAITED = "        /*14a0*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;"
+SENT = "        /*1580*/                   UBLKCP.G.S [UR10], [UR9], UR8 ;"
+BROUGHT = "        /*03b0*/                   UBLKCP.S.G [UR6], [UR8], UR5 ;"
+TENSOR = "        /*1580*/                   UTMASTG.2D [UR8], [UR4] ;"
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ((STORED, FENCED, WAITED, SENT), ()),
+        ((STORED, WAITED, SENT), ("UBLKCP.G.S",)),
+        ((STORED, WAITED, TENSOR), ("UTMASTG.2D",)),
+        ((FENCED, WAITED, BROUGHT, STORED, WAITED, SENT), ("UBLKCP.G.S",)),
+        ((STORED, FENCED, SENT, STORED, WAITED), ()),
+        ((STORED, WAITED, BROUGHT), ()),
+        ((BROUGHT, SENT), ()),
+        ((STORED, "\tFunction : other", SENT), ()),
+    ],
+)
+def test_what_was_stored_is_sent_behind_a_fence_of_the_copy_engine(
+    lines: tuple[str, ...], found: tuple[str, ...]
+) -> None:
+    """The lines are some of cuobjdump 13's for sm_90."""
+    listing = "\n".join(("\tFunction : turned", *lines, ""))
+    assert of_gpu(listing) == tuple(Executes(name, "unsent") for name in found)
