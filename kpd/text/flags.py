@@ -10,7 +10,7 @@ _DOES: dict[f.Purpose, str] = {
     "modes": "changes how numbers are rounded or denormal ones are treated",
     "unfenced": "stores past the caches with no fence after it: another thread may read old values",
     "unordered": "reads what other blocks stored, as an atomic tells, with no fence between: it may read old values",
-    "unsent": "sends what was stored in shared memory, with no fence of the copy engine between: it may send old values",
+    "unsent": "sends what was stored in shared memory, with no fence of the copy engine between: perhaps old values",
     "hidden": "is not code as it stands",
 }
 

@@ -109,7 +109,7 @@ def _unordered(function: Iterable[SassLine]) -> Iterator[str]:
 
 
 def _unsent(function: Iterable[SassLine]) -> Iterator[str]:
-    """Yield the names of copies out of shared memory with a store there after the last fence, in the order of the code."""
+    """Yield the names of copies out of shared memory behind stores and no fence since, in the order of the code."""
     stored = False
     for one in function:
         if one.name.startswith(_COPY_FENCE):
