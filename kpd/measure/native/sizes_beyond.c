@@ -28,12 +28,25 @@ static size_t largest_case(int with_timed_only) {
     return largest;
 }
 
+typedef struct {
+    uint64_t clock, spent; /* by CPUs, for this process and the candidate's */
+} moment;
+
+static moment now(void) { return (moment){now_ns(), busy_ns() + worker_busy()}; }
+
+/* By the clock, or of CPUs where others had these. */
+static uint64_t passed_since(moment start) {
+    moment end = now();
+    uint64_t passed = end.clock - start.clock, spent = end.spent - start.spent;
+    return end.spent > start.spent && spent < passed ? spent : passed;
+}
+
 /* What inputs, the truth, and a call of the task's own kernel take for this case; 0 where nobody can tell. */
 static uint64_t taken_by(view *v) {
-    uint64_t start = now_ns();
+    moment start = now();
     arena_fill_unseen(v, job.timed, secret_draw());
     truth_find(v);
-    return referee_busy(v) ? now_ns() - start : 0;
+    return referee_busy(v) ? passed_since(start) : 0;
 }
 
 /* A call at this size. 0 after a problem, or where the task's own kernel is not right. */
@@ -61,9 +74,9 @@ static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng 
         times = fmax(times, LONGEST / 2.0 / named);
     }
     for (; times * named <= longest && size_long(rng, &drawn, number, dim, times); times *= 2.0) {
-        uint64_t start = now_ns();
+        moment start = now();
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
-        if (GROWS * (now_ns() - start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
+        if (GROWS * passed_since(start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
     }
     return !problem.kind;
 }
@@ -73,9 +86,9 @@ static int called_where_large(size_t number, kpd_distribution d, uint64_t each, 
     static const double times[] = {2.0, 2.0, 8.0, LARGE_TIMES, 0.0};
     static kpd_case drawn;
     for (int i = 0; times[i] > 0.0 && size_beyond(rng, &drawn, number, times[i]); i++) {
-        uint64_t start = now_ns();
+        moment start = now();
         if (!called_there(drawn_view(), &drawn, number, d)) break;
-        double ns = (double)(now_ns() - start), before = i > 1 ? times[i - 1] : 1.0;
+        double ns = (double)passed_since(start), before = i > 1 ? times[i - 1] : 1.0;
         double grows = log(ns / (double)each) / log(times[i] / before); /* as this power of the size */
         if (i > 0) each = (uint64_t)ns;
         if (i > 0 && ns * pow(times[i + 1] / times[i], fmax(grows, 1.0)) > (double)limit_ns) break;

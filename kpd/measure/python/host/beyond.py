@@ -20,7 +20,7 @@ from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.sizes import size_name, work as size_of
 
 UNEVEN = 2  # inputs of either kind that are, of each case
-LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
+LONG_TIMES = 32  # the product of all dims of the largest case, where one dim is large
 FEW = 8  # the other dims then, at the most
 TIMES = 8, 64  # that product, where all dims are larger
 MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
