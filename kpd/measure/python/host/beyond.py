@@ -20,7 +20,7 @@ from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.sizes import size_name, work as size_of
 
 UNEVEN = 2  # inputs of either kind that are, of each case
-LONG_TIMES = 32  # the product of all dims of the largest case, where one dim is large
+LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
 FEW = 8  # the other dims then, at the most
 TIMES = 8, 64  # that product, where all dims are larger
 MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
@@ -40,12 +40,9 @@ def refuse_wrong(
     growing = [(_long(named, dim, limits, rng), MOST_S) for dim in sized]
     for sizes, most_s in (*growing, (_all(named, sized, limits, rng), ALL_S)):
         each_s = 0.0
-        for turn, dims in enumerate(sizes):
+        for dims in sizes:
             begun = busy_s(worker)
-            like = "constant" in session.kinds and turn % 2
-            kind = (
-                "constant" if like else rng.choice(session.kinds)
-            )  # who adds up roughly is further off where all are alike
+            kind = rng.choice(session.kinds)
             if size_of(dims) * each_s > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
                 break
             each_s = (busy_s(worker) - begun) / size_of(dims)
