@@ -22,11 +22,10 @@
 
 #define MOST_FILES 256       /* that the driver, or the shell before it, may have open at its start */
 #define START_LIMIT_MS 60000 /* for the engine: a GPU's driver takes long on a machine with many, or after a pause */
-#define LEAVE_LIMIT_MS 3000         /* for destructors and functions of atexit, … */
-#define LEAVE_DEVICE_LIMIT_MS 10000 /* … and for a GPU's driver, which takes back what the process had there */
-#define LOOK_NS 1000000u            /* from one look whether it has ended to the next */
-#define AT_ONCE 4096                /* bytes: who says something without end is heard no longer than this */
-#define LINE_BYTES (1 << 24)        /* more than a line holds */
+#define LEAVE_LIMIT_MS 10000 /* for destructors, functions of atexit and a GPU's driver, while others may use the CPU */
+#define LOOK_NS 1000000u     /* from one look whether it has ended to the next */
+#define AT_ONCE 4096         /* bytes: who says something without end is heard no longer than this */
+#define LINE_BYTES (1 << 24) /* more than a line holds */
 
 static pid_t children[WORKERS] = {-1, -1, -1};
 static int lines[WORKERS] = {-1, -1, -1}, asked_for_threads[WORKERS] = {-1, -1, -1}, current;
@@ -201,15 +200,15 @@ static void take_last_words(unsigned char last[sizeof(uint64_t)], int most) {
  * once all functions that an object has registered have been called: who ends the process in one of them knows only the status.
  * What it says meanwhile does not count, and that its line is closed is not yet its end. */
 outcome worker_leave(int status, uint64_t word) {
-    int limit_ms = engine_uses_device ? LEAVE_DEVICE_LIMIT_MS : LEAVE_LIMIT_MS, said = 0;
-    uint64_t deadline = now_ns() + (uint64_t)limit_ms * 1000000u;
+    int said = 0;
+    uint64_t deadline = now_ns() + (uint64_t)LEAVE_LIMIT_MS * 1000000u;
     unsigned char last[sizeof word] = {0};
     if (child < 0) return (outcome){.how = EXITED};
     worker_post(&(request){.what = LEAVE, .amount = status, .seed = word});
     while (!is_gone()) {
         if (said == TOO_MANY_THREADS || now_ns() >= deadline) {
             outcome answer = cut_off(said);
-            if (answer.how == TIMED_OUT) snprintf(answer.message, sizeof answer.message, "%d s", limit_ms / 1000);
+            if (answer.how == TIMED_OUT) snprintf(answer.message, sizeof answer.message, "%d s", LEAVE_LIMIT_MS / 1000);
             return answer;
         }
         said = heard(now_ns() + LOOK_NS, 0);

@@ -36,7 +36,7 @@ static void start(void) {
 def at_exit(does: str) -> str:
     """A right kernel that does this in a function of atexit."""
     before = f"{INCLUDES}static int known; static void at_end(void) {{ {does} }}"
-    return kernel(f"{LOOP} if (!known++) atexit(at_end);", before)
+    return kernel(f"{LOOP} if (!known) known = !atexit(at_end);", before)
 
 
 def destroys(does: str, body: str = "", before: str = "") -> str:
@@ -50,9 +50,9 @@ BAD: dict[str, tuple[str, Defect]] = {
     "crashes": (destroys("*(volatile int *)8 = 1;"), Crashed(11)),
     "has a status of its own": (at_exit("exit(3);"), LeftProcess("with status 3")),
     "leaves out what comes after it": (at_exit("_exit(0);"), LeftProcess("with status 0")),
-    "sleeps too long": (at_exit(SLEEP % 4), NoReturn("3 s")),
-    "stops": (destroys("raise(SIGSTOP);"), NoReturn("3 s")),
-    "looks as if it had ended": (at_exit(f"{CLOSES_ALL} for (;;) pause();"), NoReturn("3 s")),
+    "sleeps too long": (at_exit(SLEEP % 12), NoReturn("10 s")),
+    "stops": (destroys("raise(SIGSTOP);"), NoReturn("10 s")),
+    "looks as if it had ended": (at_exit(f"{CLOSES_ALL} for (;;) pause();"), NoReturn("10 s")),
 }
 
 

@@ -142,7 +142,7 @@ async def test_a_clean_kernel_passes(lab: Lab, tmp_path: Path, tool: Tool, text:
 async def test_what_it_finds_is_told_in_its_words(
     lab: Lab, tmp_path: Path, tool: Tool, text: str, errors: int, said: str
 ) -> None:
-    found = await seen(lab, says(tmp_path, text, 1), f"finds-{tool}", tool)
+    found = await seen(lab, says(tmp_path, text, 1), f"finds-{tool}-{errors}", tool)
     assert (found.errors, found.said) == (errors, said)
 
 

@@ -11,9 +11,7 @@ from tests.places import TESTS
 
 pytestmark = pytest.mark.alone
 BENCHMARK = TESTS.parent / "benchmarks" / "cheats.py"
-CHEATS = (
-    "rmsnorm_diff_copy,low_precision_mantissa_11,ends_exit,rival_pointer,stalls_seldom,slow_for_few_inputs,leaks_page"
-)
+CHEATS = "rmsnorm_diff_copy,low_precision_mantissa_11,ends_exit,rival_pointer,wears_out,slow_for_few_inputs,leaks_page"
 INTRUDERS = "parents_stdin,task_files,authorized_keys_absolute"
 HONEST = "t_blocked_b16,h_tables_static8"
 

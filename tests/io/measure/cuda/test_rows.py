@@ -14,8 +14,12 @@ def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 
 
 def test_both_kernels_are_called_in_rows_besides_single_calls(driver: Driver) -> None:
-    found = driver.fresh(mode="rows")
-    assert found["problem"] is None
+    """A call that other work on the CPU makes long is in no row: then once more."""
+    for _ in range(5):
+        found = driver.fresh(mode="rows")
+        assert found["problem"] is None
+        if all("rows" in case for case in found["cases"].values()):
+            break
     assert found["cases"].keys() == {"4000", "6001"}
     for case in found["cases"].values():
         rows = case["rows"]

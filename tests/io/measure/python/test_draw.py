@@ -65,9 +65,15 @@ def test_uneven_constants_are_so_but_for_a_few_elements() -> None:
 def test_half_of_the_others_have_a_stretch_of_another_magnitude() -> None:
     smaller = larger = 0
     for seed in range(40):
-        times = uneven("normal", seed) / Draw(seed, "normal").values(COUNT, dtype="float64")
+        times = uneven("normal", seed, ("normal", "large")) / Draw(seed, "normal").values(COUNT, dtype="float64")
         (changed,) = numpy.nonzero(times != 1.0)
         if len(changed):
             assert len(set(times[changed])) == 1 and changed[-1] - changed[0] == len(changed) - 1
             smaller, larger = smaller + (times[changed[0]] < 0.1), larger + (times[changed[0]] > 10)
     assert smaller >= 4 <= larger and 12 <= smaller + larger <= 28
+
+
+def test_a_few_of_the_others_are_constant_where_constant_inputs_are_promised() -> None:
+    found = [uneven("normal", seed) for seed in range(80)]
+    assert 3 <= sum(len(set(values)) == 1 for values in found) <= 20
+    assert all(len(set(uneven("normal", seed, ("normal", "large")))) > 1 for seed in range(80))

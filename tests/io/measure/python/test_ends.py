@@ -36,10 +36,10 @@ def problem(folder: Path, kernel: str, own: str = RIGHT, how: str = "no") -> dic
 
 
 BAD = {
-    "hangs in a finalizer": (f"{HELD}weakref.finalize(held, time.sleep, 1e6)\n", "timeout", "no answer within 3 s"),
-    "hangs in a function of atexit": ("atexit.register(time.sleep, 1e6)\n", "timeout", "no answer within 3 s"),
+    "hangs in a finalizer": (f"{HELD}weakref.finalize(held, time.sleep, 1e6)\n", "timeout", "no answer within 10 s"),
+    "hangs in a function of atexit": ("atexit.register(time.sleep, 1e6)\n", "timeout", "no answer within 10 s"),
     "has a thread that never ends": (
-        "threading.Thread(target=time.sleep, args=(1e6,)).start()\n", "timeout", "no answer within 3 s",
+        "threading.Thread(target=time.sleep, args=(1e6,)).start()\n", "timeout", "no answer within 10 s",
     ),
     "ends in the middle": ("atexit.register(os._exit, 0)\n", "exit", "with status 0"),
     "crashes": ("atexit.register(ctypes.string_at, 0)\n", "crash", ""),
