@@ -1,4 +1,4 @@
-"""Lets compute-sanitizer look at accepted candidates while the run goes on; one with a fault gives way."""
+"""Looks at accepted candidates with compute-sanitizer, and at a very large size; one with a fault gives way."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -27,6 +27,7 @@ from kpd.workspace.task import Task
 MOST_S = 30.0
 """The most seconds that all tools together may take for one candidate, beside a second look at what they meet."""
 LEAST_S = 1.0
+OVERFLOW = "it is wrong at a very large size"
 WHY = "compute-sanitizer found a fault in it"
 Fault = Incorrect | BreaksMeasurement
 Try = Literal["", "-again", "-baseline"]
@@ -133,15 +134,18 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
 async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
     """Run one tool after the other, until one finds a fault. Return what they saw, and that fault.
 
-    One that is needed may take all the time but LEAST_S for each of the others, which share what it leaves.
+    One that is needed may take all the time but LEAST_S for each of the others, which share what it leaves. A tool that
+    asks nothing of this task has no report.
     What is wrong with the baseline, too, is no fault of the candidate.
     """
     reports: list[ToolReport] = []
     for later, tool in zip(reversed(range(len(TOOLS))), TOOLS, strict=True):
         left_s = MOST_S - sum(report.seconds for report in reports)
         limit_s = left_s - later * LEAST_S if tool in NEEDED else left_s / (later + 1)
-        reports.append(await _seen(run, tool, max(LEAST_S, limit_s)))
-        if (fault := fault_of(reports[-1])) is not None:
+        report = await _seen(run, tool, max(LEAST_S, limit_s))
+        if report.of or report.trouble:
+            reports.append(report)
+        if (fault := fault_of(report)) is not None:
             return tuple(reports), fault
     return tuple(reports), None
 
@@ -181,7 +185,9 @@ def _give_way(attempt: Attempt, fault: Fault) -> None:
     run, number = attempt.run, attempt.number
     instead = confirm.before(run, number) if run.incumbent == number and not confirm.chosen(run) else None
     if instead is not None:
-        confirm.give_way(attempt, run, instead, WHY, "sanitizer")
+        what = fault.wrong.what if isinstance(fault, Incorrect) else None
+        why = OVERFLOW if isinstance(what, BadAccess) and what.tool == "overflow" else WHY
+        confirm.give_way(attempt, run, instead, why, "sanitizer")
     attempt.journal.emit(
         e.Noticed("warning", Unsound(run.id, number, fault, instead.number if instead is not None else None))
     )

@@ -72,7 +72,7 @@ class OtherCases(Kind, frozen=True):
 
 
 class BadAccess(Kind, frozen=True):
-    """A report of compute-sanitizer: its number of errors and its first words; `tool` is empty in older logs."""
+    """A report of `model.sanitizer.Tool`: its number of errors and first words; `tool` is empty in older logs."""
 
     said: str
     errors: int

@@ -1,12 +1,15 @@
-"""Defines what the tools of compute-sanitizer saw of an accepted candidate."""
+"""Defines what compute-sanitizer and a call at a very large size say of an accepted candidate."""
 
 from collections.abc import Iterable
 from typing import Literal, get_args
 
 import msgspec
 
-Tool = Literal["memcheck", "initcheck", "racecheck"]
-"""Tools of compute-sanitizer: accesses out of bounds, reads of unwritten global memory, races in shared memory."""
+Tool = Literal["memcheck", "overflow", "initcheck", "racecheck"]
+"""Tools of compute-sanitizer: accesses out of bounds, reads of unwritten global memory, races in shared memory.
+
+overflow is kpd's own: a call at a size at which a buffer has more elements than a number of 32 bits counts.
+"""
 TOOLS: tuple[Tool, ...] = get_args(Tool)
 NEEDED: tuple[Tool, ...] = ("memcheck",)
 """These have to see every case, and trouble with them counts. Of the others only the errors that they find count."""

@@ -140,8 +140,8 @@ def _misdeed(what: d.Defect, whose: str) -> str:
         case d.OtherCases():
             return f"candidate and incumbent were timed on different cases: {', '.join(what.cases)}"
         case d.BadAccess():
-            tool = f" ({what.tool})" if what.tool else ""
-            return f"compute-sanitizer{tool}: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
+            tool = "overflow" if what.tool == "overflow" else f"compute-sanitizer{what.tool and f' ({what.tool})'}"
+            return f"{tool}: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
         case d.ChangedCode():
             return f"{whose}{what.said}"
         case d.Complaint():

@@ -1,4 +1,4 @@
-"""Renders what the tools of compute-sanitizer saw of an accepted candidate."""
+"""Renders what the tools that look at an accepted candidate saw of it."""
 
 from collections.abc import Iterable
 

@@ -32,6 +32,8 @@ ENGINE = (
     "cuda/clock.cu",
     "cuda/fresh.cu",
     "cuda/gate.cu",
+    "cuda/overflow.cu",
+    "cuda/squeezed.cu",
     "cuda/telemetry.c",
 )
 ENGINE_HEADERS = ("cuda/device.h",)

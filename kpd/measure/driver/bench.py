@@ -15,6 +15,7 @@ from kpd.measure.build_cache import BuildCache, CompileTree
 from kpd.measure.driver import audits, check, joined, timing
 from kpd.measure.driver.check import CheckEnd
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
+from kpd.measure.driver.overflow import overflow
 from kpd.measure.driver.pairs import PlaceObject
 from kpd.measure.driver.repeat import repeat
 from kpd.measure.driver.sanitize import sanitize
@@ -281,10 +282,20 @@ class DriverBench:
         return bool(self._sanitizer)
 
     async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
+        if tool == "overflow":
+            return await self._overflow(built, job, limit_s, say)
         self._made.may_be_touched()
         where = replace(self._terms.sealed(self._checking, {}, built), capable=True)
         async with self._made.again_if_gone(built, seals=where.seals):
             return await sanitize(self.host, self.harness, built, job, self._sanitizer, tool, where, limit_s, say)
+
+    async def _overflow(self, built: str, job: str, limit_s: float, say: Say) -> ToolReport:
+        if self.task.check.sizes != "any" or not self.harness.varies:
+            return ToolReport("overflow", 0, 0, 0.0)
+        _, own, seals = await self._terms.of_repeats(say)
+        where = self._terms.sealed(self._checking, seals, built)
+        async with self._made.again_if_gone(built, seals=where.seals):
+            return await overflow(self.host, self.harness, built, own, job, where, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
         """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""

@@ -274,6 +274,17 @@ void engine_variables(view *v, int back, outcome *answer) { (void)v, (void)back,
 
 void engine_held(outcome *answer) { (void)answer; }
 
+void engine_squeezed(view *v, slot which, outcome *answer) { engine_call(v, which, 0, 1, answer); }
+
+int engine_has_room(const kpd_buffer *buffers) { return !buffers; }
+
+void engine_overflow_own(const view *v, uint64_t seed, overflowed *found, outcome *answer) {
+    (void)v, (void)seed, (void)found;
+    answer->how = UNABLE;
+}
+
+void engine_overflow(const view *v, uint64_t seed, overflowed *found, outcome *answer) { engine_overflow_own(v, seed, found, answer); }
+
 void engine_profile(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
 
 void engine_memcheck(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }

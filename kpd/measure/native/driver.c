@@ -11,6 +11,7 @@
  *   bench bounds OBJECT FILE limit_ms                        how exact the task's own kernel is, to a file
  *   bench run OBJECT calls                                   every timed case, for a profiler
  *   bench memcheck OBJECT                                    every checked case once, for compute-sanitizer
+ *   bench overflow OBJECT OWN most least                     a call on a device at a size of more elements than that (sizes_overflow.c)
  *   bench timing OBJECT                                      a line of text a case, for people and other tools
  *
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
@@ -83,21 +84,32 @@ static int stopped(int number, int calls) {
     return 1;
 }
 
-/* For a profiler or a memcheck, in this process: to follow another one takes a second more. The kernel was right before. Without
- * a device it is in a worker's sandbox here, too: counters are read from outside. */
-static int run(const char *object, kpd_use left_out, void (*what)(view *v, int calls, outcome *answer), int calls) {
+/* Load the candidate, and the task's own kernel unless that is NULL, in this process: to follow another one takes a profiler a second
+ * more. The candidate was right before. Without a device it is in a worker's sandbox here, too: counters are read from outside. */
+static outcome loaded_here(const char *object, const char *own) {
     outcome answer = {.how = DONE};
     char path[PATH_BYTES];
-    object_path(path, object);
     if (engine_uses_device) sandbox_narrow();
     else {
         limits_enter(-1);
-        sandbox_enter((const char *const[2]){object, NULL});
+        sandbox_enter((const char *const[2]){object, own});
     }
     engine_start(job.shared, NULL, &answer);
+    object_path(path, own ? own : "");
+    if (own && answer.how == DONE) engine_load(path, INCUMBENT, &answer);
+    object_path(path, object);
     if (answer.how == DONE) engine_load(path, CANDIDATE, &answer);
-    if (!calls_seal() && answer.how == DONE) return fail("a thread that the kernel starts when it is loaded filters its system calls");
+    if (!calls_seal() && answer.how == DONE) {
+        answer.how = REFUSED;
+        snprintf(answer.message, sizeof answer.message, "a thread that the kernel starts when it is loaded filters its system calls");
+    }
     if (answer.how == DONE) engine_begin();
+    return answer;
+}
+
+/* For a profiler or a memcheck. */
+static int run(const char *object, kpd_use left_out, void (*what)(view *v, int calls, outcome *answer), int calls) {
+    outcome answer = loaded_here(object, NULL);
     for (size_t c = 0; c < kpd_task.case_count && answer.how == DONE; c++) {
         if (kpd_task.cases[c].use == left_out) continue;
         arena_fill(&job.views[c], job.timed);
@@ -108,6 +120,11 @@ static int run(const char *object, kpd_use left_out, void (*what)(view *v, int c
         fflush(stdout); /* the tool may be ended in the next case */
     }
     return answer.how == DONE ? 0 : fail(answer.message);
+}
+
+static int overflow(const char *object, const char *own, double most, double least) {
+    outcome answer = loaded_here(object, own);
+    return answer.how == DONE ? sizes_overflow(most, least) : fail(answer.message);
 }
 
 static void stopwatch(const char *object) {
@@ -195,9 +212,10 @@ int main(int argc, char **argv) {
     int measuring = argc == 5 && !strcmp(mode, "bounds");
     int running = argc == 4 && !strcmp(mode, "run");
     int bounding = argc == 3 && !strcmp(mode, "memcheck");
+    int overflowing = argc == 6 && !strcmp(mode, "overflow");
     int stopping = argc == 3 && !strcmp(mode, "timing");
-    if (!checking && !timing && !auditing && !repeating && !measuring && !running && !bounding && !stopping)
-        return fail("usage: bench describe | check … | time … | alone … | solo … | fresh … | rows … | repeat … | bounds … | run … | memcheck … | timing … "
+    if (!checking && !timing && !auditing && !repeating && !measuring && !running && !bounding && !overflowing && !stopping)
+        return fail("usage: bench describe | check … | time … | alone … | solo … | fresh … | rows … | repeat … | bounds … | run … | memcheck … | overflow … | timing … "
             "(see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
@@ -212,6 +230,7 @@ int main(int argc, char **argv) {
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
+    if (overflowing) return overflow(argv[2], argv[3], atof(argv[4]), atof(argv[5]));
     if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
     mappings_note_own();
     limits_late = repeating;

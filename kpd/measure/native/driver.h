@@ -235,6 +235,7 @@ void worker_begin(void); /* … or only now */
 #define ALL_OF_THEM 1u /* a bit of what is drawn for a move of buffers (places.c) */
 void worker_move(int number, uint64_t drawn);
 void worker_call(slot which, int number, int set, int reps);
+void worker_call_squeezed(slot which, int number);
 void worker_call_some(slot which, int number, int count, uint64_t order);
 void worker_call_each(slot which, int number, int count);
 void worker_resize(int number, const kpd_case *size, int fenced);
@@ -308,38 +309,10 @@ void fence_watch(void);
 void fence_raise(const view *v, outcome *answer);
 void fence_lower(void);
 
-/* The engine: in the worker, but for the last two. `set` is one of measurement.sets. */
-extern const uint64_t engine_file_bytes; /* that the worker may write to a file */
-extern const uint64_t engine_own_bytes;  /* of memory that kernels may have for themselves; 0: no limit */
-extern const size_t engine_alignment;    /* of the buffers */
-extern const int engine_uses_device;     /* then it needs unix sockets, and writes in /proc/self */
-extern const int engine_makes_code;      /* the device's driver has code in no file, and changes its own */
-extern const int engine_fences;          /* kernels work in this memory itself, so pages without access stop them */
-void engine_start(measurement *shared, const view *pinned, outcome *answer); /* `pinned`: one whose memory is shared by all; NULL: none */
-void engine_load(const char *path, slot which, outcome *answer);
-void engine_begin(void); /* what the objects ask to have called when they are loaded, once all are */
-void engine_call(view *v, slot which, int set, int reps, outcome *answer);      /* on what the host memory holds */
-void engine_time(view *v, int quads, uint64_t seed, outcome *answer);
-void engine_audit(view *v, slot which, int first_set, outcome *answer);         /* one more batch, as the timed ones */
-void engine_fetch(view *v, int set, outcome *answer);                           /* a set, into the host memory */
-void engine_fresh_begin(view *v, uint64_t seed, outcome *answer);
-void engine_fresh(view *v, slot which, int layout, outcome *answer);            /* one call on what the host memory holds */
-/* On a device: how many calls a contest makes in a row (reps), inputs for one of these, and the calls on measurement.order. */
-void engine_row_begin(view *v, outcome *answer);
-void engine_row_put(view *v, int set, outcome *answer);
-void engine_row(view *v, slot which, int calls, outcome *answer);
-void engine_variables(view *v, int back, outcome *answer);                      /* the candidate's on the device: answer.code bytes */
-void engine_held(outcome *answer);                                              /* of the device's pool of memory: answer.code KiB */
-void engine_profile(view *v, int calls, outcome *answer);
-void engine_memcheck(view *v, int calls, outcome *answer);                      /* each buffer an allocation of its own */
-void engine_stopwatch(view *v, int calls, outcome *answer);                     /* single calls, to ns[CANDIDATE] */
-int engine_look(void); /* at the device, while a case is timed; milliseconds until it is time for the next look, 0: never */
-void engine_report(const measurement *found);                                   /* what only this engine measures */
-
-#define AFTERMATH_SWAPS 64 /* inputs that change before the outputs of a timed batch are looked at */
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "engine.h"
 
 #endif

@@ -16,6 +16,7 @@
 #define FAR 4.0       /* times the error of the task's own kernel */
 
 const char called_when[] = "new inputs in each call";
+static const char squeezed_when[] = "a call while other work has most of the device";
 
 /* Whether the baseline, too, is wrong for the inputs of now, or hardly better. Where its own outputs are the truth nothing says how
  * far it is from another one. */
@@ -39,18 +40,21 @@ int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d
     return 0;
 }
 
-/* One call; 0 after a problem. */
-int called_on_new(view *v, size_t near_case, kpd_distribution d, const char *when) {
+static int called(view *v, size_t near_case, kpd_distribution d, const char *when, int squeezed) {
     const char *kind = distribution_names[d];
     fill_drawn(v, d, secret_draw());
     arena_show(v);
     arena_poison(v);
     overwrites_watch(v);
-    worker_call(CANDIDATE, (int)v->number, 0, 1);
+    if (squeezed) worker_call_squeezed(CANDIDATE, (int)v->number);
+    else worker_call(CANDIDATE, (int)v->number, 0, 1);
     truth_find(v); /* while the kernel runs */
     int well = answered(CANDIDATE, v, kind, when) && unharmed(CANDIDATE, v, kind, when);
     return overwrites_none(v, kind, when) && well && right_there(v, v->data, near_case, d, when);
 }
+
+/* One call; 0 after a problem. */
+int called_on_new(view *v, size_t near_case, kpd_distribution d, const char *when) { return called(v, near_case, d, when, 0); }
 
 /* What is written beside a buffer shows after the last of these calls. */
 static int called_at_once(view *v, int count, size_t near_case, kpd_distribution d) {
@@ -147,6 +151,7 @@ static size_t at_each_case(void) {
             forward_look();
         }
         if (is_time() && job.promised[KPD_CONSTANT]) calls += (size_t)called_on_new(v, order[c], KPD_CONSTANT, called_when);
+        if (is_time() && engine_uses_device) calls += (size_t)called(v, order[c], job.timed, squeezed_when, 1);
         if (is_time()) calls += (size_t)forward_to_ends(order[c]);
     }
     return calls;

@@ -114,6 +114,9 @@ int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d
 /* sizes_in_turn.c */
 int sizes_in_turn(uint64_t limit_ns);
 
+/* sizes_overflow.c */
+int sizes_overflow(double most, double least);
+
 /* sizes_between.c */
 int sizes_between(uint64_t limit_ns);
 

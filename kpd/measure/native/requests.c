@@ -28,6 +28,9 @@ void worker_call(slot which, int number, int set, int reps) {
     worker_post(&(request){.what = CALL, .which = which, .number = number, .set = set, .amount = reps});
 }
 
+/* One, with few of a device's multiprocessors. */
+void worker_call_squeezed(slot which, int number) { worker_post(&(request){.what = SQUEEZED, .which = which, .number = number}); }
+
 /* Several calls, on part 1 or 2 of the shared memory (arena_copy) by the bits of `order`; their results go to the parts from 3 on. */
 void worker_call_some(slot which, int number, int count, uint64_t order) {
     worker_post(&(request){.what = CALL_SOME, .which = which, .number = number, .amount = count, .seed = order});

@@ -116,6 +116,7 @@ void worker_serve(int line, view *cases, measurement *shared) {
             fence_raise(v, &answer);
             if (answer.how == DONE) engine_call(v, asked.which, asked.set, asked.amount, &answer);
             break;
+        case SQUEEZED: engine_squeezed(v, asked.which, &answer); break;
         case CALL_SOME: call_some(v, &asked, &answer); break;
         case CALL_EACH: call_each(v, &asked, &answer); break;
         case RESIZE: resize(v, &asked); break;

@@ -11,8 +11,10 @@
 
 #define PART (1u << 16) /* elements that are worth a thread */
 #define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large */
-#define LONGEST 1e6    /* of a dim on a device */
-#define GROWS 4        /* so many times as long may a size take of which a dim is twice as large */
+#define LONGEST 2.2e6  /* of a dim on a device: a grid has 65,535 blocks in two of its directions, often of 32 elements */
+#define STEP 2.0       /* from one such size to the next, … */
+#define DEVICE_STEP 4.0 /* … and on a device, where each call takes as long */
+#define GROWS 4        /* so many times as long may the next size take */
 #define KINDS 2        /* of inputs */
 #define LARGE_TIMES 24.0 /* the work of the largest case, where all dims are larger */
 #define ABOUT 0.01     /* of the greatest element: what is further off than that may be wrong */
@@ -63,17 +65,18 @@ static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distributio
 
 static view *drawn_view(void) { return &job.views[kpd_task.case_count]; }
 
-/* Calls at sizes of which one dim doubles. On a device, where each call takes as long, two are enough; with a dim beside it, it is
- * no longer than a grid of a sixteenth as many blocks may be in any direction. 0 after a problem. */
+/* Calls at sizes of which one dim grows. On a device two are enough; with a dim beside it, it is no longer than what a grid has blocks
+ * for. 0 after a problem. */
 static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng *rng) {
     static kpd_case drawn;
-    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), times = 2.0;
+    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), times = STEP, step = STEP;
     double named = (double)kpd_task.cases[number].dims[dim], longest = HUGE_VAL;
     if (engine_uses_device && size_dims() > 1) {
         longest = LONGEST;
-        times = fmax(times, LONGEST / 2.0 / named);
+        step = DEVICE_STEP;
+        times = fmax(times, LONGEST / step / named);
     }
-    for (; times * named <= longest && size_long(rng, &drawn, number, dim, times); times *= 2.0) {
+    for (; times * named < 1.01 * longest && size_long(rng, &drawn, number, dim, times); times *= step) {
         moment start = now();
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
         if (GROWS * passed_since(start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;

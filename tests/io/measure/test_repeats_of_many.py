@@ -74,6 +74,15 @@ async def test_what_is_wrong_for_one_input_of_hundreds_is_found(lab: Lab, spec: 
     assert await repeated(lab, RIGHT, spec) >= 200
 
 
+async def repeated_unless_among_the_first(lab: Lab, source: str, own: str) -> int:
+    while True:
+        try:
+            return await repeated(lab, source, DRAWN, own)
+        except CheckFailed as err:
+            if "two sets of inputs" not in str(err):
+                raise
+
+
 @linux_only
 @pytest.mark.parametrize(
     ("more", "own", "refused"), [(1.5, 0.0, True), (1.5, 0.9, False), (6.0, 0.9, True), (6.0, 1.5, False)]
@@ -81,13 +90,13 @@ async def test_what_is_wrong_for_one_input_of_hundreds_is_found(lab: Lab, spec: 
 async def test_nobody_is_refused_who_is_hardly_further_from_the_truth_than_the_own_kernel(
     lab: Lab, more: float, own: float, refused: bool
 ) -> None:
-    """So many times the tolerance the rare results are off."""
+    """So many times the tolerance the rare results are off. Of the first two sets of inputs more is asked."""
     off = [
         rarely(f"y[n - 1] += {times}f * (1e-6f + 1e-5f * (y[n - 1] < 0 ? -y[n - 1] : y[n - 1]));")
         for times in (more, own)
     ]
     if not refused:
-        assert await repeated(lab, off[0], DRAWN, off[1]) >= 200
+        assert await repeated_unless_among_the_first(lab, off[0], off[1]) >= 200
         return
     with pytest.raises(CheckFailed, match=SOONER):
         await repeated(lab, off[0], DRAWN, off[1])

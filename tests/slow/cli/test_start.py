@@ -82,7 +82,7 @@ def test_a_real_run_from_the_command_line(place: Place) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "CASE" in shown.stdout
     again = place.kpd("show", "r1.1", "--rederive")
-    assert (again.returncode, "✓ the same verdict" in again.stdout) == (0, True)
+    assert (again.returncode, "✓ the same verdict" in again.stdout) == (0, True), again.stdout + again.stderr
     assert "kernel.c" in place.kpd("diff", "r1.1").stdout + place.kpd("show", "r1.1").stdout
     assert "✗" not in place.kpd("task", "check", "--static").stdout
     daemon.terminate()

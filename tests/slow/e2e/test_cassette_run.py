@@ -23,6 +23,7 @@ from tests.support.cassette.scrub import REPLAYED_GPU
 from tests.support.daemon.real_daemon import RealDaemon, leftovers
 from tests.support.measure.cuda_measured import LOOP, RIGHT, kernel, task_folder
 
+pytestmark = pytest.mark.alone  # recording measures for a minute, and far longer beside other tests
 BUDGET = {"iterations": 9, "patience": 9}
 COMPARED = (
     "iteration_started", "proposed", "screened", "built", "checked", "timed", "judged", "profiled", "explained",

@@ -29,6 +29,7 @@ from kpd.model.verdicts import Gain, Verdict
 from kpd.model.waits import ForSanitizer
 from kpd.operations.runs import SkipIteration
 from kpd.text import signs
+from kpd.text.faults import wrong
 from kpd.text.headlines import headline as told
 from kpd.text.notices import told as told_notice
 from kpd.text.sanitizer import provisional, reports
@@ -162,17 +163,31 @@ def trouble(tool: Tool) -> ToolReport:
 def test_the_tool_that_is_needed_has_the_time_that_it_needs_and_the_others_share_the_rest() -> None:
     found, fault, asked = looked()
     assert (found, fault) == (CLEAN, None)
-    assert asked == [("memcheck", MOST_S - 2 * LEAST_S), ("initcheck", 14.5), ("racecheck", 28.0)]
+    assert asked == [
+        ("memcheck", MOST_S - 3 * LEAST_S), ("overflow", pytest.approx(29.0 / 3)),
+        ("initcheck", 14.0), ("racecheck", 27.0),
+    ]  # fmt: skip
+
+
+def test_a_fault_at_a_very_large_size_is_not_told_as_compute_sanitizers() -> None:
+    assert wrong(WrongResult(BadAccess("n=9: y[3] is 1", 2, "overflow"))) == "overflow: n=9: y[3] is 1 (2 errors)"
+    assert wrong(WrongResult(BadAccess("it strays", 1, ""))) == "compute-sanitizer: it strays (1 error)"
+
+
+def test_a_tool_that_asks_nothing_of_a_task_has_no_report() -> None:
+    found, fault, asked = looked(overflow={"": ToolReport("overflow", 0, 0, 0.0)})
+    assert fault is None and len(asked) == len(TOOLS)
+    assert [report.tool for report in found] == [tool for tool in TOOLS if tool != "overflow"]
 
 
 def test_the_time_of_all_is_limited() -> None:
-    took = dict(zip(TOOLS, (28.0, 1.0, 1.0), strict=True))
+    took = dict(zip(TOOLS, (27.0, 1.0, 1.0, 1.0), strict=True))
     slow: dict[str, dict[Try, ToolReport]] = {tool: {"": ToolReport(tool, 1, 2, took[tool])} for tool in TOOLS}
     found, fault, asked = looked(**slow)
     assert fault is None and [limit for _, limit in asked] == list(took.values())
     assert sum(report.seconds for report in found) <= MOST_S
     late: dict[str, dict[Try, ToolReport]] = {"memcheck": {"": ToolReport("memcheck", 1, 2, 31.0)}}
-    assert looked(**late)[2][1] == ("initcheck", LEAST_S)
+    assert looked(**late)[2][1] == ("overflow", LEAST_S)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -182,7 +197,7 @@ def test_an_error_is_the_candidates_unless_the_baseline_has_it(tool: Tool) -> No
     assert fault == Incorrect(WrongResult(BadAccess("it strays", 3, tool)))
     assert [name for name, _ in asked] == [*before, tool, f"{tool}-baseline"], "no more is asked for"
     found, fault, asked = looked(**{tool: {"": error(tool, 3), "-baseline": error(tool)}})
-    assert fault is None and found[len(before)].baseline and len(found) == 3
+    assert fault is None and found[len(before)].baseline and len(found) == len(TOOLS)
     assert "the baseline has the same" in reports(found)
     assert asked[len(before) + 1][1] == MOST_S, "the baseline may be slower"
     _, fault, _ = looked(**{tool: {"": error(tool), "-baseline": trouble(tool)}})

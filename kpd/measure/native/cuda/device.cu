@@ -151,9 +151,11 @@ int sets_restore(outcome *answer) {
     return !sets.fresh || fine(cudaMemcpy(sets.memory, sets.fresh, bytes, cudaMemcpyDeviceToDevice), answer);
 }
 
-void launch(const view *v, slot which, int set, cudaStream_t stream) {
-    kernels[which].task->call(v->problem, sets.buffers[set], stream);
-}
+size_t device_room(void) { return room; }
+
+void launch_on(const view *v, slot which, void *const *buffers, cudaStream_t stream) { kernels[which].task->call(v->problem, buffers, stream); }
+
+void launch(const view *v, slot which, int set, cudaStream_t stream) { launch_on(v, which, sets.buffers[set], stream); }
 
 int launched(slot which, outcome *answer) { return fine((cudaError_t)kernels[which].last_error(), answer); }
 
@@ -219,7 +221,7 @@ void engine_memcheck(view *v, int calls, outcome *answer) {
             fine(cudaMemcpy(buffers[b], v->data[b], bytes, cudaMemcpyHostToDevice), answer);
     }
     for (int i = 0; i < calls && answer->how == DONE; i++) {
-        kernels[CANDIDATE].task->call(v->problem, buffers, 0);
+        launch_on(v, CANDIDATE, buffers, 0);
         if (launched(CANDIDATE, answer)) fine(cudaDeviceSynchronize(), answer);
     }
     for (size_t b = 0; b < kpd_task.buffer_count; b++) cudaFree(buffers[b]);

@@ -1,5 +1,6 @@
 /* What the parts of the CUDA engine share: device.cu holds the memory and loads the kernels, calls.cu calls them, change.cu changes
- * their inputs, clock.cu times them, fresh.cu on inputs that are all new, gate.cu keeps the device busy. */
+ * their inputs, clock.cu times them, fresh.cu on inputs that are all new, gate.cu keeps the device busy, overflow.cu
+ * is for sizes that the host has no memory for, squeezed.cu for a device that has little room. */
 #ifndef KPD_DEVICE_H
 #define KPD_DEVICE_H
 
@@ -64,8 +65,12 @@ uint64_t elapsed(outcome *answer);
  * work on the device when the stream was done. */
 uint64_t batch(const view *v, slot which, int calls, int first, int step, uint64_t *stray, outcome *answer);
 
-/* Launch a kernel on a set. */
+/* Launch a kernel on these buffers, or on a set. */
+void launch_on(const view *v, slot which, void *const *buffers, cudaStream_t stream);
 void launch(const view *v, slot which, int set, cudaStream_t stream);
+
+/* Bytes that may be taken, once an object is loaded. */
+size_t device_room(void);
 
 /* gate.cu: two numbers of the host: the first lets what is held go, the second says that it has waited for too long. */
 typedef struct {

@@ -38,10 +38,14 @@ def reports(folder: Path, environment: dict[str, str], text: str) -> list[dict[s
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
-def found(reported: list[dict[str, Any]]) -> tuple[str, str]:
-    """What is wrong, and who did it: the first that was found."""
-    problem = next(one["problem"] for one in reported if one["problem"])
-    return problem["kind"], problem["who"]
+def found(folder: Path, environment: dict[str, str], text: str) -> tuple[str, str]:
+    """What is wrong, and who did it. A busy machine makes few calls: there are three tries."""
+    for number in range(3):
+        (folder / str(number)).mkdir()
+        for one in reports(folder / str(number), environment, text):
+            if problem := one["problem"]:
+                return problem["kind"], problem["who"]
+    return "nothing", "nobody"
 
 
 def test_what_a_kernel_keeps_from_call_to_call_is_not_there(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -58,8 +62,8 @@ def test_what_a_kernel_keeps_from_call_to_call_is_not_there(tmp_path: Path, envi
 
 
 def test_results_on_them_are_compared(tmp_path: Path, environment: dict[str, str]) -> None:
-    assert found(reports(tmp_path, environment, "return b")) == ("wrong", "candidate")
+    assert found(tmp_path, environment, "return b") == ("wrong", "candidate")
 
 
 def test_an_input_that_a_kernel_changes_there_is_found(tmp_path: Path, environment: dict[str, str]) -> None:
-    assert found(reports(tmp_path, environment, "a.array[0] += 1")) == ("input", "candidate")
+    assert found(tmp_path, environment, "a.array[0] += 1") == ("input", "candidate")

@@ -9,6 +9,7 @@ import pytest
 
 from kpd.measure.cuda.bench import ENGINE
 from kpd.measure.driver.harness import SOURCES
+from tests.support.measure.any_size import OF_ANY_SIZE, TWICE
 from tests.support.measure.cuda_driver import HARNESS, KERNEL, NVCC, Driver, build, compile_with
 
 SMALL, MIDDLE, LARGE = "1003", "4000", "6001"
@@ -23,38 +24,6 @@ def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
     parts = [f"kpd/{name}" for name in ("cuda/task.cu", *ENGINE, *SOURCES)]
     compile_with(NVCC, driver.folder, "narrow", "-D_GNU_SOURCE", "-DMOST_AHEAD=1", *parts, "-lpthread", "-ldl")
     return driver
-
-
-# y = 2 x, of any size.
-OF_ANY_SIZE = """
-#include "kpd_task.h"
-enum { X, Y };
-static const kpd_case cases[] = {{"12x7", {12, 7}}};
-static void buffers(const kpd_case *c, kpd_buffer *b) {
-    b[X] = {"x", KPD_IN, KPD_F32, (size_t)(c->dims[0] * c->dims[1])};
-    b[Y] = {"y", KPD_OUT, KPD_F32, (size_t)(c->dims[0] * c->dims[1])};
-}
-static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *const *data) {
-    kpd_fill(rng, d, data[X], (size_t)(c->dims[0] * c->dims[1]));
-}
-static void oracle(const kpd_case *c, void *const *data, double *const *want) {
-    for (long i = 0; i < c->dims[0] * c->dims[1]; i++) want[Y][i] = 2.0 * ((const float *)data[X])[i];
-}
-static void call(const kpd_case *c, void *const *d, cudaStream_t stream) {
-    twice((const float *)d[X], (float *)d[Y], c->dims[0], c->dims[1], stream);
-}
-const kpd_task_t kpd_task = {"twice", {"rows", "cols"}, cases, 1, 2, buffers, fill, oracle, call};
-"""
-TWICE = """
-static __global__ void doubled(const float *x, float *y, long count) {
-    long i = (long)blockIdx.x * 256 + threadIdx.x;
-    if (i < count) y[i] = 2.0f * x[i];
-}
-static void twice(const float *x, float *y, long rows, long cols, cudaStream_t stream) {
-    long count = rows * cols;
-    doubled<<<(unsigned)((count + 255) / 256), 256, 0, stream>>>(x, y, count);
-}
-"""
 
 
 def repeated(
@@ -197,8 +166,7 @@ def test_who_keeps_memory_of_the_device_of_each_call_is_told(
 
 
 @pytest.mark.parametrize(("fault", "told"), [("end_sleeps", None), ("end_hangs", ("timeout", "10 s"))])
-def test_a_process_with_a_device_has_longer_to_end(driver: Driver, fault: str, told: tuple[str, str] | None) -> None:
-    """Five seconds are more than one without has."""
+def test_a_process_has_ten_seconds_to_end(driver: Driver, fault: str, told: tuple[str, str] | None) -> None:
     problem = repeated(driver, fault)["problem"]
     assert (problem and (problem["kind"], problem["message"])) == told
 

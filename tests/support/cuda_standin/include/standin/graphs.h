@@ -48,3 +48,20 @@ inline cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
 /* They are never freed: work that is queued may still need them. */
 inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return kpd_standin::enter(); }
 inline cudaError_t cudaGraphDestroy(cudaGraph_t) { return kpd_standin::enter(); }
+
+/* What is in one is not told: who asks finds no nodes. */
+typedef struct CUgraphNode_st *cudaGraphNode_t;
+enum cudaGraphNodeType { cudaGraphNodeTypeKernel, cudaGraphNodeTypeGraph };
+enum cudaLaunchAttributeID { cudaKernelNodeAttributeCooperative, cudaKernelNodeAttributeClusterDimension };
+struct cudaKernelNodeAttrValue {
+    int cooperative;
+    uint3 clusterDim;
+};
+inline cudaError_t cudaGraphGetNodes(cudaGraph_t, cudaGraphNode_t *, size_t *count) {
+    *count = 0;
+    return kpd_standin::enter();
+}
+inline cudaError_t cudaGraphNodeGetType(cudaGraphNode_t, cudaGraphNodeType *) { return cudaErrorInvalidValue; }
+inline cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t, cudaLaunchAttributeID, cudaKernelNodeAttrValue *) {
+    return cudaErrorInvalidValue;
+}

@@ -1,0 +1,43 @@
+"""Calls a kernel where a buffer has more elements than a number of 32 bits counts, and reads what came of it."""
+
+import re
+
+from kpd.hosts.host import Host
+from kpd.measure import jobs
+from kpd.measure.bench import Say
+from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.run_context import RunContext
+from kpd.model.sanitizer import ToolReport
+from kpd.text.foreign import plain
+
+MOST, LEAST = 1 << 32, 1 << 31
+"""Elements that a buffer has more than, where the device has the room: as an unsigned number counts, or an int."""
+GRACE_S = 5.0
+"""How much longer than the call a job may take, in seconds."""
+MOST_SAID = 600
+_WRONG = re.compile(r"^wrong (\d+) (.+)$", re.MULTILINE)
+
+
+async def overflow(
+    host: Host, harness: Harness, built: str, own: str, job: str, where: RunContext, limit_s: float,
+    say: Say | None = None, elements: tuple[int, int] = (MOST, LEAST),
+) -> ToolReport:  # fmt: skip
+    """Compare a candidate with the task's own kernel, whose object is at `own`, for at most `limit_s` seconds.
+
+    The report has no case where the task promises no such size, or the device, or the task's own kernel, is not up to
+    it. Raises HostError when the job cannot run.
+    """
+    path = jobs.out(host, built, OBJECT)
+    run = jobs.words([harness.program, "overflow", path, own, *map(str, elements)])
+    script = f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\ntimeout -k 2 {limit_s:.1f} {run}\n"
+    result = await jobs.run(host, where.spec(job, script, limit_s + GRACE_S), say)
+    said = result.stdout.decode(errors="replace")
+    asked, seen = "asked " in said, "\nseen " in said
+    if (wrong := _WRONG.search(said)) is not None:
+        return ToolReport("overflow", 1, 1, result.seconds, int(wrong[1]), plain(wrong[2], MOST_SAID))
+    if seen or not asked:
+        return ToolReport("overflow", int(seen), int(seen), result.seconds)
+    if result.reason == "timeout" or result.seconds >= limit_s:
+        return ToolReport("overflow", 0, 1, result.seconds)
+    size = plain(said.partition("\n")[0].removeprefix("asked "), MOST_SAID)
+    return ToolReport("overflow", 1, 1, result.seconds, 1, f"{size}: its process ended with {result.rc}")
