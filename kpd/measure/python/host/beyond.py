@@ -23,7 +23,7 @@ UNEVEN = 2  # inputs of either kind that are, of each case
 LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
 FEW = 8  # the other dims then, at the most
 TIMES = 8, 64  # that product, where all dims are larger
-MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
+MOST_S, ALL_S = 0.15, 0.75  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
 
 
 def refuse_wrong(
@@ -38,14 +38,16 @@ def refuse_wrong(
     named, limits = max(cases.values(), key=size_of), session.harness.limits
     sized = [dim for dim in named if named[dim] > 0]
     growing = [(_long(named, dim, limits, rng), MOST_S) for dim in sized]
+    own = session.own()
+    workers = [worker] if own is None else [worker, own]
     for sizes, most_s in (*growing, (_all(named, sized, limits, rng), ALL_S)):
-        each_s = 0.0
+        took_s, before = 0.0, named
         for dims in sizes:
-            begun = busy_s(worker)
+            begun = busy_s(*workers)
             kind = rng.choice(session.kinds)
-            if size_of(dims) * each_s > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
+            if took_s * _grown(before, dims) > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
                 break
-            each_s = (busy_s(worker) - begun) / size_of(dims)
+            took_s, before = busy_s(*workers) - begun, dims
 
 
 def _long(
@@ -73,6 +75,11 @@ def _all(
         if not dims or size_of(dims) <= size_of(named):
             return
         yield dims
+
+
+def _grown(before: Mapping[str, int], dims: Mapping[str, int]) -> float:
+    """Return how many times as long a kernel may take that goes through all elements, or through one dim in Python."""
+    return max(size_of(dims) / size_of(before), *(dims[dim] / before[dim] for dim in dims if before[dim] > 0))
 
 
 def _allowed(dims: Mapping[str, int], limits: Mapping[str, Limit]) -> dict[str, int]:
