@@ -168,6 +168,8 @@ class Bench(Protocol):
     async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
         """Run the checked cases once with the object of build job `built`, under one tool of compute-sanitizer.
 
+        Or, as `overflow`, call it at a very large size.
+
         It takes at most `limit_s` seconds, and holds the lease of the device.
         """
 

@@ -27,6 +27,7 @@ async def overflow(
     The report has no case where the task promises no such size, or the device, or the task's own kernel, is not up to
     it. Raises HostError when the job cannot run.
     """
+    limit_s = round(limit_s, 1)
     path = jobs.out(host, built, OBJECT)
     run = jobs.words([harness.program, "overflow", path, own, *map(str, elements)])
     script = f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\ntimeout -k 2 {limit_s:.1f} {run}\n"
@@ -35,8 +36,11 @@ async def overflow(
     asked, seen = "asked " in said, "\nseen " in said
     if (wrong := _WRONG.search(said)) is not None:
         return ToolReport("overflow", 1, 1, result.seconds, int(wrong[1]), plain(wrong[2], MOST_SAID))
-    if seen or not asked:
-        return ToolReport("overflow", int(seen), int(seen), result.seconds)
+    if seen:
+        return ToolReport("overflow", 1, 1, result.seconds)
+    if not asked:
+        trouble = plain(jobs.tail(result.stderr), MOST_SAID) if result.rc else ""
+        return ToolReport("overflow", 0, 0, result.seconds, trouble=trouble)
     if result.reason == "timeout" or result.seconds >= limit_s:
         return ToolReport("overflow", 0, 1, result.seconds)
     size = plain(said.partition("\n")[0].removeprefix("asked "), MOST_SAID)

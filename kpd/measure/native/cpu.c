@@ -278,12 +278,14 @@ void engine_squeezed(view *v, slot which, outcome *answer) { engine_call(v, whic
 
 int engine_has_room(const kpd_buffer *buffers) { return !buffers; }
 
-void engine_overflow_own(const view *v, uint64_t seed, overflowed *found, outcome *answer) {
-    (void)v, (void)seed, (void)found;
+void engine_overflow_own(const view *v, uint64_t seed, size_t from, overflowed *found, outcome *answer) {
+    (void)v, (void)seed, (void)from, (void)found;
     answer->how = UNABLE;
 }
 
-void engine_overflow(const view *v, uint64_t seed, overflowed *found, outcome *answer) { engine_overflow_own(v, seed, found, answer); }
+void engine_overflow(const view *v, uint64_t seed, overflowed *found, outcome *answer) { engine_overflow_own(v, seed, 0, found, answer); }
+
+void engine_overflow_timed(const view *v, uint64_t seed, overflowed *found, outcome *answer) { engine_overflow_own(v, seed, 0, found, answer); }
 
 void engine_profile(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
 

@@ -11,7 +11,8 @@
  *   bench bounds OBJECT FILE limit_ms                        how exact the task's own kernel is, to a file
  *   bench run OBJECT calls                                   every timed case, for a profiler
  *   bench memcheck OBJECT                                    every checked case once, for compute-sanitizer
- *   bench overflow OBJECT OWN most least                     a call on a device at a size of more elements than that (sizes_overflow.c)
+ *   bench overflow OBJECT OWN most least                     a call on a device at a size of more elements than that (sizes_overflow.c):
+ *                                                            "asked SIZE", "wrong COUNT SIZE: …" for what is, "seen SIZE"; status 0
  *   bench timing OBJECT                                      a line of text a case, for people and other tools
  *
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled

@@ -1,4 +1,5 @@
-/* What calls kernels, on a CPU (cpu.c) or on a device (cuda/): in the worker, but for the last three. `set` is one of
+/* What calls kernels, on a CPU (cpu.c) or on a device (cuda/): in the worker, but for
+ * engine_look, engine_report, and what is for overflows. `set` is one of
  * measurement.sets. driver.h includes this.
  */
 #ifndef KPD_ENGINE_H
@@ -40,17 +41,19 @@ void engine_stopwatch(view *v, int calls, outcome *answer);                     
 int engine_look(void); /* at the device, while a case is timed; milliseconds until it is time for the next look, 0: never */
 void engine_report(const measurement *found);                                   /* what only this engine measures */
 
-/* On a device, in this process, at a size that no host's memory is for: has it the room; two calls of the task's own kernel, which is
- * the incumbent; and two of the candidate, compared with that. UNABLE: it is beyond the device, or beyond the task's own kernel. */
+/* On a device, in this process, at a size that no host's memory is for: has it the room; calls of the task's own kernel, which is
+ * the incumbent; some of the candidate, compared with that; and one more of each where it looks slow. UNABLE: it is beyond the device,
+ * or beyond the task's own kernel, which makes nothing of what lies `from` there on. */
 typedef struct {
     uint64_t wrong, first; /* elements that are not about as the task's own kernel's, and the first of them */
     size_t buffer;
     double got, own;
-    uint64_t ns, own_ns; /* the quicker one of two calls, with their launchers */
+    uint64_t ns, own_ns; /* of a call, with its launcher */
 } overflowed;
 int engine_has_room(const kpd_buffer *buffers);
-void engine_overflow_own(const view *v, uint64_t seed, overflowed *found, outcome *answer);
+void engine_overflow_own(const view *v, uint64_t seed, size_t from, overflowed *found, outcome *answer);
 void engine_overflow(const view *v, uint64_t seed, overflowed *found, outcome *answer);
+void engine_overflow_timed(const view *v, uint64_t seed, overflowed *found, outcome *answer);
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@
 #define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large */
 #define LONGEST 2.2e6  /* of a dim on a device: a grid has 65,535 blocks in two of its directions, often of 32 elements */
 #define STEP 2.0       /* from one such size to the next, … */
-#define DEVICE_STEP 4.0 /* … and on a device, where each call takes as long */
+#define DEVICE_STEP 2.2 /* … and on a device, where there are few */
 #define GROWS 4        /* so many times as long may the next size take */
 #define KINDS 2        /* of inputs */
 #define LARGE_TIMES 24.0 /* the work of the largest case, where all dims are larger */
@@ -65,7 +65,7 @@ static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distributio
 
 static view *drawn_view(void) { return &job.views[kpd_task.case_count]; }
 
-/* Calls at sizes of which one dim grows. On a device two are enough; with a dim beside it, it is no longer than what a grid has blocks
+/* Calls at sizes of which one dim grows. On a device three are enough, the second one a million; with a dim beside it, it is no longer than what a grid has blocks
  * for. 0 after a problem. */
 static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng *rng) {
     static kpd_case drawn;
@@ -74,7 +74,7 @@ static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng 
     if (engine_uses_device && size_dims() > 1) {
         longest = LONGEST;
         step = DEVICE_STEP;
-        times = fmax(times, LONGEST / step / named);
+        times = fmax(times, LONGEST / (step * step) / named);
     }
     for (; times * named < 1.01 * longest && size_long(rng, &drawn, number, dim, times); times *= step) {
         moment start = now();

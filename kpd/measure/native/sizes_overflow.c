@@ -1,17 +1,17 @@
 /* Is it right where a buffer has more elements than a number of 32 bits counts? Places that are computed in an `int` are wrong there,
- * and nowhere else. And is it quick there, or only at the sizes of the cases? A device has the memory for that; the candidate is compared with the task's own kernel, in this process, as under
- * compute-sanitizer: who hides such a fault is not found.
+ * and nowhere else. And is it quick there, or only at the sizes of the cases? A device has the memory for that; the candidate is
+ * compared with the task's own kernel, in this process, as under compute-sanitizer: who hides such a fault is not found.
  */
 #include "report.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define GROWING 2 /* dims that are large, where there are more */
 #define FEW 64    /* the others, at the most */
 #define TRIES 32  /* draws for a size */
-#define STEP 1.2  /* by which dims grow until a buffer is large enough */
+#define STEP 1.1  /* by which dims grow until a buffer is large enough */
+#define WORK 128  /* times as many elements may the product of all dims be: the task's own kernel takes long enough */
 #define UNEVEN 8  /* a dim is longer than needed by less than one in so many */
 #define SLOWER 3  /* times the time of the task's own kernel may a call take there, … */
 #define ASIDE_NS 5000000u /* … and so much more */
@@ -37,7 +37,7 @@ static int may_be_asked(const kpd_buffer *buffers) {
 static int drawn_beyond(kpd_rng *rng, kpd_case *drawn, view *v, double elements) {
     for (int try = 0; try < TRIES; try++) {
         int grows[KPD_MAX_DIMS], growing = 0;
-        double parts[KPD_MAX_DIMS], side = 0.0;
+        double parts[KPD_MAX_DIMS];
         *drawn = kpd_task.cases[kpd_random(rng) % kpd_task.case_count];
         for (int d = 0; d < size_dims(); d++)
             if (drawn->dims[d] > 0) grows[growing++] = d;
@@ -48,7 +48,7 @@ static int drawn_beyond(kpd_rng *rng, kpd_case *drawn, view *v, double elements)
         }
         if (!growing) return 0;
         for (int i = 0; i < growing; i++) parts[i] = 1.0 + (double)(kpd_random(rng) % 1024) / (1024.0 * UNEVEN);
-        for (side = pow(elements, 1.0 / growing);; side *= STEP) {
+        for (double side = FEW;; side *= STEP) {
             int allowed = 1;
             for (int i = 0; i < growing; i++) {
                 drawn->dims[grows[i]] = size_allowed((long)(side * parts[i]) + 1, &kpd_task.limits[grows[i]]);
@@ -56,18 +56,20 @@ static int drawn_beyond(kpd_rng *rng, kpd_case *drawn, view *v, double elements)
             }
             if (!allowed) break;
             double most = (double)most_elements(drawn, v->buffers);
-            if (!engine_has_room(v->buffers) || side > 2.0 * elements) break;
+            if (!engine_has_room(v->buffers) || size_product(drawn, -1) > WORK * elements || side > 2.0 * elements) break;
             if (most > elements) return 1;
         }
     }
     return 0;
 }
 
-static int asked(const char *name, const view *v, kpd_rng *rng) {
+static int is_slow(const overflowed *found) { return found->ns > SLOWER * found->own_ns + ASIDE_NS; }
+
+static int asked(const char *name, const view *v, size_t from, kpd_rng *rng) {
     outcome answer = {.how = DONE};
     overflowed found = {0};
     uint64_t seed = kpd_random(rng);
-    engine_overflow_own(v, seed, &found, &answer);
+    engine_overflow_own(v, seed, from, &found, &answer);
     if (answer.how != DONE) {
         fprintf(stderr, "kpd driver: %s is beyond the device, or the task's own kernel: %s\n", name, answer.message);
         return 0;
@@ -75,13 +77,15 @@ static int asked(const char *name, const view *v, kpd_rng *rng) {
     printf("asked %s\n", name); /* what happens from here on is the candidate's */
     fflush(stdout);
     engine_overflow(v, seed, &found, &answer);
+    if (answer.how == DONE && !found.wrong && is_slow(&found)) engine_overflow_timed(v, seed, &found, &answer);
     if (answer.how != DONE) printf("wrong 1 %s: %s\n", name, answer.message);
     else if (found.wrong)
         printf("wrong %llu %s: %s[%llu] is %.9g, and %.9g by the task's own kernel\n", (unsigned long long)found.wrong, name,
             v->buffers[found.buffer].name, (unsigned long long)found.first, found.got, found.own);
-    else if (found.ns > SLOWER * found.own_ns + ASIDE_NS)
+    else if (is_slow(&found))
         printf("wrong 1 %s: it takes %.1f times as long as the task's own kernel\n", name, (double)found.ns / (double)found.own_ns);
     printf("seen %s\n", name);
+    fflush(stdout); /* the process may not come to its end */
     return 0;
 }
 
@@ -93,7 +97,8 @@ int sizes_overflow(double most, double least) {
     v.problem = &drawn;
     most_elements(&kpd_task.cases[0], v.buffers);
     if (!may_be_asked(v.buffers)) fprintf(stderr, "kpd driver: this task's inputs are the harness's to make, or its sizes do not vary\n");
-    else if (drawn_beyond(&rng, &drawn, &v, most) || drawn_beyond(&rng, &drawn, &v, least)) return asked(size_name(&drawn), &v, &rng);
+    else if (drawn_beyond(&rng, &drawn, &v, most)) return asked(size_name(&drawn), &v, (size_t)most, &rng);
+    else if (drawn_beyond(&rng, &drawn, &v, least)) return asked(size_name(&drawn), &v, (size_t)least, &rng);
     else fprintf(stderr, "kpd driver: the harness allows no size of more than %.0f elements, or the device has no room for it\n", least);
     return 0;
 }

@@ -1,19 +1,27 @@
-/* A call while other work has all multiprocessors but a few: blocks then run one after another, as on a smaller device, or beside
+/* A call while other work has all multiprocessors but one: blocks then run one after another, as on a smaller device, or beside
  * other programs. A kernel whose blocks wait for blocks that have not begun yet never ends there. What must have all its blocks on
  * the device at once says so (cooperative launches, clusters), and is not called like this.
+ *
+ * Whoever is late for another reason must not be refused: before each such call the device does work of kpd's own beside the filler,
+ * the call is captured anew, its first one, alone, has its code loaded, and what counts is twice being late and done soon after.
  */
 #include "device.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 
-#define FREE 8             /* multiprocessors that are left to the kernel */
+#define FREE 1             /* multiprocessors that are left to the kernel */
 #define THREADS 1024       /* of a block that fills one: … */
 #define REGISTERS 64       /* … these have all its registers, … */
 #define KEPT 52            /* … as each thread has so many numbers under way */
 #define LOOK_NS 2000u      /* one thread of a block looks so often whether it may end: through the bus, which others need, too */
 #define BEGIN_NS 200000u   /* until the other work is there */
+#define OWN_BLOCKS 32      /* of kpd's own work there, of … */
+#define OWN_THREADS 256
+#define OWN_NS 10000000u   /* … which is to be done so soon */
 #define LEAST_NS 50000000u
-#define SLOWER 400         /* times the time of a call that has the device to itself, beyond LEAST_NS */
+#define SLOWER 400         /* times the time of a call that has the device to itself, beyond LEAST_NS; … */
+#define LONGEST_NS 10000000u /* … one that takes longer than this then is not called like this */
 #define SOON_NS 20000000u  /* who has only waited for room is done so long after there is some, and twice a call's time */
 #define MORE_NS 50000000u  /* the other work ends by itself so long after that */
 #define TRIES 2            /* each has to show the same */
@@ -22,6 +30,7 @@
 static cudaStream_t own, crowd;
 static gate_t gate;
 static int processors;
+static int *ours; /* memory for kpd's own work */
 
 static __global__ void __launch_bounds__(THREADS, 1) fill_processors(volatile int *opened, uint64_t limit_ns) {
     uint32_t kept[KEPT], sum = 0;
@@ -46,6 +55,8 @@ static __global__ void __launch_bounds__(THREADS, 1) fill_processors(volatile in
     if (sum == 1) opened[1] = 1; /* so that all are needed */
 }
 
+static __global__ void work_a_little(int *memory) { memory[blockIdx.x * OWN_THREADS + threadIdx.x]++; }
+
 /* 0 where the device cannot be filled like this. */
 static int made(outcome *answer) {
     cudaFuncAttributes about;
@@ -53,8 +64,33 @@ static int made(outcome *answer) {
     if (!fine(cudaFuncGetAttributes(&about, fill_processors), answer)) return 0;
     if (!fine(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), answer)) return 0;
     if (about.numRegs <= REGISTERS - 8) processors = 0; /* registers are given by eight */
-    return fine(cudaStreamCreateWithFlags(&crowd, cudaStreamNonBlocking), answer) && gate_made(&gate, answer) &&
-           fine(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), answer) && processors > FREE;
+    if (!fine(cudaMalloc((void **)&ours, OWN_BLOCKS * OWN_THREADS * sizeof *ours), answer)) return 0;
+    if (!fine(cudaStreamCreateWithFlags(&crowd, cudaStreamNonBlocking), answer) || !gate_made(&gate, answer)) return 0;
+    if (!fine(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), answer)) return 0;
+    work_a_little<<<OWN_BLOCKS, OWN_THREADS, 0, own>>>(ours); /* its code is loaded */
+    return fine(cudaStreamSynchronize(own), answer) && processors > FREE;
+}
+
+/* What the device's driver says of a kernel that needs its blocks in clusters, whoever launches it: 0 only where it surely does not. */
+static int needs_clusters(cudaGraphNode_t node) {
+    enum { WIDTH = 11, HEIGHT = 12, DEPTH = 13 }; /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_… */
+    struct {
+        void *function;
+        unsigned sizes[7];
+        void *parameters, *extra, *kernel, *context;
+    } about = {}; /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    static int (*parameters_of)(cudaGraphNode_t, void *), (*attribute_of)(int *, int, void *);
+    void *driver = parameters_of ? NULL : dlopen("libcuda.so.1", RTLD_LAZY);
+    if (driver) {
+        parameters_of = (int (*)(cudaGraphNode_t, void *))dlsym(driver, "cuGraphKernelNodeGetParams_v2");
+        attribute_of = (int (*)(int *, int, void *))dlsym(driver, "cuFuncGetAttribute");
+    }
+    if (!parameters_of || !attribute_of || parameters_of(node, &about) || !about.function) return 1;
+    for (int which = WIDTH; which <= DEPTH; which++) {
+        int size = 0;
+        if (attribute_of(&size, which, about.function) || size > 1) return 1;
+    }
+    return 0;
 }
 
 /* Whether nothing of a call must be on the device at once. */
@@ -66,8 +102,9 @@ static int may_be_squeezed(cudaGraph_t graph) {
     for (size_t i = 0; i < count; i++) {
         cudaGraphNodeType type;
         cudaKernelNodeAttrValue value = {};
-        if (cudaGraphNodeGetType(nodes[i], &type) != cudaSuccess || type == cudaGraphNodeTypeGraph) return 0;
-        if (type != cudaGraphNodeTypeKernel) continue;
+        if (cudaGraphNodeGetType(nodes[i], &type) != cudaSuccess) return 0;
+        if (type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeMemset || type == cudaGraphNodeTypeEmpty) continue;
+        if (type != cudaGraphNodeTypeKernel || needs_clusters(nodes[i])) return 0;
         if (cudaGraphKernelNodeGetAttribute(nodes[i], cudaKernelNodeAttributeCooperative, &value) != cudaSuccess || value.cooperative) return 0;
         if (cudaGraphKernelNodeGetAttribute(nodes[i], cudaKernelNodeAttributeClusterDimension, &value) != cudaSuccess) return 0;
         if (value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1) return 0;
@@ -101,15 +138,23 @@ static uint64_t waited(uint64_t most_ns) {
     return passed;
 }
 
-/* Whether a call beside the other work is not done in that time, and soon after there is room again. */
-static int waits_for_room(cudaGraphExec_t call, uint64_t most_ns, uint64_t soon_ns, outcome *answer) {
+/* Whether kpd's own work is done soon beside the other: two kernels, one after the other, on the same stream. */
+static int takes_work(void) {
+    for (int i = 0; i < 2; i++) work_a_little<<<OWN_BLOCKS, OWN_THREADS, 0, own>>>(ours);
+    return waited(OWN_NS) <= OWN_NS;
+}
+
+typedef enum { UNTOLD, DONE_BESIDE, WAITS } fate;
+
+/* WAITS: beside the other work a call is not done in that time, and soon after there is room it is. UNTOLD: it has not begun. */
+static fate beside(cudaGraphExec_t call, uint64_t most_ns, uint64_t soon_ns) {
     gate.host[0] = gate.host[1] = 0;
-    fill_processors<<<(unsigned)(processors - FREE), THREADS, 0, crowd>>>(gate.device, most_ns + MORE_NS);
+    fill_processors<<<(unsigned)(processors - FREE), THREADS, 0, crowd>>>(gate.device, OWN_NS + most_ns + MORE_NS);
     wait_on_host(BEGIN_NS);
-    if (!fine(cudaGraphLaunch(call, own), answer)) return 0;
-    int late = waited(most_ns) > most_ns, held = !gate.host[1];
+    int begun = takes_work() && cudaGraphLaunch(call, own) == cudaSuccess;
+    int late = begun && waited(most_ns) > most_ns && cudaStreamQuery(own) == cudaErrorNotReady && !gate.host[1];
     gate_opened(&gate);
-    return late && held && waited(soon_ns) <= soon_ns;
+    return !begun ? UNTOLD : late && waited(soon_ns) <= soon_ns ? WAITS : DONE_BESIDE;
 }
 
 static int inputs_there(const view *v, outcome *answer) {
@@ -117,26 +162,40 @@ static int inputs_there(const view *v, outcome *answer) {
            fine(cudaStreamSynchronize(own), answer);
 }
 
+/* A call that is captured for this: the nanoseconds that it takes alone, -1 where it cannot be made like this. */
+static int64_t alone(const view *v, slot which, outcome *answer) {
+    cudaGraphExec_t call = captured(v, which);
+    int64_t took = -1;
+    if (call && inputs_there(v, answer) && cudaGraphLaunch(call, own) == cudaSuccess) took = (int64_t)waited(UINT64_MAX / 2);
+    fine(cudaDeviceSynchronize(), answer);
+    if (call) cudaGraphExecDestroy(call);
+    cudaGetLastError();
+    return took;
+}
+
+static fate squeezed(const view *v, slot which, uint64_t took, outcome *answer) {
+    cudaGraphExec_t call = captured(v, which);
+    fate found = UNTOLD;
+    if (call && inputs_there(v, answer)) found = beside(call, LEAST_NS + SLOWER * took, SOON_NS + 2 * took);
+    fine(cudaDeviceSynchronize(), answer);
+    if (call) cudaGraphExecDestroy(call);
+    cudaGetLastError();
+    return found;
+}
+
 /* On what the host's memory holds, where the results are then. */
 void engine_squeezed(view *v, slot which, outcome *answer) {
     if (!sets_hold(v, 1, answer)) return;
-    cudaGraphExec_t call = made(answer) ? captured(v, which) : NULL;
-    if (!call) {
-        if (answer->how == DONE) engine_call(v, which, 0, 1, answer);
-        return;
-    }
+    int64_t took = made(answer) ? alone(v, which, answer) : -1;
+    fate found = UNTOLD;
     int tries = 0;
-    if (inputs_there(v, answer) && fine(cudaGraphLaunch(call, own), answer)) {
-        uint64_t alone = waited(UINT64_MAX / 2);
-        while (tries < TRIES && inputs_there(v, answer) && waits_for_room(call, LEAST_NS + SLOWER * alone, SOON_NS + 2 * alone, answer)) tries++;
-    }
-    fine(cudaDeviceSynchronize(), answer);
-    cudaGraphExecDestroy(call);
+    if (took >= 0 && took <= LONGEST_NS)
+        while (tries < TRIES && answer->how == DONE && (found = squeezed(v, which, (uint64_t)took, answer)) == WAITS) tries++;
     if (answer->how != DONE) return;
-    if (tries < TRIES) fine(cudaMemcpy(v->base, sets.memory, v->bytes, cudaMemcpyDeviceToHost), answer);
-    else {
+    if (tries == TRIES) {
         answer->how = FAILED;
         snprintf(answer->message, sizeof answer->message,
             "waits for blocks of its own that do not run while other work has most of the device: a cooperative launch would say so");
-    }
+    } else if (found == DONE_BESIDE) fine(cudaMemcpy(v->base, sets.memory, v->bytes, cudaMemcpyDeviceToHost), answer);
+    else engine_call(v, which, 0, 1, answer);
 }

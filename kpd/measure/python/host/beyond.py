@@ -38,16 +38,24 @@ def refuse_wrong(
     named, limits = max(cases.values(), key=size_of), session.harness.limits
     sized = [dim for dim in named if named[dim] > 0]
     growing = [(_long(named, dim, limits, rng), MOST_S) for dim in sized]
-    own = session.own()
-    workers = [worker] if own is None else [worker, own]
     for sizes, most_s in (*growing, (_all(named, sized, limits, rng), ALL_S)):
         took_s, before = 0.0, named
         for dims in sizes:
+            workers = _with_own(session, worker)
             begun = busy_s(*workers)
             kind = rng.choice(session.kinds)
             if took_s * _grown(before, dims) > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
                 break
             took_s, before = busy_s(*workers) - begun, dims
+
+
+def _with_own(session: RunnerCommand, worker: Worker) -> list[Worker]:
+    """Return the candidate's worker, and that of the task's own kernel where there is one."""
+    try:
+        own = session.own()
+    except KernelProblem:
+        own = None
+    return [worker] if own is None else [worker, own]
 
 
 def _long(

@@ -58,6 +58,11 @@ async def test_what_its_driver_says_is_read(
     assert (found.cases, found.of, found.errors, found.said, found.trouble) == (cases, of, errors, said, "")
 
 
+async def test_why_its_driver_fails_is_told(lab: Lab, tmp_path: Path) -> None:
+    found = await read(lab, tmp_path, "echo 'no device' >&2; exit 2")
+    assert (found.cases, found.of, found.errors, found.trouble) == (0, 0, 0, "no device")
+
+
 async def test_who_takes_too_long_is_not_blamed(lab: Lab, tmp_path: Path) -> None:
     found = await read(lab, tmp_path, "echo 'asked n=9'; exec sleep 60", limit_s=1.0)
     assert (found.cases, found.of, found.errors, found.trouble) == (0, 1, 0, "")

@@ -59,9 +59,17 @@ def test_a_crash_there_is_the_candidates(driver: Driver) -> None:
     assert done.stdout.startswith("asked ") and "seen" not in done.stdout
 
 
-@pytest.mark.parametrize("how", ["leaves one out", "cannot be launched"])
-def test_nothing_is_asked_where_the_tasks_own_kernel_is_wrong(driver: Driver, how: str) -> None:
-    driver.compiled("beyond.so", TWICE.replace("rows * cols;", BEYOND[how][0]))
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("rows * cols;", BEYOND["leaves one out"][0]),
+        ("rows * cols;", BEYOND["cannot be launched"][0]),
+        ("x[i]", "x[i & 8191]"),
+    ],
+    ids=["leaves one out", "cannot be launched", "begins anew"],
+)
+def test_nothing_is_asked_where_the_tasks_own_kernel_is_wrong(driver: Driver, right: str, wrong: str) -> None:
+    driver.compiled("beyond.so", TWICE.replace(right, wrong))
     assert said(driver, "kernel.so", own="beyond.so") == []
 
 

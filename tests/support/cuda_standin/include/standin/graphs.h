@@ -51,7 +51,12 @@ inline cudaError_t cudaGraphDestroy(cudaGraph_t) { return kpd_standin::enter(); 
 
 /* What is in one is not told: who asks finds no nodes. */
 typedef struct CUgraphNode_st *cudaGraphNode_t;
-enum cudaGraphNodeType { cudaGraphNodeTypeKernel, cudaGraphNodeTypeGraph };
+enum cudaGraphNodeType {
+    cudaGraphNodeTypeKernel,
+    cudaGraphNodeTypeMemcpy,
+    cudaGraphNodeTypeMemset,
+    cudaGraphNodeTypeEmpty
+};
 enum cudaLaunchAttributeID { cudaKernelNodeAttributeCooperative, cudaKernelNodeAttributeClusterDimension };
 struct cudaKernelNodeAttrValue {
     int cooperative;
