@@ -57,4 +57,4 @@ def test_a_launcher_cannot_tell_where_the_next_calls_inputs_lie(driver: Driver) 
     said = driver.bench(*driver.audited("tells", "rows")).stderr
     places = [int(place, 16) for place in re.findall("called on (0x[0-9a-f]+)", said)]
     steps = {after - before for before, after in pairwise(places[-20:])}
-    assert len(steps) > 5
+    assert len(steps) > 3, "one that could be told has one or two"
