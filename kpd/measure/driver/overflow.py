@@ -6,15 +6,13 @@ from kpd.hosts.host import Host
 from kpd.measure import jobs
 from kpd.measure.bench import Say
 from kpd.measure.driver.harness import OBJECT, Harness
+from kpd.measure.driver.sanitize import GRACE_S, MOST_SAID
 from kpd.measure.run_context import RunContext
 from kpd.model.sanitizer import ToolReport
 from kpd.text.foreign import plain
 
 MOST, LEAST = 1 << 32, 1 << 31
 """Elements that a buffer has more than, where the device has the room: as an unsigned number counts, or an int."""
-GRACE_S = 5.0
-"""How much longer than the call a job may take, in seconds."""
-MOST_SAID = 600
 _WRONG = re.compile(r"^wrong (\d+) (.+)$", re.MULTILINE)
 
 

@@ -115,7 +115,7 @@ int right_there(view *v, void *const *data, size_t near_case, kpd_distribution d
 int sizes_in_turn(uint64_t limit_ns);
 
 /* sizes_overflow.c */
-int sizes_overflow(double most, double least);
+void sizes_overflow(double most, double least);
 
 /* sizes_between.c */
 int sizes_between(uint64_t limit_ns);

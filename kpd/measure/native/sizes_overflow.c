@@ -65,14 +65,14 @@ static int drawn_beyond(kpd_rng *rng, kpd_case *drawn, view *v, double elements)
 
 static int is_slow(const overflowed *found) { return found->ns > SLOWER * found->own_ns + ASIDE_NS; }
 
-static int asked(const char *name, const view *v, size_t from, kpd_rng *rng) {
+static void asked(const char *name, const view *v, size_t from, kpd_rng *rng) {
     outcome answer = {.how = DONE};
     overflowed found = {0};
     uint64_t seed = kpd_random(rng);
     engine_overflow_own(v, seed, from, &found, &answer);
     if (answer.how != DONE) {
         fprintf(stderr, "kpd driver: %s is beyond the device, or the task's own kernel: %s\n", name, answer.message);
-        return 0;
+        return;
     }
     printf("asked %s\n", name); /* what happens from here on is the candidate's */
     fflush(stdout);
@@ -86,19 +86,17 @@ static int asked(const char *name, const view *v, size_t from, kpd_rng *rng) {
         printf("wrong 1 %s: it takes %.1f times as long as the task's own kernel\n", name, (double)found.ns / (double)found.own_ns);
     printf("seen %s\n", name);
     fflush(stdout); /* the process may not come to its end */
-    return 0;
 }
 
 /* Once both kernels are loaded, with more than `most` elements, or where there is no room for that `least`. */
-int sizes_overflow(double most, double least) {
+void sizes_overflow(double most, double least) {
     static kpd_case drawn;
     static view v;
     kpd_rng rng = {kpd_mixed(now_ns())};
     v.problem = &drawn;
     most_elements(&kpd_task.cases[0], v.buffers);
     if (!may_be_asked(v.buffers)) fprintf(stderr, "kpd driver: this task's inputs are the harness's to make, or its sizes do not vary\n");
-    else if (drawn_beyond(&rng, &drawn, &v, most)) return asked(size_name(&drawn), &v, (size_t)most, &rng);
-    else if (drawn_beyond(&rng, &drawn, &v, least)) return asked(size_name(&drawn), &v, (size_t)least, &rng);
+    else if (drawn_beyond(&rng, &drawn, &v, most)) asked(size_name(&drawn), &v, (size_t)most, &rng);
+    else if (drawn_beyond(&rng, &drawn, &v, least)) asked(size_name(&drawn), &v, (size_t)least, &rng);
     else fprintf(stderr, "kpd driver: the harness allows no size of more than %.0f elements, or the device has no room for it\n", least);
-    return 0;
 }

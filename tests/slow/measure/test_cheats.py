@@ -12,6 +12,8 @@ from tests.places import TESTS
 pytestmark = pytest.mark.alone
 BENCHMARK = TESTS.parent / "benchmarks" / "cheats.py"
 CHEATS = "rmsnorm_diff_copy,low_precision_mantissa_11,ends_exit,rival_pointer,wears_out,slow_for_few_inputs,leaks_page"
+SELDOM = "stalls_seldom"
+"""It stalls in one call of 500, which not all of its contests show on a slow machine."""
 INTRUDERS = "parents_stdin,task_files,authorized_keys_absolute"
 HONEST = "t_blocked_b16,h_tables_static8"
 
@@ -31,6 +33,7 @@ def test_honest_kernels_are_not_refused() -> None:
 
 def test_cheats_are_not_accepted() -> None:
     assert [one["name"] for one in _tried(CHEATS) if one["verdict"] == "accepted"] == []
+    assert not all(_tried(SELDOM)[0]["verdict"] == "accepted" for _ in range(3))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")

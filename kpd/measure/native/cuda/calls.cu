@@ -36,10 +36,6 @@ static int streams_made(outcome *answer) {
            gate_made(&crowded, answer) && fine(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), answer);
 }
 
-static void wait_on_host(uint64_t ns) {
-    for (uint64_t start = now_ns(); now_ns() - start < ns;) continue;
-}
-
 /* Launch as a part of a graph; a launcher that cannot be captured, as it waits for its stream, as it is. One that leaves work on
  * streams that its own does not wait for is told here for certain: elsewhere such work may be done in time. */
 static void launch_in_graph(const view *v, slot which, int set, outcome *answer) {

@@ -79,6 +79,7 @@ typedef struct {
 } gate_t;
 
 int gate_made(gate_t *gate, outcome *answer);
+void wait_on_host(uint64_t ns);
 
 /* Keep a stream busy, and a part of the device, until the gate is opened, or so long. */
 void gate_closed(const gate_t *gate, int blocks, int threads, uint64_t limit_ns, cudaStream_t stream);

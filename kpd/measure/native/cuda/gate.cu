@@ -36,6 +36,10 @@ static __global__ void inverted(uint32_t *words, size_t count, uint64_t after_ns
     for (size_t i = first; i < count; i += step) words[i] = ~words[i];
 }
 
+void wait_on_host(uint64_t ns) {
+    for (uint64_t start = now_ns(); now_ns() - start < ns;) continue;
+}
+
 int gate_made(gate_t *gate, outcome *answer) {
     int *memory = NULL;
     if (!fine(cudaHostAlloc((void **)&memory, 2 * sizeof *memory, cudaHostAllocMapped), answer)) return 0;

@@ -127,10 +127,6 @@ static cudaGraphExec_t captured(const view *v, slot which) {
     return call;
 }
 
-static void wait_on_host(uint64_t ns) {
-    for (uint64_t start = now_ns(); now_ns() - start < ns;) continue;
-}
-
 /* Nanoseconds until the call is done, or more than this. */
 static uint64_t waited(uint64_t most_ns) {
     uint64_t start = now_ns(), passed = 0;
@@ -144,17 +140,25 @@ static int takes_work(void) {
     return waited(OWN_NS) <= OWN_NS;
 }
 
-typedef enum { UNTOLD, DONE_BESIDE, WAITS } fate;
+typedef enum { UNTOLD, RETURNED, WAITS } fate;
 
 /* WAITS: beside the other work a call is not done in that time, and soon after there is room it is. UNTOLD: it has not begun. */
-static fate beside(cudaGraphExec_t call, uint64_t most_ns, uint64_t soon_ns) {
+static fate beside(cudaGraphExec_t call, uint64_t alone_ns) {
+    uint64_t most_ns = LEAST_NS + SLOWER * alone_ns, soon_ns = SOON_NS + 2 * alone_ns;
     gate.host[0] = gate.host[1] = 0;
     fill_processors<<<(unsigned)(processors - FREE), THREADS, 0, crowd>>>(gate.device, OWN_NS + most_ns + MORE_NS);
     wait_on_host(BEGIN_NS);
     int begun = takes_work() && cudaGraphLaunch(call, own) == cudaSuccess;
     int late = begun && waited(most_ns) > most_ns && cudaStreamQuery(own) == cudaErrorNotReady && !gate.host[1];
     gate_opened(&gate);
-    return !begun ? UNTOLD : late && waited(soon_ns) <= soon_ns ? WAITS : DONE_BESIDE;
+    return !begun ? UNTOLD : late && waited(soon_ns) <= soon_ns ? WAITS : RETURNED;
+}
+
+/* UNTOLD: it has not begun, or is too long for a call beside other work. */
+static fate alone(cudaGraphExec_t call, uint64_t *took_ns) {
+    if (cudaGraphLaunch(call, own) != cudaSuccess) return UNTOLD;
+    *took_ns = waited(UINT64_MAX / 2);
+    return *took_ns <= LONGEST_NS ? RETURNED : UNTOLD;
 }
 
 static int inputs_there(const view *v, outcome *answer) {
@@ -162,21 +166,11 @@ static int inputs_there(const view *v, outcome *answer) {
            fine(cudaStreamSynchronize(own), answer);
 }
 
-/* A call that is captured for this: the nanoseconds that it takes alone, -1 where it cannot be made like this. */
-static int64_t alone(const view *v, slot which, outcome *answer) {
-    cudaGraphExec_t call = captured(v, which);
-    int64_t took = -1;
-    if (call && inputs_there(v, answer) && cudaGraphLaunch(call, own) == cudaSuccess) took = (int64_t)waited(UINT64_MAX / 2);
-    fine(cudaDeviceSynchronize(), answer);
-    if (call) cudaGraphExecDestroy(call);
-    cudaGetLastError();
-    return took;
-}
-
-static fate squeezed(const view *v, slot which, uint64_t took, outcome *answer) {
+/* A call that is captured for this, with or without other work beside it. */
+static fate called(const view *v, slot which, int squeezed, uint64_t *alone_ns, outcome *answer) {
     cudaGraphExec_t call = captured(v, which);
     fate found = UNTOLD;
-    if (call && inputs_there(v, answer)) found = beside(call, LEAST_NS + SLOWER * took, SOON_NS + 2 * took);
+    if (call && inputs_there(v, answer)) found = squeezed ? beside(call, *alone_ns) : alone(call, alone_ns);
     fine(cudaDeviceSynchronize(), answer);
     if (call) cudaGraphExecDestroy(call);
     cudaGetLastError();
@@ -186,16 +180,16 @@ static fate squeezed(const view *v, slot which, uint64_t took, outcome *answer) 
 /* On what the host's memory holds, where the results are then. */
 void engine_squeezed(view *v, slot which, outcome *answer) {
     if (!sets_hold(v, 1, answer)) return;
-    int64_t took = made(answer) ? alone(v, which, answer) : -1;
-    fate found = UNTOLD;
+    uint64_t alone_ns = 0;
     int tries = 0;
-    if (took >= 0 && took <= LONGEST_NS)
-        while (tries < TRIES && answer->how == DONE && (found = squeezed(v, which, (uint64_t)took, answer)) == WAITS) tries++;
+    fate found = made(answer) ? called(v, which, 0, &alone_ns, answer) : UNTOLD;
+    if (found != UNTOLD)
+        while (tries < TRIES && answer->how == DONE && (found = called(v, which, 1, &alone_ns, answer)) == WAITS) tries++;
     if (answer->how != DONE) return;
     if (tries == TRIES) {
         answer->how = FAILED;
         snprintf(answer->message, sizeof answer->message,
             "waits for blocks of its own that do not run while other work has most of the device: a cooperative launch would say so");
-    } else if (found == DONE_BESIDE) fine(cudaMemcpy(v->base, sets.memory, v->bytes, cudaMemcpyDeviceToHost), answer);
+    } else if (found == RETURNED) fine(cudaMemcpy(v->base, sets.memory, v->bytes, cudaMemcpyDeviceToHost), answer);
     else engine_call(v, which, 0, 1, answer);
 }

@@ -23,7 +23,7 @@ UNEVEN = 2  # inputs of either kind that are, of each case
 LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
 FEW = 8  # the other dims then, at the most
 TIMES = 8, 64  # that product, where all dims are larger
-MOST_S, ALL_S = 0.15, 0.75  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
+MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
 
 
 def refuse_wrong(

@@ -54,7 +54,12 @@ def test_work_that_goes_on_beside_the_clock_is_found(driver: Driver, mode: str) 
 
 
 def test_a_launcher_cannot_tell_where_the_next_calls_inputs_lie(driver: Driver) -> None:
-    said = driver.bench(*driver.audited("tells", "rows")).stderr
-    places = [int(place, 16) for place in re.findall("called on (0x[0-9a-f]+)", said)]
-    steps = {after - before for before, after in pairwise(places[-20:])}
-    assert len(steps) > 3, "one that could be told has one or two"
+    """A slow machine has few calls in a row: then once more."""
+    most = 0
+    for _ in range(5):
+        said = driver.bench(*driver.audited("tells", "rows")).stderr
+        places = [int(place, 16) for place in re.findall("called on (0x[0-9a-f]+)", said)]
+        most = max(most, len({after - before for before, after in pairwise(places[-20:])}))
+        if most > 5:
+            break
+    assert most > 5
