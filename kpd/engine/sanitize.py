@@ -27,7 +27,7 @@ from kpd.workspace.task import Task
 MOST_S = 30.0
 """The most seconds that all tools together may take for one candidate, beside a second look at what they meet."""
 LEAST_S = 1.0
-OVERFLOW = "it is wrong, or far slower, at a very large size"
+OVERFLOW = "it is wrong, or far slower, at another size"
 WHY = "compute-sanitizer found a fault in it"
 Fault = Incorrect | BreaksMeasurement
 Try = Literal["", "-again", "-baseline"]

@@ -8,7 +8,8 @@ import msgspec
 Tool = Literal["memcheck", "overflow", "initcheck", "racecheck"]
 """Tools of compute-sanitizer: accesses out of bounds, reads of unwritten global memory, races in shared memory.
 
-overflow is kpd's own: a call at a size at which a buffer has more elements than a number of 32 bits counts.
+overflow is kpd's own: calls at sizes near the cases, which are timed, and at one at which a buffer has more elements
+than a number of 32 bits counts.
 """
 TOOLS: tuple[Tool, ...] = get_args(Tool)
 NEEDED: tuple[Tool, ...] = ("memcheck",)

@@ -140,7 +140,7 @@ def _misdeed(what: d.Defect, whose: str) -> str:
         case d.OtherCases():
             return f"candidate and incumbent were timed on different cases: {', '.join(what.cases)}"
         case d.BadAccess():
-            tool = "overflow" if what.tool == "overflow" else f"compute-sanitizer{what.tool and f' ({what.tool})'}"
+            tool = "another size" if what.tool == "overflow" else f"compute-sanitizer{what.tool and f' ({what.tool})'}"
             return f"{tool}: {what.said} ({what.errors} error{'s' * (what.errors > 1)})"
         case d.ChangedCode():
             return f"{whose}{what.said}"

@@ -1,4 +1,4 @@
-"""Calls a kernel where a buffer has more elements than a number of 32 bits counts, and reads what came of it."""
+"""Calls a kernel at other sizes, one with more elements than a number of 32 bits counts, and reads what came of it."""
 
 import re
 
@@ -14,6 +14,7 @@ from kpd.text.foreign import plain
 MOST, LEAST = 1 << 32, 1 << 31
 """Elements that a buffer has more than, where the device has the room: as an unsigned number counts, or an int."""
 _WRONG = re.compile(r"^wrong (\d+) (.+)$", re.MULTILINE)
+_ASKED, _SEEN = re.compile(r"^asked (.+)$", re.MULTILINE), re.compile(r"^seen ", re.MULTILINE)
 
 
 async def overflow(
@@ -31,15 +32,15 @@ async def overflow(
     script = f"[ -e {jobs.words([path])} ] || exit {jobs.GONE}\ntimeout -k 2 {limit_s:.1f} {run}\n"
     result = await jobs.run(host, where.spec(job, script, limit_s + GRACE_S), say)
     said = result.stdout.decode(errors="replace")
-    asked, seen = "asked " in said, "\nseen " in said
+    asked, seen = _ASKED.findall(said), len(_SEEN.findall(said))
     if (wrong := _WRONG.search(said)) is not None:
-        return ToolReport("overflow", 1, 1, result.seconds, int(wrong[1]), plain(wrong[2], MOST_SAID))
-    if seen:
-        return ToolReport("overflow", 1, 1, result.seconds)
+        return ToolReport("overflow", len(asked), len(asked), result.seconds, int(wrong[1]), plain(wrong[2], MOST_SAID))
+    if asked and seen == len(asked):
+        return ToolReport("overflow", seen, seen, result.seconds)
     if not asked:
         trouble = plain(jobs.tail(result.stderr), MOST_SAID) if result.rc else ""
         return ToolReport("overflow", 0, 0, result.seconds, trouble=trouble)
     if result.reason == "timeout" or result.seconds >= limit_s:
-        return ToolReport("overflow", 0, 1, result.seconds)
-    size = plain(said.partition("\n")[0].removeprefix("asked "), MOST_SAID)
-    return ToolReport("overflow", 1, 1, result.seconds, 1, f"{size}: its process ended with {result.rc}")
+        return ToolReport("overflow", seen, len(asked), result.seconds)
+    why = f"{plain(asked[-1], MOST_SAID)}: its process ended with {result.rc}"
+    return ToolReport("overflow", len(asked), len(asked), result.seconds, 1, why)

@@ -287,6 +287,11 @@ void engine_overflow(const view *v, uint64_t seed, overflowed *found, outcome *a
 
 void engine_overflow_timed(const view *v, uint64_t seed, overflowed *found, outcome *answer) { engine_overflow_own(v, seed, 0, found, answer); }
 
+void engine_takes(const view *v, slot which, uint64_t seed, uint64_t *ns, outcome *answer) {
+    (void)v, (void)which, (void)seed, (void)ns;
+    answer->how = UNABLE;
+}
+
 void engine_profile(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }
 
 void engine_memcheck(view *v, int calls, outcome *answer) { engine_call(v, CANDIDATE, 0, calls, answer); }

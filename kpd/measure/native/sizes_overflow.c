@@ -1,6 +1,6 @@
-/* Is it right where a buffer has more elements than a number of 32 bits counts? Places that are computed in an `int` are wrong there,
- * and nowhere else. And is it quick there, or only at the sizes of the cases? A device has the memory for that; the candidate is
- * compared with the task's own kernel, in this process, as under compute-sanitizer: who hides such a fault is not found.
+/* Is it as quick at sizes near the cases as at these, which it may know by heart? Contests have no others. And is it right where a buffer has more elements than a number of 32 bits counts? Places that are computed in an `int` are wrong there,
+ * and nowhere else. A device has the memory for that; the candidate is compared with the task's own kernel, in this process, as under
+ * compute-sanitizer: who hides such a fault is not found.
  */
 #include "report.h"
 
@@ -15,6 +15,11 @@
 #define UNEVEN 8  /* a dim is longer than needed by less than one in so many */
 #define SLOWER 3  /* times the time of the task's own kernel may a call take there, … */
 #define ASIDE_NS 5000000u /* … and so much more */
+#define MOST_NEAR 8       /* sizes near timed cases, … */
+#define NEAR 4            /* … of which each dim is longer or shorter by up to one in so many: */
+#define NEAR_TIMES 2.0    /* at all of them together a candidate may take so many times as long as the task's own kernel, … */
+#define NEAR_ASIDE_NS 50000u /* … and so much more at each */
+#define NEAR_TRIES 2      /* each has to show the same */
 
 static uint64_t most_elements(const kpd_case *drawn, kpd_buffer *buffers) {
     uint64_t most = 0;
@@ -88,6 +93,55 @@ static void asked(const char *name, const view *v, size_t from, kpd_rng *rng) {
     fflush(stdout); /* the process may not come to its end */
 }
 
+/* 0 where the harness allows no such size. */
+static int drawn_near(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
+    *drawn = *named;
+    for (int d = 0; d < size_dims(); d++) {
+        if (named->dims[d] <= 0) continue;
+        long part = named->dims[d] / NEAR;
+        drawn->dims[d] = size_allowed(named->dims[d] - part + (long)(kpd_random(rng) % (uint64_t)(2 * part + 1)), &kpd_task.limits[d]);
+        if (drawn->dims[d] <= 0) return 0;
+    }
+    return 1;
+}
+
+/* How many times as long it takes at sizes near timed cases; 0 where that is not known, UNABLE where the candidate failed. */
+static double times_near(view *v, kpd_case *drawn, kpd_rng *rng, outcome *answer) {
+    uint64_t own = 0, candidate = 0, theirs, ns;
+    size_t start = kpd_random(rng) % kpd_task.case_count, sizes = 0;
+    for (size_t i = 0; i < kpd_task.case_count && sizes < MOST_NEAR; i++) {
+        const kpd_case *named = &kpd_task.cases[(start + i) % kpd_task.case_count];
+        if (named->use == KPD_CHECK_ONLY || !drawn_near(rng, named, drawn)) continue;
+        most_elements(drawn, v->buffers);
+        if (!engine_has_room(v->buffers)) continue;
+        outcome said = {.how = DONE};
+        engine_takes(v, INCUMBENT, kpd_random(rng), &theirs, &said);
+        if (said.how != DONE) return 0.0;
+        printf("asked %s\n", size_name(drawn)); /* what happens from here on is the candidate's */
+        fflush(stdout);
+        engine_takes(v, CANDIDATE, kpd_random(rng), &ns, answer);
+        if (answer->how != DONE) return 0.0;
+        printf("seen %s\n", size_name(drawn));
+        own += theirs + NEAR_ASIDE_NS;
+        candidate += ns;
+        sizes++;
+    }
+    return sizes ? (double)candidate / (double)own : 0.0;
+}
+
+/* 0 where the candidate failed. */
+static int quick_near(view *v, kpd_case *drawn, kpd_rng *rng) {
+    double times = 0.0;
+    outcome answer = {.how = DONE};
+    for (int try = 0; try < NEAR_TRIES && answer.how == DONE; try++) {
+        times = times_near(v, drawn, rng, &answer);
+        if (answer.how == DONE && times <= NEAR_TIMES) return 1;
+    }
+    if (answer.how != DONE) printf("wrong 1 %s: %s\n", size_name(drawn), answer.message);
+    else printf("wrong 1 sizes near those of the cases: it takes %.1f times as long as the task's own kernel\n", times);
+    return 0;
+}
+
 /* Once both kernels are loaded, with more than `most` elements, or where there is no room for that `least`. */
 void sizes_overflow(double most, double least) {
     static kpd_case drawn;
@@ -96,6 +150,7 @@ void sizes_overflow(double most, double least) {
     v.problem = &drawn;
     most_elements(&kpd_task.cases[0], v.buffers);
     if (!may_be_asked(v.buffers)) fprintf(stderr, "kpd driver: this task's inputs are the harness's to make, or its sizes do not vary\n");
+    else if (!quick_near(&v, &drawn, &rng)) return;
     else if (drawn_beyond(&rng, &drawn, &v, most)) asked(size_name(&drawn), &v, (size_t)most, &rng);
     else if (drawn_beyond(&rng, &drawn, &v, least)) asked(size_name(&drawn), &v, (size_t)least, &rng);
     else fprintf(stderr, "kpd driver: the harness allows no size of more than %.0f elements, or the device has no room for it\n", least);

@@ -2,7 +2,7 @@
  * for symmetric by a look at some of them is found, as is who leaves out what is small beside the rest. Zero is such a constant
  * where the task says what becomes of values that are not finite: to divide by it gives one. In others a stretch is of another
  * magnitude: who takes one row for like the row before, or is exact only beside the greatest of all, is found. In some one of several
- * inputs is constant, and the others are not.
+ * inputs is constant, and the others are not. In others all are far from zero, where single precision has no exponential.
  */
 #include "report.h"
 
@@ -10,12 +10,14 @@
 
 #define OTHERS 3 /* elements that are not as the rest of an input: half of the time large ones, … */
 #define END 8    /* … and half of them so near to its end or its beginning */
-#define ONE_CONSTANT 4 /* of so many inputs one has a constant buffer, others … */
+#define WAYS 4 /* of so many inputs one has a constant buffer, one is moved, others have … */
 #define LEAST_POWER 4 /* … a stretch that is smaller or larger by this power of two … */
 #define POWERS 16     /* … at the least, and how many more there are; in types with few exponents a quarter of both */
 #define WIDE 1e6      /* what is no type with few exponents goes beyond this */
 #define LARGEST 1e12  /* the largest values that are promised (kpd_task.h) */
 #define LONGEST (1u << 20) /* of such a stretch, in elements */
+#define LEAST_MOVED 84.0   /* inputs are moved by so much, and by up to … */
+#define MOVED 20.0         /* … more: exp(88.7) is infinite, exp(-103.3) zero; in types with few exponents by an eighth of both */
 
 static size_t place(kpd_rng *rng, size_t count) {
     size_t end = count < END ? count : END, at = kpd_random(rng) % end;
@@ -76,15 +78,32 @@ static void scale_stretches(view *v, kpd_rng rng) {
     }
 }
 
+/* Half the buffers, and one for certain where it is an input. */
+static void move_all(view *v, kpd_rng rng) {
+    size_t certain = kpd_random(&rng) % kpd_task.buffer_count;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        uint64_t drawn = kpd_random(&rng);
+        if (!is_read(buffer) || is_integer(buffer->type) || (b != certain && drawn & 1)) continue;
+        double greatest = greatest_of(buffer->type), by = LEAST_MOVED + ldexp((double)(drawn >> 11), -53) * MOVED;
+        if (greatest < WIDE) by /= 8.0;
+        for (size_t i = 0; i < buffer->count; i++) {
+            double value = value_of(buffer->type, v->pristine[b], i) + (drawn & 2 ? by : -by);
+            if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
+        }
+    }
+}
+
 /* As they are, but for one input that is constant: who has a quick way for that, which is rough for what the others have, is found. */
-static void make_one_constant(view *v, kpd_rng rng) {
+static int make_one_constant(view *v, kpd_rng rng) {
     size_t of[KPD_MAX_BUFFERS], count = 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++)
         if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && v->buffers[b].count > 1) of[count++] = b;
-    if (count < 2) return;
+    if (count < 2) return 0;
     size_t b = of[kpd_random(&rng) % count];
     uint64_t bits = bits_at(v->buffers[b].type, v->pristine[b], kpd_random(&rng) % v->buffers[b].count);
     for (size_t i = 0; i < v->buffers[b].count; i++) bits_set(v->buffers[b].type, v->pristine[b], i, bits);
+    return 1;
 }
 
 /* Inputs from a number that was drawn, where not all kinds are checked that a case has: constant ones are nearly so, and most
@@ -97,6 +116,8 @@ void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
     }
     arena_fill_unseen(v, d, kpd_random(&rng));
     if (kpd_task.change) return;
-    if (kpd_random(&rng) % ONE_CONSTANT == 0 && job.promised[KPD_CONSTANT]) make_one_constant(v, rng);
+    uint64_t way = kpd_random(&rng) % WAYS;
+    if (way == 0 && job.promised[KPD_CONSTANT] && make_one_constant(v, rng)) return;
+    if (way < 2 && job.promised[KPD_LARGE]) move_all(v, rng);
     else scale_stretches(v, rng);
 }

@@ -204,6 +204,15 @@ async def test_who_runs_over_the_end_of_its_own_data_where_a_dim_is_large_is_fou
 
 
 @linux_only
+async def test_who_is_wrong_where_all_inputs_are_far_from_zero_is_found(lab: Lab) -> None:
+    far = "int far = n > 1; for (long i = 0; i < n; i++) far &= x[i] < -64.0f && x[i] > -128.0f;"
+    source = kernel(f"{LOOP} {far} if (far) y[n - 1] = 0.0f;")
+    with pytest.raises(CheckFailed, match=SOONER):
+        await repeated(lab, source, replace(DRAWN, distributions=("normal", "large")))
+    assert await repeated(lab, source, replace(DRAWN, distributions=("normal",))) >= 200, "none are moved"
+
+
+@linux_only
 async def test_who_takes_the_first_elements_for_like_all_others_is_found(lab: Lab) -> None:
     few = "float most = 0.0f; for (long i = 0; i < n && i < 8; i++) most = fmaxf(most, fabsf(x[i]));"
     cut = "for (long i = 0; i < n; i++) y[i] = 2.0f * fmaxf(fminf(x[i], 60.0f), -60.0f) + 1.0f;"

@@ -170,7 +170,7 @@ def test_the_tool_that_is_needed_has_the_time_that_it_needs_and_the_others_share
 
 
 def test_a_fault_at_a_very_large_size_is_not_told_as_compute_sanitizers() -> None:
-    assert wrong(WrongResult(BadAccess("n=9: y[3] is 1", 2, "overflow"))) == "overflow: n=9: y[3] is 1 (2 errors)"
+    assert wrong(WrongResult(BadAccess("n=9: y[3] is 1", 2, "overflow"))) == "another size: n=9: y[3] is 1 (2 errors)"
     assert wrong(WrongResult(BadAccess("it strays", 1, ""))) == "compute-sanitizer: it strays (1 error)"
 
 

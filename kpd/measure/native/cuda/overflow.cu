@@ -1,6 +1,8 @@
 /* A call at a size at which a number of 32 bits is too small to count the elements. The host's memory is not for that, so inputs are made
  * on the device, and results compared there with those of the task's own kernel, which is called twice: one that leaves elements as they
  * were, or crashes, says nothing of the candidate.
+ *
+ * And what calls take at other sizes, with inputs that are made in the same way.
  */
 #include "device.h"
 
@@ -11,6 +13,7 @@
 #define BLOCKS 4096
 #define ABOUT 0.01f /* of the greatest element: what is further off than that is wrong */
 #define NOTHING 0xFF
+#define CALLS 3     /* of which the quickest counts */
 
 static struct {
     void *of_call, *kept; /* of an output, what the task's own kernel has made */
@@ -171,4 +174,18 @@ void engine_overflow_timed(const view *v, uint64_t seed, overflowed *found, outc
     if (ns > found->own_ns) found->own_ns = ns;
     ns = ns ? called(v, CANDIDATE, seed, SIZE_MAX, NOTHING, answer) : 0;
     if (ns) found->ns = quicker(found->ns, ns);
+}
+
+void engine_takes(const view *v, slot which, uint64_t seed, uint64_t *ns, outcome *answer) {
+    *ns = UINT64_MAX;
+    int able = taken(v, answer);
+    for (int call = 0; able && call < CALLS && answer->how == DONE; call++) {
+        uint64_t took = called(v, which, seed + (uint64_t)call, SIZE_MAX, NOTHING, answer);
+        if (took) *ns = quicker(*ns, took);
+    }
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        cudaFree(memory[b].of_call);
+        cudaFree(memory[b].kept);
+    }
+    memset(memory, 0, sizeof memory);
 }

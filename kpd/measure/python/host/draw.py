@@ -14,6 +14,7 @@ from kpd.measure.python.host.arrays import CODES, GREATEST
 OTHERS, END = 3, 8  # elements that are not as the rest of an array; half of them so near to its end or its beginning
 ONE_CONSTANT = 0.125  # of arrays of other kinds
 LEAST_POWER, POWERS = 4, 16  # of two, by which a stretch is smaller or larger; in narrow types a quarter of both
+LEAST_MOVED, MOVED = 84.0, 20.0  # what all are moved by, and by up to how much more; in narrow types an eighth of both
 LARGEST = 1e12  # of what may be promised
 LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
 
@@ -25,8 +26,9 @@ class Draw:
     a harness draws; it follows from the same seed.
 
     NumPy's of floating-point numbers may be `uneven`, as in native/uneven.c: constant ones but for a few elements, and
-    half of the others with a stretch of another magnitude, larger ones only if those are among `kinds`. So few of them
-    are constant that mostly not all arrays of a call are, if that is among `kinds`.
+    half of the others with a stretch of another magnitude, larger ones only if those are among `kinds`, where a quarter
+    are moved far from zero as well. So few of them are constant that mostly not all arrays of a call are, if that is
+    among `kinds`.
     """
 
     def __init__(self, seed: int, kind: str, uneven: bool = False, kinds: Sequence[str] = ()) -> None:
@@ -77,6 +79,9 @@ class Draw:
             part = drawn[at : at + 1 + rng.randrange(count - at)]
             times = 2.0 ** (power if self.large and rng.random() < 0.5 else -power)
             part[abs(part) <= min(GREATEST[dtype], LARGEST) / times] *= times
+        elif self.large and rng.random() < 0.5:
+            by = rng.choice((-1.0, 1.0)) * (LEAST_MOVED + MOVED * rng.random()) / (8 if GREATEST[dtype] < 1e6 else 1)
+            drawn[abs(drawn) < min(GREATEST[dtype], LARGEST) - abs(by)] += by
 
     def _constant(self) -> float:
         return self.random.choice((-1.0, 1.0)) * (0.5 + 1.5 * self.random.random())

@@ -16,6 +16,7 @@ from tests.support.measure.sizes import RIGHT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 numbers = count()
+ENDED = "its process ended with 139"
 
 
 @pytest.fixture(scope="module", name="lab")
@@ -48,7 +49,9 @@ async def test_without_a_device_nothing_is_asked(lab: Lab) -> None:
         ("echo 'asked n=9'; echo 'seen n=9'", 1, 1, 0, ""),
         ("echo 'no room' >&2", 0, 0, 0, ""),
         ("echo 'asked n=9'; echo 'wrong 12 n=9: y[3] is 1'; echo 'seen n=9'", 1, 1, 12, "n=9: y[3] is 1"),
-        ("echo 'asked n=9'; kill -SEGV $$", 1, 1, 1, "n=9: its process ended with 139"),
+        ("echo 'asked n=9'; kill -SEGV $$", 1, 1, 1, f"n=9: {ENDED}"),
+        ("echo 'asked n=9'; echo 'seen n=9'; echo 'asked n=8'; kill -SEGV $$", 2, 2, 1, f"n=8: {ENDED}"),
+        ("echo 'asked n=9'; echo 'seen n=9'; echo 'asked n=8'; echo 'seen n=8'", 2, 2, 0, ""),
     ],
 )  # fmt: skip
 async def test_what_its_driver_says_is_read(
@@ -64,5 +67,6 @@ async def test_why_its_driver_fails_is_told(lab: Lab, tmp_path: Path) -> None:
 
 
 async def test_who_takes_too_long_is_not_blamed(lab: Lab, tmp_path: Path) -> None:
-    found = await read(lab, tmp_path, "echo 'asked n=9'; exec sleep 60", limit_s=1.0)
-    assert (found.cases, found.of, found.errors, found.trouble) == (0, 1, 0, "")
+    said = "echo 'asked n=9'; echo 'seen n=9'; echo 'asked n=99'"
+    found = await read(lab, tmp_path, f"{said}; exec sleep 60", limit_s=1.0)
+    assert (found.cases, found.of, found.errors, found.trouble) == (1, 2, 0, "")

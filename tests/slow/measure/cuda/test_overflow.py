@@ -1,4 +1,4 @@
-"""A call at a size of more elements than a number of 32 bits counts; with the stand-in far fewer count as that."""
+"""Calls at other sizes, one with more elements than 32 bits count; with the stand-in far fewer count as that."""
 
 import re
 import shutil
@@ -29,9 +29,14 @@ def _driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
 
 
 def said(driver: Driver, object: str, own: str = "own.so", elements: tuple[int, int] = (MOST, LEAST)) -> list[str]:
+    """Without what is said of the size near the one case."""
     done = driver.bench("overflow", object, own, *elements)
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    near, seen, *beyond = done.stdout.splitlines()
+    found = re.fullmatch(f"asked {SIZE}", near)
+    assert found is not None and seen == f"seen {near.removeprefix('asked ')}"
+    assert 9 <= int(found[1]) <= 15 and 6 <= int(found[2]) <= 8
+    return beyond
 
 
 @pytest.mark.parametrize(("most", "least"), [(MOST, MOST), (1 << 60, LEAST)], ids=["most", "no room for most"])
@@ -55,7 +60,33 @@ def test_a_crash_there_is_the_candidates(driver: Driver) -> None:
     driver.compiled("crashes.so", TWICE.replace("rows * cols;", "rows * cols; if (count > 5000) __builtin_trap();"))
     done = driver.bench("overflow", "crashes.so", "own.so", MOST, LEAST)
     assert done.returncode < 0
-    assert done.stdout.startswith("asked ") and "seen" not in done.stdout
+    assert done.stdout.count("asked ") == 2 and done.stdout.count("seen ") == 1
+
+
+SLEEPS = "rows * cols; struct timespec t = {0, 3000000}; if ({when}) nanosleep(&t, 0);"
+
+
+def test_who_is_slow_at_sizes_near_the_cases_is_told(driver: Driver) -> None:
+    slow = TWICE.replace("rows * cols;", SLEEPS.replace("{when}", "rows < 16"))
+    driver.compiled("by-heart.so", "#include <time.h>\n" + slow)
+    done = driver.bench("overflow", "by-heart.so", "own.so", MOST, LEAST)
+    *_, told = done.stdout.splitlines()
+    assert re.fullmatch(
+        r"wrong 1 sizes near those of the cases: it takes \d+\.\d times as long as the task's own kernel", told
+    )
+
+
+def test_what_fails_near_the_cases_is_told_with_the_size(driver: Driver) -> None:
+    wrong = "rows == 12 && cols == 7 ? rows * cols : 1l << 40;"
+    driver.compiled("unlaunched.so", TWICE.replace("rows * cols;", wrong))
+    tries = [driver.bench("overflow", "unlaunched.so", "own.so", MOST, LEAST).stdout.splitlines() for _ in range(4)]
+    assert any(re.fullmatch(rf"wrong 1 {SIZE}: cudaErrorInvalid\w+: .+", said[-1]) for said in tries)
+
+
+def test_who_is_as_slow_as_the_tasks_own_kernel_is_not(driver: Driver) -> None:
+    driver.compiled("slow.so", "#include <time.h>\n" + TWICE.replace("rows * cols;", SLEEPS.replace("{when}", "1")))
+    _, seen = said(driver, "slow.so", own="slow.so")
+    assert seen.startswith("seen ")
 
 
 @pytest.mark.parametrize(
@@ -76,4 +107,4 @@ def test_nothing_is_asked_where_there_is_no_room_or_the_harness_fills_numbers(dr
     assert said(driver, "kernel.so", elements=(1 << 60, 1 << 50)) == []
     whole = build(tmp_path, harness=OF_ANY_SIZE.replace("KPD_IN, KPD_F32", "KPD_IN, KPD_I32"), kernel=TWICE)
     shutil.copy(tmp_path / "kernel.so", tmp_path / "own.so")
-    assert said(whole, "kernel.so") == []
+    assert whole.bench("overflow", "kernel.so", "own.so", MOST, LEAST).stdout == ""
