@@ -25,9 +25,9 @@
 #define NEARLY 10    /* all but one in so many */
 #define SEVERAL_NS 2000000u /* … and what they may take */
 #define HELD_LIMIT_MS 1000 /* to ask what is taken of a device's memory */
-#define FEWEST_HELD 16     /* calls of which it is asked what they keep there, … */
+#define FEWEST_HELD 6      /* calls of which it is asked what they keep there, … */
 #define LEAST_HELD 64      /* … bytes of a call, and … */
-#define LEAST_HELD_KIB 64  /* … of all */
+#define LEAST_HELD_KIB 16  /* … of all */
 #define RENEWED_MS 200 /* of calls on new inputs; … */
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */

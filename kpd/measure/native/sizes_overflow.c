@@ -13,7 +13,7 @@
 #define STEP 1.1  /* by which dims grow until a buffer is large enough */
 #define WORK 128  /* times as many elements may the product of all dims be: the task's own kernel takes long enough */
 #define UNEVEN 8  /* a dim is longer than needed by less than one in so many */
-#define SLOWER 3  /* times the time of the task's own kernel may a call take there, … */
+#define SLOWER 2.5  /* times the time of the task's own kernel may a call take there, … */
 #define ASIDE_NS 5000000u /* … and so much more */
 #define MOST_NEAR 8       /* sizes near timed cases, … */
 #define NEAR 4            /* … of which each dim is longer or shorter by up to one in so many: */
@@ -68,7 +68,7 @@ static int drawn_beyond(kpd_rng *rng, kpd_case *drawn, view *v, double elements)
     return 0;
 }
 
-static int is_slow(const overflowed *found) { return found->ns > SLOWER * found->own_ns + ASIDE_NS; }
+static int is_slow(const overflowed *found) { return (double)found->ns > SLOWER * (double)found->own_ns + ASIDE_NS; }
 
 static void asked(const char *name, const view *v, size_t from, kpd_rng *rng) {
     outcome answer = {.how = DONE};

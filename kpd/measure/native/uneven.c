@@ -78,7 +78,18 @@ static void scale_stretches(view *v, kpd_rng rng) {
     }
 }
 
-/* Half the buffers, and one for certain where it is an input. */
+/* Whether a dim is longer than any case's. */
+static int is_long(const view *v) {
+    for (int d = 0; d < size_dims(); d++) {
+        long longest = 0;
+        for (size_t c = 0; c < kpd_task.case_count; c++) longest = kpd_task.cases[c].dims[d] > longest ? kpd_task.cases[c].dims[d] : longest;
+        if (v->problem->dims[d] > longest) return 1;
+    }
+    return 0;
+}
+
+/* Half the buffers, and one for certain where it is an input. Not where a dim is longer than any case's: errors of a sum whose parts
+ * have one sign grow with it, as where a matrix unit cuts digits off. */
 static void move_all(view *v, kpd_rng rng) {
     size_t certain = kpd_random(&rng) % kpd_task.buffer_count;
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
@@ -118,6 +129,6 @@ void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
     if (kpd_task.change) return;
     uint64_t way = kpd_random(&rng) % WAYS;
     if (way == 0 && job.promised[KPD_CONSTANT] && make_one_constant(v, rng)) return;
-    if (way < 2 && job.promised[KPD_LARGE]) move_all(v, rng);
+    if (way < 2 && job.promised[KPD_LARGE] && !is_long(v)) move_all(v, rng);
     else scale_stretches(v, rng);
 }

@@ -27,14 +27,17 @@ class Draw:
 
     NumPy's of floating-point numbers may be `uneven`, as in native/uneven.c: constant ones but for a few elements, and
     half of the others with a stretch of another magnitude, larger ones only if those are among `kinds`, where a quarter
-    are moved far from zero as well. So few of them are constant that mostly not all arrays of a call are, if that is
+    are `moved` far from zero as well. So few of them are constant that mostly not all arrays of a call are, if that is
     among `kinds`.
     """
 
-    def __init__(self, seed: int, kind: str, uneven: bool = False, kinds: Sequence[str] = ()) -> None:
+    def __init__(
+        self, seed: int, kind: str, uneven: bool = False, kinds: Sequence[str] = (), moved: bool = False
+    ) -> None:
         self.kind = kind
         self.uneven = uneven
         self.large, self.constant = "large" in kinds, "constant" in kinds
+        self.moved = moved and self.large
         self.random = random.Random(seed)
         numpy = sys.modules.get("numpy")
         self._numpy = None if numpy is None else numpy.random.default_rng(self.random.getrandbits(64))
@@ -79,7 +82,7 @@ class Draw:
             part = drawn[at : at + 1 + rng.randrange(count - at)]
             times = 2.0 ** (power if self.large and rng.random() < 0.5 else -power)
             part[abs(part) <= min(GREATEST[dtype], LARGEST) / times] *= times
-        elif self.large and rng.random() < 0.5:
+        elif self.moved and rng.random() < 0.5:
             by = rng.choice((-1.0, 1.0)) * (LEAST_MOVED + MOVED * rng.random()) / (8 if GREATEST[dtype] < 1e6 else 1)
             drawn[abs(drawn) < min(GREATEST[dtype], LARGEST) - abs(by)] += by
 

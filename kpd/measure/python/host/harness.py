@@ -108,7 +108,7 @@ class PythonHarness:
     def draw(self, dims: dict[str, int], seed: int, kind: str, uneven: bool = False) -> Inputs:
         """Make the inputs of a call. The same seed makes the same ones. Raises HarnessError."""
         try:
-            values = self.module.inputs(dict(dims), Draw(seed, kind, uneven, self.kinds))
+            values = self.module.inputs(dict(dims), Draw(seed, kind, uneven, self.kinds, not self._is_long(dims)))
         except Exception as err:
             said = f"harness.py: inputs({dims}) raised {type(err).__name__}: {err}"
             if dims not in self.named:
@@ -172,6 +172,10 @@ class PythonHarness:
             self.counts[case] = {name: len(one) for name, one in found.items()}
             self.counted = sets[0], found
         return CaseInputs(sets, self.counts[case])
+
+    def _is_long(self, dims: dict[str, int]) -> bool:
+        """Return whether a dim is longer than any case's."""
+        return any(size > max(named.get(dim, 0) for named in self.named) for dim, size in dims.items())
 
     def add_uneven(self, case: str, dims: dict[str, int]) -> None:
         """Add a case whose inputs are uneven: no case of the task's own."""

@@ -50,7 +50,7 @@ def test_a_kind_has_the_values_of_its_name(dtype: str) -> None:
 
 
 def uneven(kind: str, seed: int, kinds: tuple[str, ...] = KINDS) -> numpy.ndarray:
-    return Draw(seed, kind, uneven=True, kinds=kinds).values(COUNT, dtype="float64")
+    return Draw(seed, kind, uneven=True, kinds=kinds, moved=True).values(COUNT, dtype="float64")
 
 
 def test_uneven_constants_are_so_but_for_a_few_elements() -> None:
