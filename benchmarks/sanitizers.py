@@ -1,6 +1,6 @@
 """What do the tools of compute-sanitizer say of honest kernels, and of kernels with a fault that they should see?
 
-    python benchmarks/sanitizers.py [--class honest] [--task NAME] [--only NAME] [--seconds 250]
+    python benchmarks/sanitizers.py [--class honest] [--task NAME] [--only NAME] [--tool overflow] [--seconds 250]
 
 Each CUDA kernel of tests/cheats of these classes is built, and looked at by every tool as an accepted candidate is;
 kernels for the same task are built at the same time. Prints one JSON object; progress goes to stderr.
@@ -25,7 +25,7 @@ from kpd.hosts.local import Local
 from kpd.measure.bench import Bench
 from kpd.measure.catalogue import prepare
 from kpd.measure.compiling import BuildError
-from kpd.model.sanitizer import TOOLS
+from kpd.model.sanitizer import TOOLS, Tool
 from kpd.workspace.run_files import read_files
 from kpd.workspace.shipped import shipped
 from kpd.workspace.task import load_task
@@ -40,7 +40,9 @@ class NoPlaces(dict[str, str]):
         return f"/nonexistent/{place}"
 
 
-async def of_task(host: Host, name: str, kernels: list[Kernel], until: float, errors: Counter[str]) -> list[Row]:
+async def of_task(
+    host: Host, name: str, kernels: list[Kernel], tools: tuple[Tool, ...], until: float, errors: Counter[str]
+) -> list[Row]:
     """Look at the kernels of one task, one after another, and count errors by tool; none is begun after `until`."""
     task = load_task(shipped("tasks") / name)
     bench = await prepare(host, task, await found_device(host, task), silent)
@@ -58,7 +60,7 @@ async def of_task(host: Host, name: str, kernels: list[Kernel], until: float, er
         elif isinstance(job, BaseException):
             raise job
         else:
-            for tool in TOOLS:
+            for tool in tools:
                 report = await bench.sanitize(job, tool, f"{tool}-{kernel.name}", MOST_S, silent)
                 row[tool] = asdict(report)
                 errors[tool] += bool(report.errors)
@@ -77,6 +79,7 @@ async def main() -> None:
     parser.add_argument("--class", dest="kinds", action="append", help="of this class only (default: honest)")
     parser.add_argument("--task", dest="tasks", action="append", help="for this task only")
     parser.add_argument("--only", help="of this name only")
+    parser.add_argument("--tool", dest="tools", action="append", choices=TOOLS, help="by this one only")
     parser.add_argument("--seconds", type=float, default=250.0, help="begin none after this time")
     args = parser.parse_args()
     until = time.monotonic() + args.seconds
@@ -90,7 +93,9 @@ async def main() -> None:
         host = Host("local", PurePosixPath(folder), Local(), leases=f"{folder}/leases")
         await host.connect()
         try:
-            rows = [row for name, kernels in tasks.items() for row in await of_task(host, name, kernels, until, errors)]
+            rows = []
+            for name, kernels in tasks.items():
+                rows += await of_task(host, name, kernels, tuple(args.tools or TOOLS), until, errors)
             device = (await host.probe())["gpus"][0].name
         finally:
             await host.close()
