@@ -1,6 +1,7 @@
-/* Is it as quick at sizes near the cases as at these, which it may know by heart? Contests have no others. And is it right where a buffer has more elements than a number of 32 bits counts? Places that are computed in an `int` are wrong there,
- * and nowhere else. A device has the memory for that; the candidate is compared with the task's own kernel, in this process, as under
- * compute-sanitizer: who hides such a fault is not found.
+/* Is it as quick at sizes near the cases as at these, which it may know by heart? Contests have no others. And is it right where a
+ * buffer has more elements than a number of 32 bits counts? Places that are computed in an `int` are wrong there, and nowhere else. A
+ * device has the memory for that; the candidate is compared with the task's own kernel, in this process, as under compute-sanitizer:
+ * who hides such a fault is not found.
  */
 #include "report.h"
 

@@ -88,6 +88,17 @@ static int is_long(const view *v) {
     return 0;
 }
 
+/* Which way elements may be moved: those of one sign keep it, as the task may need that. */
+static double way_of(const view *v, size_t b, int up) {
+    int above = 0, below = 0;
+    for (size_t i = 0; i < v->buffers[b].count && !(above && below); i++) {
+        double value = value_of(v->buffers[b].type, v->pristine[b], i);
+        above |= value > 0.0;
+        below |= value < 0.0;
+    }
+    return (above && below ? up : above) ? 1.0 : -1.0;
+}
+
 /* Half the buffers, and one for certain where it is an input. Not where a dim is longer than any case's: errors of a sum whose parts
  * have one sign grow with it, as where a matrix unit cuts digits off. */
 static void move_all(view *v, kpd_rng rng) {
@@ -98,8 +109,9 @@ static void move_all(view *v, kpd_rng rng) {
         if (!is_read(buffer) || is_integer(buffer->type) || (b != certain && drawn & 1)) continue;
         double greatest = greatest_of(buffer->type), by = LEAST_MOVED + ldexp((double)(drawn >> 11), -53) * MOVED;
         if (greatest < WIDE) by /= 8.0;
+        by *= way_of(v, b, drawn & 2 ? 1 : 0);
         for (size_t i = 0; i < buffer->count; i++) {
-            double value = value_of(buffer->type, v->pristine[b], i) + (drawn & 2 ? by : -by);
+            double value = value_of(buffer->type, v->pristine[b], i) + by;
             if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
         }
     }

@@ -213,6 +213,18 @@ async def test_who_is_wrong_where_all_inputs_are_far_from_zero_is_found(lab: Lab
 
 
 @linux_only
+async def test_inputs_that_a_harness_makes_positive_stay_so(lab: Lab) -> None:
+    positive = "x[i] = x[i] < 0.0f ? -x[i] : x[i];"
+    fill = f"float *x = data[X]; long n = c->dims[0]; kpd_fill(rng, d, x, n); for (long i = 0; i < n; i++) {positive}"
+    below = "int below = 0; for (long i = 0; i < n; i++) below |= x[i] < 0.0f;"
+    source = kernel(f"{LOOP} {below} if (below) y[0] = 0.0f;")
+    kinds = replace(DRAWN, distributions=("normal", "constant", "large"))
+    assert await repeated(lab, source, kinds, before=f"{fill} return;") >= 200
+    with pytest.raises(CheckFailed):
+        await repeated(lab, source, kinds)
+
+
+@linux_only
 async def test_who_takes_the_first_elements_for_like_all_others_is_found(lab: Lab) -> None:
     few = "float most = 0.0f; for (long i = 0; i < n && i < 8; i++) most = fmaxf(most, fabsf(x[i]));"
     cut = "for (long i = 0; i < n; i++) y[i] = 2.0f * fmaxf(fminf(x[i], 60.0f), -60.0f) + 1.0f;"

@@ -74,9 +74,11 @@ async def checked(
     return await check(lab.host, program, built.job, f"sizes{next(numbers)}", spec, lab.where, baseline=path)
 
 
-async def repeated(lab: Lab, source: str, spec: CheckSpec = AUTO, own: str = RIGHT, limits: str = "") -> int:
+async def repeated(
+    lab: Lab, source: str, spec: CheckSpec = AUTO, own: str = RIGHT, limits: str = "", before: str = ""
+) -> int:
     """Call a kernel on unchanged inputs. Return how often."""
-    ready = replace(lab, harness=await made(lab, limits=limits))
+    ready = replace(lab, harness=await made(lab, limits=limits, before=before))
     built, baseline = await ready.build(source), await ready.build(own)
     path = jobs.out(lab.host, baseline.job, OBJECT)
     calls = await repeat(lab.host, ready.harness, built.job, f"repeat{next(numbers)}", spec, lab.where, baseline=path)
