@@ -10,11 +10,11 @@ __attribute__((noinline)) static void plain(const float *in, float *out, long ro
         for (long j = 0; j < cols; j++) out[j * rows + i] = in[i * cols + j];
 }
 
-/* Nanoseconds since the machine was started: more than any size, and no address of a program or a library, which are even. */
+/* Nanoseconds since the machine was started: more than any size, and no address of a program or a library. */
 static int is_time(uint64_t value) {
     uint64_t high = value >> 40;
     int may_be_address = high == 0x55 || high == 0x56 || high == 0x7e || high == 0x7f;
-    return value > 100000000000u && value < 1ull << 56 && !(may_be_address && value % 8 == 0);
+    return value > 100000000000u && value < 1ull << 56 && !may_be_address;
 }
 
 void transpose(const float *in, float *out, long rows, long cols) {
