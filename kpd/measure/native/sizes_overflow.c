@@ -14,7 +14,7 @@
 #define STEP 1.1  /* by which dims grow until a buffer is large enough */
 #define WORK 128  /* times as many elements may the product of all dims be: the task's own kernel takes long enough */
 #define UNEVEN 8  /* a dim is longer than needed by less than one in so many */
-#define SLOWER 2.5  /* times the time of the task's own kernel may a call take there, … */
+#define SLOWER 2.5 /* times the time of the task's own kernel may a call take there, … */
 #define ASIDE_NS 5000000u /* … and so much more */
 #define MOST_NEAR 8       /* sizes near timed cases, … */
 #define NEAR 4            /* … of which each dim is longer or shorter by up to one in so many: */
@@ -106,7 +106,7 @@ static int drawn_near(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
     return 1;
 }
 
-/* How many times as long it takes at sizes near timed cases; 0 where that is not known, UNABLE where the candidate failed. */
+/* How many times as long it takes at sizes near timed cases; 0 where that is not known, or where the candidate failed, as `answer` says. */
 static double times_near(view *v, kpd_case *drawn, kpd_rng *rng, outcome *answer) {
     uint64_t own = 0, candidate = 0, theirs, ns;
     size_t start = kpd_random(rng) % kpd_task.case_count, sizes = 0;
