@@ -111,10 +111,9 @@ static int check_nonfinite(kpd_rng *rng) {
 int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d) {
     size_watched(drawn);
     fill_drawn(v, d, secret_draw());
-    arena_show(v);
-    truth_find(v);
     size_watched(NULL);
-    void *const *own = referee_call(v);
+    arena_show(v);
+    void *const *own = referee_call_and_truth(v);
     if (!own || truth_compare(v, own, &job.how, bounds_of(near_case, d)).wrong) return 0;
     if (job.how.native) bounds_draw(v, own, near_case, d);
     return 1;

@@ -188,6 +188,7 @@ void inputs_copy(const view *v, char *to, const char *from);
 void truth_find(view *v);
 void referee_start(const char *object, int limit_ms, int is_truth);
 void *const *referee_call(const view *v);
+void *const *referee_call_and_truth(view *v);
 int referee_repeats(const view *v, size_t calls, uint64_t until);
 int referee_ends(const view *v, int status, uint64_t word);
 uint64_t referee_busy(const view *v);

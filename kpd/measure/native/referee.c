@@ -161,14 +161,12 @@ int referee_ends(const view *v, int status, uint64_t word) {
     return ends;
 }
 
-/* One call at a drawn size, with the inputs of `v`. Returns the baseline's buffers; NULL where it crashed, hung or wrote where
- * it must not. Then it starts anew: a size that is beyond it is no size to ask of a candidate. Where it has hung, it is asked at
- * no other size of this check: the time that it takes is the candidate's. */
-void *const *referee_call(const view *v) {
+static int hung; /* at a drawn size */
+
+/* For a call at a drawn size, on the inputs of `v`. Once the baseline has hung it is asked at no other size of this check: the time
+ * that it takes is the candidate's. */
+static outcome begin_there(const view *v) {
     view *own = &views[v->number];
-    static int hung;
-    char text[200];
-    if (hung) return NULL;
     if (!path) referee_start(job.baseline, job.limit_ms, 0);
     worker_use(REFEREE);
     must(load(), NULL);
@@ -180,12 +178,31 @@ void *const *referee_call(const view *v) {
         o = worker_wait(limit, 0);
     }
     give(own, v);
-    if (o.how == DONE) {
-        worker_call(CANDIDATE, (int)v->number, 0, 1);
-        o = worker_wait(limit, 0);
-    }
+    if (o.how == DONE) worker_call(CANDIDATE, (int)v->number, 0, 1);
+    return o;
+}
+
+/* A baseline that failed starts anew: a size that is beyond it is no size to ask of a candidate. */
+static void *const *end_there(const view *v, outcome o) {
+    const view *own = &views[v->number];
+    char text[200];
+    if (o.how == DONE) o = worker_wait(limit, 0);
     hung = o.how == TIMED_OUT;
     start_again(o);
     worker_use(OF_BOTH);
     return o.how == DONE && !arena_damage(own, text, sizeof text) ? own->data : NULL;
+}
+
+/* One call at a drawn size, with the inputs of `v`. Returns the baseline's buffers; NULL where it crashed, hung or wrote where
+ * it must not. */
+void *const *referee_call(const view *v) { return hung ? NULL : end_there(v, begin_there(v)); }
+
+/* The same, and what is right for these inputs, which the oracle finds meanwhile. */
+void *const *referee_call_and_truth(view *v) {
+    int asked = !hung;
+    outcome o = asked ? begin_there(v) : (outcome){.how = TIMED_OUT};
+    size_watched(v->problem);
+    truth_find(v);
+    size_watched(NULL);
+    return asked ? end_there(v, o) : NULL;
 }

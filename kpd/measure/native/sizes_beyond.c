@@ -76,8 +76,10 @@ static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng 
         step = DEVICE_STEP;
         times = fmax(times, LONGEST / (step * step) / named);
     }
-    for (; times * named < 1.01 * longest && size_long(rng, &drawn, number, dim, times); times *= step) {
+    for (long before = 0; times * named < 1.01 * longest && size_long(rng, &drawn, number, dim, times); times *= step) {
         moment start = now();
+        if (drawn.dims[dim] <= before) break; /* the harness allows no more */
+        before = drawn.dims[dim];
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
         if (GROWS * passed_since(start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
     }

@@ -47,14 +47,14 @@ class WorkerCase:
         return CallSets(self.session.harness, self.workers, self.case, self.kind, self.drawn.counts)
 
     def results(self) -> list[CallResult]:
-        """Call the kernel of side b on inputs of their own, and return what came of each call. Raises KernelProblem."""
+        """Call the kernel of side b on all inputs, and return what came of each call. Raises KernelProblem."""
         calls = self.calls()
         for number, inputs in enumerate(self.drawn.sets):
             calls.fill(number, inputs)
         calls.prepare(COMPILE_MS, fleeting=self.fleeting)
         calls.learn("b", self.limit_ms, self.rng, self.before)
-        results = calls.results("b", AT_ONCE, self.limit_ms)
-        for number in range(AT_ONCE):
+        results = calls.results("b", len(self.drawn.sets), self.limit_ms)
+        for number in range(len(results)):
             calls.unchanged("b", number)
         return results
 

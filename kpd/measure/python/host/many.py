@@ -228,7 +228,7 @@ def own_worst(work: WorkerCase, inputs: Inputs) -> float | None:
     try:
         if (worker := session.own()) is None:
             return None
-        drawn = CaseInputs([inputs] * AT_ONCE, work.drawn.counts)
+        drawn = CaseInputs([inputs], work.drawn.counts)
         own = WorkerCase(session, {"b": worker}, work.case, work.kind, work.rng, work.limit_ms, drawn)
         found = [judged(session.truth, session.rule, one) for one in own.results()]
         return max(one.worst.worst if one.problem is None else HOPELESS for one in found)

@@ -24,10 +24,10 @@ from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.truths import Truth
 
 IN_TURN = 2  # sets of inputs of calls that are repeated
-BEYOND, BEYOND_SHARE = 4096, 0.5  # calls after them at most, and the time for these as a share of theirs
+BEYOND, BEYOND_SHARE = 4096, 0.25  # calls after them at most, and the time for these as a share of theirs
 ROUNDS = 32  # of these calls on both sets in a request, where a kernel does not overwrite its arguments
 STEADY_S = 0.05  # of calls of the task's own kernel
-MANY_S = 0.6  # of calls on inputs that are new in each, and of their truths
+MANY_S = 0.45  # of calls on inputs that are new in each, and of their truths
 
 
 def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms: str) -> dict[str, Any]:
