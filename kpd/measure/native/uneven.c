@@ -2,7 +2,8 @@
  * for symmetric by a look at some of them is found, as is who leaves out what is small beside the rest. Zero is such a constant
  * where the task says what becomes of values that are not finite: to divide by it gives one. In others a stretch is of another
  * magnitude: who takes one row for like the row before, or is exact only beside the greatest of all, is found. In some one of several
- * inputs is constant, and the others are not. In others all are far from zero, where single precision has no exponential.
+ * inputs is constant, and the others are not. In others all are far from zero, where single precision has no exponential, or has none of a
+ * sum.
  */
 #include "report.h"
 
@@ -17,7 +18,9 @@
 #define LARGEST 1e12  /* the largest values that are promised (kpd_task.h) */
 #define LONGEST (1u << 20) /* of such a stretch, in elements */
 #define LEAST_MOVED 84.0   /* inputs are moved by so much, and by up to … */
-#define MOVED 20.0         /* … more: exp(88.7) is infinite, exp(-103.3) zero; in types with few exponents by an eighth of both */
+#define MOVED 20.0         /* … more: exp(88.7) is infinite, exp(-103.3) zero; in types with few exponents by an eighth of both. */
+#define LEAST_FLAT 74.0    /* Constant ones by so much, … */
+#define FLAT 16.0          /* … and up to so much more: one exponential is finite there, and the sum of many is not */
 
 static size_t place(kpd_rng *rng, size_t count) {
     size_t end = count < END ? count : END, at = kpd_random(rng) % end;
@@ -48,36 +51,6 @@ static size_t others_drawn(view *v, kpd_rng *rng, patch *others) {
     return count;
 }
 
-static void fill_nearly(view *v, kpd_rng rng) {
-    patch others[KPD_MAX_BUFFERS * OTHERS];
-    size_t count = others_drawn(v, &rng, others);
-    arena_fill_unseen(v, KPD_CONSTANT, kpd_random(&rng));
-    for (size_t b = 0; job.nonfinite && !kpd_task.change && b < kpd_task.buffer_count; b++)
-        if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && kpd_random(&rng) & 1)
-            memset(v->pristine[b], 0, bytes_of(&v->buffers[b]));
-    for (size_t i = 0; i < count; i++) patch_apply(v->pristine_base, &others[i]);
-}
-
-/* Of half the buffers, and of one for certain where it is an input; what becomes larger only where large values are promised. */
-static void scale_stretches(view *v, kpd_rng rng) {
-    size_t certain = kpd_random(&rng) % kpd_task.buffer_count;
-    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
-        const kpd_buffer *buffer = &v->buffers[b];
-        uint64_t drawn = kpd_random(&rng);
-        if (!is_read(buffer) || is_integer(buffer->type) || buffer->count < 2 || (b != certain && drawn & 1)) continue;
-        double greatest = greatest_of(buffer->type);
-        int power = LEAST_POWER + (int)(drawn / 4 % POWERS);
-        if (greatest < WIDE) power /= 4;
-        double times = ldexp(1.0, drawn & 2 && job.promised[KPD_LARGE] ? power : -power);
-        size_t from = kpd_random(&rng) % buffer->count, left = buffer->count - from;
-        size_t count = 1 + kpd_random(&rng) % (left < LONGEST ? left : LONGEST);
-        for (size_t i = from; i < from + count; i++) {
-            double value = times * value_of(buffer->type, v->pristine[b], i);
-            if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
-        }
-    }
-}
-
 /* Whether a dim is longer than any case's. */
 static int is_long(const view *v) {
     for (int d = 0; d < size_dims(); d++) {
@@ -101,17 +74,48 @@ static double way_of(const view *v, size_t b, int up) {
 
 /* Half the buffers, and one for certain where it is an input. Not where a dim is longer than any case's: errors of a sum whose parts
  * have one sign grow with it, as where a matrix unit cuts digits off. */
-static void move_all(view *v, kpd_rng rng) {
+static void move_all(view *v, kpd_rng rng, double least, double more) {
     size_t certain = kpd_random(&rng) % kpd_task.buffer_count;
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
         const kpd_buffer *buffer = &v->buffers[b];
         uint64_t drawn = kpd_random(&rng);
         if (!is_read(buffer) || is_integer(buffer->type) || (b != certain && drawn & 1)) continue;
-        double greatest = greatest_of(buffer->type), by = LEAST_MOVED + ldexp((double)(drawn >> 11), -53) * MOVED;
+        double greatest = greatest_of(buffer->type), by = least + ldexp((double)(drawn >> 11), -53) * more;
         if (greatest < WIDE) by /= 8.0;
         by *= way_of(v, b, drawn & 2 ? 1 : 0);
         for (size_t i = 0; i < buffer->count; i++) {
             double value = value_of(buffer->type, v->pristine[b], i) + by;
+            if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
+        }
+    }
+}
+
+static void fill_nearly(view *v, kpd_rng rng) {
+    patch others[KPD_MAX_BUFFERS * OTHERS];
+    size_t count = others_drawn(v, &rng, others);
+    arena_fill_unseen(v, KPD_CONSTANT, kpd_random(&rng));
+    if (!kpd_task.change && job.promised[KPD_LARGE] && !is_long(v) && kpd_random(&rng) & 1) move_all(v, rng, LEAST_FLAT, FLAT);
+    for (size_t b = 0; job.nonfinite && !kpd_task.change && b < kpd_task.buffer_count; b++)
+        if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && kpd_random(&rng) & 1)
+            memset(v->pristine[b], 0, bytes_of(&v->buffers[b]));
+    for (size_t i = 0; i < count; i++) patch_apply(v->pristine_base, &others[i]);
+}
+
+/* Of half the buffers, and of one for certain where it is an input; what becomes larger only where large values are promised. */
+static void scale_stretches(view *v, kpd_rng rng) {
+    size_t certain = kpd_random(&rng) % kpd_task.buffer_count;
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        uint64_t drawn = kpd_random(&rng);
+        if (!is_read(buffer) || is_integer(buffer->type) || buffer->count < 2 || (b != certain && drawn & 1)) continue;
+        double greatest = greatest_of(buffer->type);
+        int power = LEAST_POWER + (int)(drawn / 4 % POWERS);
+        if (greatest < WIDE) power /= 4;
+        double times = ldexp(1.0, drawn & 2 && job.promised[KPD_LARGE] ? power : -power);
+        size_t from = kpd_random(&rng) % buffer->count, left = buffer->count - from;
+        size_t count = 1 + kpd_random(&rng) % (left < LONGEST ? left : LONGEST);
+        for (size_t i = from; i < from + count; i++) {
+            double value = times * value_of(buffer->type, v->pristine[b], i);
             if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
         }
     }
@@ -141,6 +145,6 @@ void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
     if (kpd_task.change) return;
     uint64_t way = kpd_random(&rng) % WAYS;
     if (way == 0 && job.promised[KPD_CONSTANT] && make_one_constant(v, rng)) return;
-    if (way < 2 && job.promised[KPD_LARGE] && !is_long(v)) move_all(v, rng);
+    if (way < 2 && job.promised[KPD_LARGE] && !is_long(v)) move_all(v, rng, LEAST_MOVED, MOVED);
     else scale_stretches(v, rng);
 }

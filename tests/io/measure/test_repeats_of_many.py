@@ -213,6 +213,15 @@ async def test_who_is_wrong_where_all_inputs_are_far_from_zero_is_found(lab: Lab
 
 
 @linux_only
+async def test_who_is_wrong_where_the_sum_of_exponentials_is_infinite_and_none_of_them_is_is_found(lab: Lab) -> None:
+    flat = "int flat = n > 1; for (long i = 0; i < n; i++) flat &= x[i] > 80.0f && x[i] < 88.0f;"
+    source = kernel(f"{LOOP} {flat} if (flat) y[n - 1] = 0.0f;")
+    with pytest.raises(CheckFailed, match=SOONER):
+        await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant", "large")))
+    assert await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant"))) >= 200, "none are moved"
+
+
+@linux_only
 async def test_inputs_that_a_harness_makes_positive_stay_so(lab: Lab) -> None:
     positive = "x[i] = x[i] < 0.0f ? -x[i] : x[i];"
     fill = f"float *x = data[X]; long n = c->dims[0]; kpd_fill(rng, d, x, n); for (long i = 0; i < n; i++) {positive}"

@@ -15,6 +15,10 @@ OTHERS, END = 3, 8  # elements that are not as the rest of an array; half of the
 ONE_CONSTANT = 0.125  # of arrays of other kinds
 LEAST_POWER, POWERS = 4, 16  # of two, by which a stretch is smaller or larger; in narrow types a quarter of both
 LEAST_MOVED, MOVED = 84.0, 20.0  # what all are moved by, and by up to how much more; in narrow types an eighth of both
+LEAST_FLAT, FLAT = (
+    74.0,
+    16.0,
+)  # the same of constant ones: the sum of their exponentials is infinite, and none of these is
 LARGEST = 1e12  # of what may be promised
 LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
 
@@ -69,6 +73,8 @@ class Draw:
         if self.kind == "constant":
             if rng.random() < 0.5:
                 drawn[:] = 0
+            elif self.moved and rng.random() < 0.5:
+                self._move(drawn, dtype, LEAST_FLAT, FLAT)
             for _ in range(OTHERS):
                 place = rng.choice((rng.randrange(min(count, END)), -1 - rng.randrange(min(count, END))))
                 at = place if rng.random() < 0.5 else rng.randrange(count)
@@ -83,8 +89,12 @@ class Draw:
             times = 2.0 ** (power if self.large and rng.random() < 0.5 else -power)
             part[abs(part) <= min(GREATEST[dtype], LARGEST) / times] *= times
         elif self.moved and rng.random() < 0.5:
-            by = rng.choice((-1.0, 1.0)) * (LEAST_MOVED + MOVED * rng.random()) / (8 if GREATEST[dtype] < 1e6 else 1)
-            drawn[abs(drawn) < min(GREATEST[dtype], LARGEST) - abs(by)] += by
+            self._move(drawn, dtype, LEAST_MOVED, MOVED)
+
+    def _move(self, drawn: Any, dtype: str, least: float, more: float) -> None:
+        rng = self.random
+        by = rng.choice((-1.0, 1.0)) * (least + more * rng.random()) / (8 if GREATEST[dtype] < 1e6 else 1)
+        drawn[abs(drawn) < min(GREATEST[dtype], LARGEST) - abs(by)] += by
 
     def _constant(self) -> float:
         return self.random.choice((-1.0, 1.0)) * (0.5 + 1.5 * self.random.random())
