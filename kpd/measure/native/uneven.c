@@ -19,8 +19,8 @@
 #define LONGEST (1u << 20) /* of such a stretch, in elements */
 #define LEAST_MOVED 84.0   /* inputs are moved by so much, and by up to … */
 #define MOVED 20.0         /* … more: exp(88.7) is infinite, exp(-103.3) zero; in types with few exponents by an eighth of both. */
-#define LEAST_FLAT 74.0    /* Constant ones by so much, … */
-#define FLAT 16.0          /* … and up to so much more: one exponential is finite there, and the sum of many is not */
+#define LEAST_FLAT 78.0    /* Constant ones, three in four, by so much, … */
+#define FLAT 10.0          /* … and up to so much more: one exponential is finite there, and the sum of many is not */
 
 static size_t place(kpd_rng *rng, size_t count) {
     size_t end = count < END ? count : END, at = kpd_random(rng) % end;
@@ -94,7 +94,7 @@ static void fill_nearly(view *v, kpd_rng rng) {
     patch others[KPD_MAX_BUFFERS * OTHERS];
     size_t count = others_drawn(v, &rng, others);
     arena_fill_unseen(v, KPD_CONSTANT, kpd_random(&rng));
-    if (!kpd_task.change && job.promised[KPD_LARGE] && !is_long(v) && kpd_random(&rng) & 1) move_all(v, rng, LEAST_FLAT, FLAT);
+    if (!kpd_task.change && job.promised[KPD_LARGE] && !is_long(v) && kpd_random(&rng) % 4) move_all(v, rng, LEAST_FLAT, FLAT);
     for (size_t b = 0; job.nonfinite && !kpd_task.change && b < kpd_task.buffer_count; b++)
         if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && kpd_random(&rng) & 1)
             memset(v->pristine[b], 0, bytes_of(&v->buffers[b]));

@@ -101,7 +101,7 @@ def _unordered(function: Iterable[SassLine]) -> Iterator[str]:
             stored |= pointers.at(one)
         elif kind in _ASKS and _answers(one):
             told |= stored
-        elif kind in _LOADS and ".CONSTANT" not in one.name and pointers.at(one) & told:
+        elif kind in _LOADS and pointers.at(one) & told:
             found = found or one.name
         pointers.follow(one)
     if found:

@@ -42,7 +42,7 @@ FENCE = "        /*00f8*/                   MEMBAR.SC.GPU ;   /* 0x0000000000007
 ADD, STORE = "RED.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR8][R4.64], R3", "STG.E desc[UR8][R4.64], R3"
 COUNT = "ATOMG.E.INC.STRONG.GPU PT, R6, desc[UR8][R6.64], R9"
 QUIET = COUNT.replace("ATOMG", "RED").replace("PT, R6, ", "")
-NO_ORDER = (Executes("LDG.E", "unordered"),)
+NO_ORDER, CONSTANT = (Executes("LDG.E", "unordered"),), (Executes("LDG.E.CONSTANT", "unordered"),)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ NO_ORDER = (Executes("LDG.E", "unordered"),)
         pytest.param(LAST_BLOCK.replace("        /*0100*/", FENCE), (), id="behind a fence"),
         pytest.param(LAST_BLOCK.replace("        /*0100*/", FENCE.replace("GPU", "CTA")), NO_ORDER, id="of a block"),
         pytest.param(LAST_BLOCK.replace("c[0x0][0x210] ;  ", "c[0x0][0x220] ;  ", 1), (), id="another buffer"),
-        pytest.param(LAST_BLOCK.replace("LDG.E R1", "LDG.E.CONSTANT R1"), (), id="what nobody writes"),
+        pytest.param(LAST_BLOCK.replace("LDG.E R1", "LDG.E.CONSTANT R1"), CONSTANT, id="as what nobody writes"),
         pytest.param(LAST_BLOCK.replace(COUNT, QUIET), (), id="no answer"),
         pytest.param(TICKETS, (), id="each block takes work by a ticket"),
         pytest.param(LAST_BLOCK[: LAST_BLOCK.index("        /*02b0*/")], (), id="nothing is read"),
