@@ -15,10 +15,7 @@ OTHERS, END = 3, 8  # elements that are not as the rest of an array; half of the
 ONE_CONSTANT = 0.125  # of arrays of other kinds
 LEAST_POWER, POWERS = 4, 16  # of two, by which a stretch is smaller or larger; in narrow types a quarter of both
 LEAST_MOVED, MOVED = 84.0, 20.0  # what all are moved by, and by up to how much more; in narrow types an eighth of both
-LEAST_FLAT, FLAT = (
-    74.0,
-    16.0,
-)  # the same of constant ones: the sum of their exponentials is infinite, and none of these is
+LEAST_FLAT, FLAT = 78.0, 10.0  # as much for constant ones: a sum of their exponentials is infinite, and none of them
 LARGEST = 1e12  # of what may be promised
 LEAST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
 
@@ -73,7 +70,7 @@ class Draw:
         if self.kind == "constant":
             if rng.random() < 0.5:
                 drawn[:] = 0
-            elif self.moved and rng.random() < 0.5:
+            elif self.moved and rng.random() < 0.75:
                 self._move(drawn, dtype, LEAST_FLAT, FLAT)
             for _ in range(OTHERS):
                 place = rng.choice((rng.randrange(min(count, END)), -1 - rng.randrange(min(count, END))))
