@@ -63,6 +63,7 @@ template <bool BY4> __global__ void __launch_bounds__(THREADS) row_of_cluster(co
     __shared__ part warps[THREADS / WARP], from_others[MOST];
     cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
     unsigned blocks = cluster.num_blocks(), rank = cluster.block_rank();
+    if (blocks > 1) cluster.sync(); /* a block is written to once it has begun */
     long row = blockIdx.x / blocks, begin = rank * slice, end = begin + slice < cols ? begin + slice : cols;
     x += row * cols;
     y += row * cols;
