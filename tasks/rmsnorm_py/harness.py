@@ -17,7 +17,7 @@ def inputs(dims, draw):
     return {
         "x": np.clip(x, -1e15, 1e15),
         "weight": np.clip(weight, -1e3, 1e3),
-        "eps": 10.0 ** -draw.random.uniform(1, 6),  # it is an argument: another one for each inputs
+        "eps": 10.0 ** -draw.random.uniform(1, 12),  # it is an argument: another one for each inputs
     }
 
 

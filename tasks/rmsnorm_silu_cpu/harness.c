@@ -28,7 +28,7 @@ static void fill(const kpd_case *c, kpd_rng *rng, kpd_distribution d, void *cons
     kpd_fill(rng, d, data[X], rows * cols);
     kpd_fill(rng, d, data[W], cols);
     kpd_fill(rng, d, data[G], rows * cols);
-    *(float *)data[EPS] = (float)pow(10.0, -1.0 - 5.0 * (double)(kpd_random(rng) >> 11) / 9007199254740992.0);
+    *(float *)data[EPS] = (float)pow(10.0, -1.0 - 11.0 * (double)(kpd_random(rng) >> 11) / 9007199254740992.0);
 }
 
 static void oracle(const kpd_case *c, void *const *data, double *const *want) {

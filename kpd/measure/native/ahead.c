@@ -160,16 +160,19 @@ view *ahead_further(size_t number) {
     return g->sets;
 }
 
-/* Of these all become as the first one, but for a few elements. */
-void ahead_make_alike(void) {
+/* Of these all become as the first one, but for what is said. 0 where the task's inputs cannot differ in that. */
+int ahead_make_alike(how_alike how) {
     group *g = &all[asked];
-    for (int set = 1; set < sets; set++) {
+    int differ = 1;
+    for (int set = 1; set < sets && differ; set++) {
         view *v = &g->sets[set];
         inputs_copy(v, v->pristine_base, g->sets[0].pristine_base);
         v->turns = 0;
-        arena_replay(v, secret_draw(), 0, LITTLE);
+        if (how == SWAPPED_FEW) arena_replay(v, secret_draw(), 0, LITTLE);
+        else differ = how == NEGATED ? negated(v, (kpd_rng){secret_draw()}) : few_larger(v, (kpd_rng){secret_draw()});
         truth_find(v);
     }
+    return differ;
 }
 
 void ahead_end(void) {

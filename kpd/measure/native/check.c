@@ -8,6 +8,7 @@
 #define MOST_FAILURES 200
 #define AGAIN 32            /* calls between two that are compared, at a size that is drawn, at the most … */
 #define AGAIN_NS 100000000u /* … or as many as begin within that */
+#define NEAR_ROW 3          /* elements from where one begins, as many as a vector has beside one */
 #define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last small, with fences behind; before it thin ones */
 
 static struct {
@@ -70,6 +71,13 @@ static void emptied(const view *v, size_t b, kpd_rng *rng) {
     }
 }
 
+/* Of an input: any, or one that is near to where a row may begin or end, where a kernel's vectors reach into another row. */
+static size_t drawn_place(const view *v, size_t b, kpd_rng *rng) {
+    size_t count = v->buffers[b].count, wide = (size_t)v->problem->dims[kpd_random(rng) % (size_t)size_dims()], at = kpd_random(rng) % count;
+    if (wide < 2 || count % wide || kpd_random(rng) & 1) return at;
+    return (at / wide * wide + count + kpd_random(rng) % (2 * NEAR_ROW) - NEAR_ROW) % count;
+}
+
 /* A few elements of one input get a value that is not finite, or a zero with a sign. */
 static int plant(view *v, kpd_rng *rng, double value) {
     size_t inputs[KPD_MAX_BUFFERS], count = 0;
@@ -80,21 +88,24 @@ static int plant(view *v, kpd_rng *rng, double value) {
     for (size_t i = 0; i < count; i++)
         if (inputs[i] != b && v->buffers[inputs[i]].count > 1) emptied(v, inputs[i], rng);
     for (uint64_t planted = 1 + kpd_random(rng) % 3; planted; planted--) {
-        size_t i = kpd_random(rng) % v->buffers[b].count;
+        size_t i = drawn_place(v, b, rng);
         bits_set(v->buffers[b].type, v->pristine[b], i, value_bits(v->buffers[b].type, value));
         bits_set(v->buffers[b].type, v->data[b], i, value_bits(v->buffers[b].type, value));
     }
     return 1;
 }
 
-/* A case by chance gets values of each kind. Where outputs have the bits of the truth, a zero keeps its sign, too. */
+static const struct {
+    const char *name;
+    double value;
+} kinds[] = {{"NaN", NAN}, {"+Inf", INFINITY}, {"-Inf", -INFINITY}, {"-0", -0.0}};
+
+/* Where outputs have the bits of the truth, a zero keeps its sign, too. */
+static size_t kinds_asked(void) { return job.how.kind == EXACT && job.nonfinite == PROPAGATE ? 4 : 3; }
+
+/* A case by chance gets values of each kind. */
 static int check_nonfinite(kpd_rng *rng) {
-    static const struct {
-        const char *name;
-        double value;
-    } kinds[] = {{"NaN", NAN}, {"+Inf", INFINITY}, {"-Inf", -INFINITY}, {"-0", -0.0}};
-    size_t count = job.how.kind == EXACT && job.nonfinite == PROPAGATE ? 4 : 3;
-    for (size_t kind = 0; kind < count; kind++) {
+    for (size_t kind = 0; kind < kinds_asked(); kind++) {
         size_t c = kpd_random(rng) % kpd_task.case_count;
         while (kpd_task.cases[c].use == KPD_TIME_ONLY) c = (c + 1) % kpd_task.case_count;
         arena_fill(&job.views[c], job.timed);
@@ -105,6 +116,42 @@ static int check_nonfinite(kpd_rng *rng) {
         if (!going) return 0;
     }
     return 1;
+}
+
+/* The same for inputs of a size that is drawn, where the task's own kernel is right. */
+static int check_drawn_nonfinite(view *v, kpd_rng *rng, kpd_distribution d) {
+    int going = 1;
+    for (size_t kind = 0; kind < kinds_asked() && going; kind++) {
+        arena_fill_unseen(v, d, kpd_random(rng));
+        arena_show(v);
+        if (!plant(v, rng, kinds[kind].value)) return 1;
+        job.how.spreads = job.nonfinite == KEPT;
+        void *const *own = referee_call_and_truth(v);
+        if (own && !truth_compare(v, own, &job.how, bounds_of(v->number, d)).wrong) going = compare(v, kinds[kind].name, bounds_of(v->number, d), 1, 0);
+        job.how.spreads = 0;
+    }
+    return going;
+}
+
+/* Calls whose values nobody looks at, one after the other. */
+static int called_again(view *v, int times, const char *distribution) {
+    for (uint64_t until = now_ns() + AGAIN_NS; times && now_ns() < until; times--) {
+        arena_poison(v);
+        worker_call(CANDIDATE, (int)v->number, 0, 1);
+        if (!answered(CANDIDATE, v, distribution, "check") || !unharmed(CANDIDATE, v, distribution, "check")) return 0;
+    }
+    return 1;
+}
+
+/* A call on inputs that are NaN: what a kernel keeps of them must not be in the results of later calls, at other sizes. */
+static int flooded(view *v, const char *distribution) {
+    for (size_t b = 0; b < kpd_task.buffer_count; b++) {
+        const kpd_buffer *buffer = &v->buffers[b];
+        if (!is_read(buffer) || is_integer(buffer->type)) continue;
+        for (size_t i = 0; i < buffer->count; i++) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, NAN));
+    }
+    arena_show(v);
+    return called_again(v, 1, distribution);
 }
 
 /* New inputs of a size that is drawn, near a case, and what is right for them. 1 where the baseline is within that case's bounds. */
@@ -126,16 +173,6 @@ int resized(view *v, const kpd_case *drawn, int fenced, kpd_distribution d) {
     return answered(CANDIDATE, v, distribution_names[d], "check");
 }
 
-/* Calls whose values nobody looks at, one after the other. */
-static int called_again(view *v, int times, const char *distribution) {
-    for (uint64_t until = now_ns() + AGAIN_NS; times && now_ns() < until; times--) {
-        arena_poison(v);
-        worker_call(CANDIDATE, (int)v->number, 0, 1);
-        if (!answered(CANDIDATE, v, distribution, "check") || !unharmed(CANDIDATE, v, distribution, "check")) return 0;
-    }
-    return 1;
-}
-
 /* A size is asked of the candidate where the baseline is right. Its second result that is compared is that of a later call, with
  * other inputs, before another fence, and outputs that begin as zeros.
  */
@@ -154,13 +191,15 @@ static int check_drawn(kpd_rng *rng, size_kind kind, int fenced) {
     if (!loaded() || !resized(v, &drawn, fenced, d)) return 0;
     drawn.name = name;
     if (!compare(v, distribution_names[d], bounds_of(v->number, d), 1, 0)) return 0;
+    if (job.nonfinite && !check_drawn_nonfinite(v, rng, d)) return 0;
     if (!called_again(v, (int)(kpd_random(rng) % (AGAIN + 1)), distribution_names[d])) return 0;
     drawn.name = near_name;
     d = promised_kind(rng);
     if (!resized(v, &drawn, fenced == FENCED_BEHIND ? FENCED_BEFORE : FENCED_BEHIND, d)) return 0;
     if (!baseline_right(v, &drawn, (size_t)near_case, d)) return 1;
     drawn.name = name;
-    return compare(v, distribution_names[d], bounds_of(v->number, d), 1, 1);
+    if (!compare(v, distribution_names[d], bounds_of(v->number, d), 1, 1)) return 0;
+    return !job.nonfinite || flooded(v, distribution_names[d]);
 }
 
 static int check_round(kpd_rng *rng) {

@@ -234,7 +234,7 @@ static void end_well(view *v) {
 
 /* `ms` are shared by the cases. The quickest case has one and three quarter times as much besides, or the quickest of the smaller half as
  * much on a device: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets
- * that differ in a few elements: who takes one for the other, and does nothing, is found. */
+ * that differ in a few elements, or in signs only: who takes one for the other, and does nothing, is found. */
 void repeat(const char *object, steadiness asked, int ms) {
     job.paths[CANDIDATE] = object;
     job.first = CANDIDATE;
@@ -269,9 +269,11 @@ void repeat(const char *object, steadiness asked, int ms) {
         if (going && !engine_uses_device) {
             quickest = quickest_timed(order, count, calls);
             sets = ahead_further(quickest);
-            ahead_make_alike();
-            going = repeat_one(sets, asked, limit_ns / 4);
-            calls[quickest] += going;
+            for (how_alike how = SWAPPED_FEW; how < WAYS_ALIKE && going; how++) {
+                if (!ahead_make_alike(how)) continue;
+                going = repeat_one(sets, asked, limit_ns / 8);
+                calls[quickest] += going;
+            }
         }
         spend("quickest");
     }
@@ -288,7 +290,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         if (going) going = forward();
         spend("long");
     }
-    if (going && !engine_uses_device) going = memory_enough();
+    if (going && !engine_uses_device) going = memory_enough() && rests();
     if (going) end_well(&job.views[order[0]]);
     printf("{\"calls\":{");
     for (size_t c = 0, printed = 0; c < count; c++)

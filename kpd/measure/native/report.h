@@ -76,7 +76,8 @@ void size_watched(const kpd_case *drawn);
 void ahead_begin(const size_t *order, size_t count, uint64_t drawn[][2], int sets_of_each);
 view *ahead_take(size_t place);
 view *ahead_further(size_t number);
-void ahead_make_alike(void);
+typedef enum { SWAPPED_FEW, LARGER_FEW, NEGATED, WAYS_ALIKE } how_alike; /* what sets that are alike differ in */
+int ahead_make_alike(how_alike how);
 void ahead_leave(void);
 void ahead_rest(int rest);
 void ahead_end(void);
@@ -100,7 +101,9 @@ void steady_before(void);
 void steady_after(void);
 #define STEADY_AGAIN (-1) /* the calls of this case have to be made once more */
 int steady(const view *v, int again);
+long memory_of_candidate(void);
 int memory_enough(void);
+int rests(void);
 double mean_of_least(double *numbers, size_t count, size_t least);
 uint64_t candidate_takes(const view *v, const char *when, uint64_t *passed);
 
@@ -158,6 +161,12 @@ uint64_t apart_ns(slot who); /* of the call that has been answered */
 
 /* uneven.c */
 void fill_drawn(view *v, kpd_distribution d, uint64_t drawn);
+
+/* patterns.c */
+int patterned(view *v, kpd_rng rng, int larger);
+int few_larger(view *v, kpd_rng rng);
+int negated(view *v, kpd_rng rng);
+void lanes_changed(view *v, kpd_rng rng);
 
 /* check.c */
 int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d);

@@ -6,12 +6,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define FIRST_CALLS 4     /* of a case: these take memory that later ones find again */
 #define MOST_GROWN_KB 512 /* a heap grows by 132 KiB at a time */
 #define MOST_TOUCHED_KB (16u << 10)  /* of pages that it has written to: a large one has 2 MiB */
 #define MOST_RESERVED_KB (4ul << 20) /* of addresses: malloc takes 64 MiB of these for a thread */
 #define MOST_MAPPINGS 4096           /* of the 65,530 that the system allows a process */
+#define IDLE_NS 20000000     /* in which it should rest after all calls, … */
+#define IDLE_PARTS 25        /* … in one of so many such times: libomp's threads wait at work for 0.2 s */
 #define MOST_PAIRS (1u << 16)
 #define FEWEST_PAIRS 50
 #define LEFT_OUT 1 /* the longest pair: other work, or the hypervisor, may be in its time */
@@ -40,6 +43,9 @@ static long told_kb(const char *of, const char *name) {
 }
 
 static long memory_kb(size_t kind) { return told_kb(kinds[kind].file, kinds[kind].name); }
+
+/* In KiB, that it has asked for; 0 where the system does not tell. */
+long memory_of_candidate(void) { return memory_kb(0); }
 
 /* In KiB; 0 where no kind has grown by more than it may. */
 static long memory_grown(void) {
@@ -85,6 +91,20 @@ int memory_enough(void) {
     if (peak <= most) return 1;
     blame("damage", CANDIDATE, NULL, timed_name(), "all calls");
     snprintf(problem.message, sizeof problem.message, "takes %.0f MiB of memory: a kernel gets %.0f MiB", (double)peak / 1024.0, (double)most / 1024.0);
+    return 0;
+}
+
+/* Whether it rests while no call is. Threads of a pool may look for more work for a while after a call. 0 after a problem. */
+int rests(void) {
+    uint64_t busy = 0;
+    for (int part = 0; part < IDLE_PARTS; part++) {
+        uint64_t before = worker_busy();
+        nanosleep(&(struct timespec){.tv_nsec = IDLE_NS}, NULL);
+        busy = worker_busy() - before;
+        if (busy < IDLE_NS / 2) return 1;
+    }
+    blame("damage", CANDIDATE, NULL, timed_name(), "after all calls");
+    snprintf(problem.message, sizeof problem.message, "is at work while no call is: %.0f %% of a CPU", 100.0 * (double)busy / IDLE_NS);
     return 0;
 }
 

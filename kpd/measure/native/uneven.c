@@ -134,17 +134,23 @@ static int make_one_constant(view *v, kpd_rng rng) {
 }
 
 /* Inputs from a number that was drawn, where not all kinds are checked that a case has: constant ones are nearly so, and most
- * of the others are not alike everywhere, unless the harness says how they may change. */
+ * of the others are not alike everywhere, or have a pattern (patterns.c); where the harness says how they may change, only so. */
 void fill_drawn(view *v, kpd_distribution d, uint64_t drawn) {
     kpd_rng rng = {drawn};
     if (d == KPD_CONSTANT) {
         fill_nearly(v, rng);
         return;
     }
+    if (kpd_task.change && job.promised[KPD_CONSTANT] && kpd_random(&rng) & 1) {
+        lanes_changed(v, rng);
+        return;
+    }
     arena_fill_unseen(v, d, kpd_random(&rng));
     if (kpd_task.change) return;
-    uint64_t way = kpd_random(&rng) % WAYS;
+    int larger = job.promised[KPD_LARGE] && !is_long(v);
+    uint64_t inner = kpd_random(&rng), way = kpd_random(&rng) % WAYS;
+    if (inner & 1 && job.promised[KPD_CONSTANT] && patterned(v, (kpd_rng){inner}, larger)) return;
     if (way == 0 && job.promised[KPD_CONSTANT] && make_one_constant(v, rng)) return;
-    if (way < 2 && job.promised[KPD_LARGE] && !is_long(v)) move_all(v, rng, LEAST_MOVED, MOVED);
+    if (way < 2 && larger) move_all(v, rng, LEAST_MOVED, MOVED);
     else scale_stretches(v, rng);
 }

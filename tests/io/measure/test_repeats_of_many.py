@@ -26,7 +26,7 @@ SIZES = (1000, 3000, 500, 2000)
 HASH = "unsigned bits; memcpy(&bits, x, 4); bits = (bits ^ bits >> 15) * 2654435761u;"
 WORK = f'for (int i = 0; i < {{}}; i++) {{{{ __asm__ volatile("" ::: "memory"); {LOOP} }}}}'
 SPIN = "for (volatile long i = 0; i < {}; i++);"
-SOONER = "new inputs in each call|sizes that no case has|a size far beyond|two sets of inputs"
+SOONER = "new inputs in each call|sizes that no case has|a size far beyond|two sets of inputs|set forward"
 """Where a rare fault is found: mostly in the first of these steps, and now and then in one that comes before it."""
 numbers = count()
 
@@ -219,6 +219,54 @@ async def test_who_is_wrong_where_the_sum_of_exponentials_is_infinite_and_none_o
     with pytest.raises(CheckFailed, match=SOONER):
         await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant", "large")))
     assert await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant"))) >= 200, "none are moved"
+
+
+@linux_only
+async def test_who_is_wrong_for_whole_numbers_is_found(lab: Lab) -> None:
+    whole = "int whole = n > 1; for (long i = 0; i < n; i++) whole &= x[i] == rintf(x[i]);"
+    source = kernel(f"{LOOP} {whole} if (whole) y[n - 1] = 0.0f;", "#include <math.h>")
+    with pytest.raises(CheckFailed, match=SOONER):
+        await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant", "large")))
+    assert await repeated(lab, source, replace(DRAWN, distributions=("normal",))) >= 200, "none are whole"
+
+
+@linux_only
+async def test_who_is_wrong_where_one_lane_is_constant_is_found(lab: Lab) -> None:
+    one = "int same = n > 128; for (long i = r + 32; i < n; i += 32) same &= x[i] == x[r]; lanes += same;"
+    source = kernel(
+        f"int lanes = 0; for (int r = 0; r < 32; r++) {{ {one} }} {LOOP} if (lanes && lanes < 24) y[n - 1] = 0.0f;"
+    )
+    with pytest.raises(CheckFailed, match=SOONER):
+        await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant")))
+    assert await repeated(lab, source, replace(DRAWN, distributions=("normal",))) >= 200, "none are constant"
+
+
+@linux_only
+async def test_who_knows_inputs_by_what_is_the_same_without_signs_is_found(lab: Lab) -> None:
+    key = "double sum = 0.0; for (long i = 0; i < n; i++) sum += fabs(x[i] * (double)(i + 1));"
+    knows = "if (n == known && sum == key) { memcpy(y, kept, 4 * n); return; }"
+    keeps = "if (n <= 4096) { known = n; key = sum; memcpy(kept, y, 4 * n); }"
+    source = kernel(
+        f"static float kept[4096]; static long known; static double key; {key} {knows} {LOOP} {keeps}",
+        "#include <math.h>\n#include <string.h>",
+    )
+    with pytest.raises(CheckFailed, match="two sets of inputs"):
+        await repeated(lab, source, DRAWN)
+
+
+@linux_only
+async def test_what_is_kept_of_each_size_is_found(lab: Lab) -> None:
+    keeps = "static long last; if (last != n) { last = n; memset(malloc(60000), 1, 60000); }"
+    with pytest.raises(CheckFailed, match="keeps memory of each size"):
+        await several(lab, kernel(f"{keeps} {WORK.format(9)}", "#include <stdlib.h>\n#include <string.h>"))
+
+
+@linux_only
+async def test_what_is_at_work_after_all_calls_is_found(lab: Lab) -> None:
+    spins = 'static void *spin(void *of) { for (;;) __asm__ volatile(""); return of; }'
+    begins = "pthread_t one; if (n > 4500) pthread_create(&one, NULL, spin, NULL);"
+    with pytest.raises(CheckFailed, match="is at work while no call is"):
+        await repeated(lab, kernel(f"{begins} {LOOP}", f"#include <pthread.h>\n{spins}"), DRAWN)
 
 
 @linux_only

@@ -21,6 +21,7 @@ from kpd.measure.python.host.sizes import size_name, work as size_of
 
 UNEVEN = 2  # inputs of either kind that are, of each case
 LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
+REST = 8  # it is mostly no multiple of the case's, as kernels have rests of blocks
 FEW = 8  # the other dims then, at the most
 TIMES = 8, 64  # that product, where all dims are larger
 MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
@@ -47,6 +48,8 @@ def refuse_wrong(
             if took_s * _grown(before, dims) > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
                 break
             took_s, before = busy_s(*workers) - begun, dims
+        if before != named and "constant" in session.kinds:  # sums of these are the largest
+            _right(session, worker, before, "constant", rng, limit_ms)
 
 
 def _with_own(session: RunnerCommand, worker: Worker) -> list[Worker]:
@@ -65,7 +68,7 @@ def _long(
     times, most = 2, LONG_TIMES * size_of(named)
     while True:
         wanted = {one: int((FEW + 1) ** rng.random()) if size > 0 else size for one, size in named.items()}
-        dims = _allowed(wanted | {dim: times * named[dim]}, limits)
+        dims = _allowed(wanted | {dim: times * named[dim] + rng.randrange(REST)}, limits)
         if dims.get(dim, 0) <= named[dim] or size_of(dims) > most:
             return
         yield dims

@@ -13,6 +13,8 @@ from kpd.measure.python.host.arrays import CODES, GREATEST
 
 OTHERS, END = 3, 8  # elements that are not as the rest of an array; half of them so near to its end or its beginning
 ONE_CONSTANT = 0.125  # of arrays of other kinds
+PATTERNED = 0.25  # of arrays of other kinds
+WHOLE_BITS, LONGEST_PERIOD_LOG = (8, 15, 24), 5  # of whole numbers; of lanes, in powers of two
 LEAST_POWER, POWERS = 4, 16  # of two, by which a stretch is smaller or larger; in narrow types a quarter of both
 LEAST_MOVED, MOVED = 84.0, 20.0  # what all are moved by, and by up to how much more; in narrow types an eighth of both
 LEAST_FLAT, FLAT = 78.0, 10.0  # as much for constant ones: a sum of their exponentials is infinite, and none of them
@@ -79,6 +81,8 @@ class Draw:
                 drawn[at] = Draw(rng.getrandbits(64), kind).values(1, dtype=dtype)[0]
         elif self.constant and rng.random() < ONE_CONSTANT:
             drawn[:] = drawn[0]
+        elif self.constant and rng.random() < PATTERNED:
+            self._pattern(drawn, dtype)
         elif rng.random() < 0.5:
             power = (LEAST_POWER + rng.randrange(POWERS)) // (4 if GREATEST[dtype] < 1e6 else 1)
             at = rng.randrange(count)
@@ -87,6 +91,18 @@ class Draw:
             part[abs(part) <= min(GREATEST[dtype], LARGEST) / times] *= times
         elif self.moved and rng.random() < 0.5:
             self._move(drawn, dtype, LEAST_MOVED, MOVED)
+
+    def _pattern(self, drawn: Any, dtype: str) -> None:
+        """Make every so many elements the same one, or all whole numbers, as in native/patterns.c."""
+        rng, numpy = self.random, sys.modules["numpy"]
+        if self.moved and rng.random() < 0.5:
+            most = min(2.0 ** rng.choice(WHOLE_BITS) - 1, GREATEST[dtype])
+            sizes = numpy.abs(drawn, dtype="float64")
+            whole = numpy.maximum(numpy.rint(sizes * (most / max(sizes.max(), LEAST_NORMAL["float32"]))), 1)
+            drawn[:] = whole if rng.random() < 0.5 and (drawn > 0).any() else numpy.copysign(whole, drawn)
+        else:
+            period = 2 ** rng.randint(1, LONGEST_PERIOD_LOG)
+            drawn[rng.randrange(period) :: period] = drawn[rng.randrange(len(drawn))]
 
     def _move(self, drawn: Any, dtype: str, least: float, more: float) -> None:
         rng = self.random
