@@ -170,7 +170,7 @@ int ahead_make_alike(how_alike how) {
         v->turns = 0;
         if (how == SWAPPED_FEW) arena_replay(v, secret_draw(), 0, LITTLE);
         else differ = how == NEGATED ? negated(v, (kpd_rng){secret_draw()}) : few_larger(v, (kpd_rng){secret_draw()});
-        truth_find(v);
+        if (differ) truth_find(v);
     }
     return differ;
 }

@@ -73,7 +73,8 @@ static void emptied(const view *v, size_t b, kpd_rng *rng) {
 
 /* Of an input: any, or one that is near to where a row may begin or end, where a kernel's vectors reach into another row. */
 static size_t drawn_place(const view *v, size_t b, kpd_rng *rng) {
-    size_t count = v->buffers[b].count, wide = (size_t)v->problem->dims[kpd_random(rng) % (size_t)size_dims()], at = kpd_random(rng) % count;
+    size_t count = v->buffers[b].count, dims = (size_t)size_dims(), at = kpd_random(rng) % count;
+    size_t wide = dims ? (size_t)v->problem->dims[kpd_random(rng) % dims] : 0;
     if (wide < 2 || count % wide || kpd_random(rng) & 1) return at;
     return (at / wide * wide + count + kpd_random(rng) % (2 * NEAR_ROW) - NEAR_ROW) % count;
 }

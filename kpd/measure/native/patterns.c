@@ -16,7 +16,7 @@
 static const int bits_of_whole[] = {8, 15, 24};
 
 /* Those that may be changed freely. */
-static size_t inputs_of_floats(const view *v, size_t *of) {
+size_t inputs_of_floats(const view *v, size_t *of) {
     size_t count = 0;
     for (size_t b = 0; b < kpd_task.buffer_count; b++)
         if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && v->buffers[b].count > 1) of[count++] = b;
@@ -36,7 +36,7 @@ static void lanes_set(view *v, size_t b, kpd_rng *rng) {
 /* A row is as long as a dim by which the elements can be divided. */
 static void border_set(view *v, size_t b, kpd_rng *rng) {
     kpd_type type = v->buffers[b].type;
-    size_t count = v->buffers[b].count, dims = (size_t)size_dims(), first = kpd_random(rng) % dims, wide = 0;
+    size_t count = v->buffers[b].count, dims = (size_t)size_dims(), first = dims ? kpd_random(rng) % dims : 0, wide = 0;
     for (size_t d = 0; d < dims && wide < 2; d++) {
         size_t dim = (size_t)v->problem->dims[(first + d) % dims];
         wide = dim > 1 && dim < count && count % dim == 0 ? dim : 0;
@@ -105,7 +105,8 @@ int few_larger(view *v, kpd_rng rng) {
     for (int i = 0; i < FEW && count && job.promised[KPD_LARGE]; i++) {
         size_t b = of[kpd_random(&rng) % count], at = kpd_random(&rng) % v->buffers[b].count;
         double value = LARGER * value_of(v->buffers[b].type, v->pristine[b], at);
-        if (fabs(value) <= greatest_of(v->buffers[b].type)) bits_set(v->buffers[b].type, v->pristine[b], at, value_bits(v->buffers[b].type, value));
+        if (fabs(value) <= fmin(greatest_of(v->buffers[b].type), LARGEST_PROMISED))
+            bits_set(v->buffers[b].type, v->pristine[b], at, value_bits(v->buffers[b].type, value));
     }
     return count && job.promised[KPD_LARGE];
 }
@@ -116,12 +117,7 @@ int negated(view *v, kpd_rng rng) {
     for (size_t i = 0; i < count; i++) {
         size_t b = of[(first + i) % count];
         kpd_type type = v->buffers[b].type;
-        int above = 0, below = 0;
-        for (size_t k = 0; k < v->buffers[b].count; k++) {
-            double value = value_of(type, v->pristine[b], k);
-            above |= value > 0.0, below |= value < 0.0;
-        }
-        if (!above || !below) continue;
+        if (signs_in(v, b) != (ABOVE | BELOW)) continue;
         for (size_t k = 0; k < v->buffers[b].count; k++)
             bits_set(type, v->pristine[b], k, value_bits(type, -value_of(type, v->pristine[b], k)));
         return 1;

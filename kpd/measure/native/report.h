@@ -101,7 +101,8 @@ void steady_before(void);
 void steady_after(void);
 #define STEADY_AGAIN (-1) /* the calls of this case have to be made once more */
 int steady(const view *v, int again);
-long memory_of_candidate(void);
+void memory_begin(void);
+long memory_grown(void);
 int memory_enough(void);
 int rests(void);
 double mean_of_least(double *numbers, size_t count, size_t least);
@@ -162,11 +163,16 @@ uint64_t apart_ns(slot who); /* of the call that has been answered */
 /* uneven.c */
 void fill_drawn(view *v, kpd_distribution d, uint64_t drawn);
 
+enum { ABOVE = 1, BELOW = 2 };
+int signs_in(const view *v, size_t b); /* whether an input has elements above zero, below it, or both */
+
 /* patterns.c */
+#define LARGEST_PROMISED 1e12 /* of values (kpd_task.h) */
+size_t inputs_of_floats(const view *v, size_t *of);
 int patterned(view *v, kpd_rng rng, int larger);
+void lanes_changed(view *v, kpd_rng rng);
 int few_larger(view *v, kpd_rng rng);
 int negated(view *v, kpd_rng rng);
-void lanes_changed(view *v, kpd_rng rng);
 
 /* check.c */
 int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d);

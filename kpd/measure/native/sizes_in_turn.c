@@ -17,7 +17,6 @@
 #define FEWEST_ROUNDS 8 /* where first calls look long, whatever they take, … */
 #define LONGEST 20      /* … but for no more than so many times the time that others have */
 #define FIRST_ROUNDS 3  /* in these it takes memory that later ones find again */
-#define MOST_GROWN_KB 512
 #define IN_A_ROW 3
 #define LOOKED 4 /* in one of so many rounds the first calls are compared */
 #define LEFT_OUT 2 /* the longest of many: other work, or the hypervisor, may be in their time */
@@ -45,12 +44,12 @@ static char *take(void) {
     return memory;
 }
 
-static int keeps_none(long first_kb) {
-    long kb = memory_of_candidate();
-    if (!first_kb || kb - first_kb <= MOST_GROWN_KB) return 1;
+static int keeps_none(void) {
+    long grown = memory_grown();
+    if (!grown) return 1;
     blame("damage", CANDIDATE, NULL, timed_name(), when);
     snprintf(problem.message, sizeof problem.message, "keeps memory of each size: it has %.1f MiB more than after the first %d rounds",
-        (double)(kb - first_kb) / 1024.0, FIRST_ROUNDS);
+        (double)grown / 1024.0, FIRST_ROUNDS);
     return 0;
 }
 
@@ -70,12 +69,11 @@ static double times_in_turn(uint64_t (*busy)(const view *), uint64_t limit_ns) {
     static uint64_t first[KPD_MAX_CASES][MOST_ROUNDS], third[KPD_MAX_CASES][MOST_ROUNDS];
     static double times[KPD_MAX_CASES * MOST_ROUNDS];
     uint64_t start = now_ns(), sums[2] = {0, 0};
-    long first_kb = 0;
     int rounds = 0, looked = (int)(secret_draw() % LOOKED);
     for (uint64_t passed = 0; rounds < MOST_ROUNDS; rounds++, passed = now_ns() - start) {
         int looks_long = rounds < FEWEST_ROUNDS && (double)sums[0] > MOST_TIMES * (double)sums[1];
         if (passed > (looks_long ? LONGEST * limit_ns : limit_ns)) break;
-        if (rounds == FIRST_ROUNDS && busy == candidate_busy) first_kb = memory_of_candidate();
+        if (rounds == FIRST_ROUNDS && busy == candidate_busy) memory_begin();
         for (size_t i = 0; i < cases; i++) {
             for (int call = 0; call < IN_A_ROW; call++) {
                 arena_fill_unseen(&sets[i], job.timed, secret_draw()); /* who keeps results has none for these */
@@ -87,7 +85,7 @@ static double times_in_turn(uint64_t (*busy)(const view *), uint64_t limit_ns) {
             sums[1] += third[i][rounds];
         }
     }
-    if (!keeps_none(first_kb)) return 1.0;
+    if (rounds > FIRST_ROUNDS && busy == candidate_busy && !keeps_none()) return 1.0;
     size_t count = 0;
     for (size_t i = 0; i < cases; i++) {
         double usual = (double)middle_of(third[i], rounds);

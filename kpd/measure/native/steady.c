@@ -13,7 +13,7 @@
 #define MOST_TOUCHED_KB (16u << 10)  /* of pages that it has written to: a large one has 2 MiB */
 #define MOST_RESERVED_KB (4ul << 20) /* of addresses: malloc takes 64 MiB of these for a thread */
 #define MOST_MAPPINGS 4096           /* of the 65,530 that the system allows a process */
-#define IDLE_NS 20000000     /* in which it should rest after all calls, … */
+#define IDLE_NS 20000000     /* in which it should take less of one CPU than a tenth after all calls (others may be at work on it), … */
 #define IDLE_PARTS 25        /* … in one of so many such times: libomp's threads wait at work for 0.2 s */
 #define MOST_PAIRS (1u << 16)
 #define FEWEST_PAIRS 50
@@ -44,12 +44,14 @@ static long told_kb(const char *of, const char *name) {
 
 static long memory_kb(size_t kind) { return told_kb(kinds[kind].file, kinds[kind].name); }
 
-/* In KiB, that it has asked for; 0 where the system does not tell. */
-long memory_of_candidate(void) { return memory_kb(0); }
+/* From now on none of them may grow by more than it may. */
+void memory_begin(void) {
+    for (size_t kind = 0; kind < KINDS; kind++) first_kb[kind] = memory_kb(kind);
+}
 
-/* In KiB; 0 where no kind has grown by more than it may. */
-static long memory_grown(void) {
-    for (size_t kind = 0; kind < KINDS && calls > FIRST_CALLS; kind++) {
+/* In KiB since then; 0 where no kind has grown by more than it may. */
+long memory_grown(void) {
+    for (size_t kind = 0; kind < KINDS; kind++) {
         long grown = first_kb[kind] ? memory_kb(kind) - first_kb[kind] : 0;
         if (grown > kinds[kind].most_kb) return grown;
     }
@@ -67,8 +69,7 @@ void steady_after(void) {
     uint64_t ns = worker_busy() - begun_ns;
     if (!calls) first_ns = ns;
     if (pair < MOST_PAIRS) pairs[pair] = (calls % 2 ? pairs[pair] : 0) + ns;
-    if (++calls == FIRST_CALLS)
-        for (size_t kind = 0; kind < KINDS; kind++) first_kb[kind] = memory_kb(kind);
+    if (++calls == FIRST_CALLS) memory_begin();
 }
 
 /* What a call takes of the CPUs' time, and by the clock; 0 after a problem, or where the system does not tell. */
@@ -101,7 +102,7 @@ int rests(void) {
         uint64_t before = worker_busy();
         nanosleep(&(struct timespec){.tv_nsec = IDLE_NS}, NULL);
         busy = worker_busy() - before;
-        if (busy < IDLE_NS / 2) return 1;
+        if (busy < IDLE_NS / 10) return 1;
     }
     blame("damage", CANDIDATE, NULL, timed_name(), "after all calls");
     snprintf(problem.message, sizeof problem.message, "is at work while no call is: %.0f %% of a CPU", 100.0 * (double)busy / IDLE_NS);
@@ -120,7 +121,7 @@ static int mappings(void) {
 
 /* What it keeps, in words; NULL where that is nothing. */
 static const char *kept(char *text, size_t size) {
-    long grown = memory_grown();
+    long grown = calls > FIRST_CALLS ? memory_grown() : 0;
     int parts = mappings();
     if (grown) snprintf(text, size, "it has %.1f MiB more than after the first %d", (double)grown / 1024.0, FIRST_CALLS);
     else if (parts > MOST_MAPPINGS) snprintf(text, size, "it is in %d parts", parts);

@@ -15,7 +15,6 @@
 #define LEAST_POWER 4 /* … a stretch that is smaller or larger by this power of two … */
 #define POWERS 16     /* … at the least, and how many more there are; in types with few exponents a quarter of both */
 #define WIDE 1e6      /* what is no type with few exponents goes beyond this */
-#define LARGEST 1e12  /* the largest values that are promised (kpd_task.h) */
 #define LONGEST (1u << 20) /* of such a stretch, in elements */
 #define LEAST_MOVED 84.0   /* inputs are moved by so much, and by up to … */
 #define MOVED 20.0         /* … more: exp(88.7) is infinite, exp(-103.3) zero; in types with few exponents by an eighth of both. */
@@ -61,15 +60,19 @@ static int is_long(const view *v) {
     return 0;
 }
 
+int signs_in(const view *v, size_t b) {
+    int found = 0;
+    for (size_t i = 0; i < v->buffers[b].count && found != (ABOVE | BELOW); i++) {
+        double value = value_of(v->buffers[b].type, v->pristine[b], i);
+        found |= (value > 0.0 ? ABOVE : 0) | (value < 0.0 ? BELOW : 0);
+    }
+    return found;
+}
+
 /* Which way elements may be moved: those of one sign keep it, as the task may need that. */
 static double way_of(const view *v, size_t b, int up) {
-    int above = 0, below = 0;
-    for (size_t i = 0; i < v->buffers[b].count && !(above && below); i++) {
-        double value = value_of(v->buffers[b].type, v->pristine[b], i);
-        above |= value > 0.0;
-        below |= value < 0.0;
-    }
-    return (above && below ? up : above) ? 1.0 : -1.0;
+    int signs = signs_in(v, b);
+    return (signs == (ABOVE | BELOW) ? up : signs & ABOVE) ? 1.0 : -1.0;
 }
 
 /* Half the buffers, and one for certain where it is an input. Not where a dim is longer than any case's: errors of a sum whose parts
@@ -85,7 +88,7 @@ static void move_all(view *v, kpd_rng rng, double least, double more) {
         by *= way_of(v, b, drawn & 2 ? 1 : 0);
         for (size_t i = 0; i < buffer->count; i++) {
             double value = value_of(buffer->type, v->pristine[b], i) + by;
-            if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
+            if (fabs(value) <= fmin(greatest, LARGEST_PROMISED)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
         }
     }
 }
@@ -116,16 +119,14 @@ static void scale_stretches(view *v, kpd_rng rng) {
         size_t count = 1 + kpd_random(&rng) % (left < LONGEST ? left : LONGEST);
         for (size_t i = from; i < from + count; i++) {
             double value = times * value_of(buffer->type, v->pristine[b], i);
-            if (fabs(value) <= fmin(greatest, LARGEST)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
+            if (fabs(value) <= fmin(greatest, LARGEST_PROMISED)) bits_set(buffer->type, v->pristine[b], i, value_bits(buffer->type, value));
         }
     }
 }
 
 /* As they are, but for one input that is constant: who has a quick way for that, which is rough for what the others have, is found. */
 static int make_one_constant(view *v, kpd_rng rng) {
-    size_t of[KPD_MAX_BUFFERS], count = 0;
-    for (size_t b = 0; b < kpd_task.buffer_count; b++)
-        if (is_read(&v->buffers[b]) && !is_integer(v->buffers[b].type) && v->buffers[b].count > 1) of[count++] = b;
+    size_t of[KPD_MAX_BUFFERS], count = inputs_of_floats(v, of);
     if (count < 2) return 0;
     size_t b = of[kpd_random(&rng) % count];
     uint64_t bits = bits_at(v->buffers[b].type, v->pristine[b], kpd_random(&rng) % v->buffers[b].count);

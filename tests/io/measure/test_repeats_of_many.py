@@ -26,7 +26,7 @@ SIZES = (1000, 3000, 500, 2000)
 HASH = "unsigned bits; memcpy(&bits, x, 4); bits = (bits ^ bits >> 15) * 2654435761u;"
 WORK = f'for (int i = 0; i < {{}}; i++) {{{{ __asm__ volatile("" ::: "memory"); {LOOP} }}}}'
 SPIN = "for (volatile long i = 0; i < {}; i++);"
-SOONER = "new inputs in each call|sizes that no case has|a size far beyond|two sets of inputs|set forward"
+SOONER = "new inputs in each call|sizes that no case has|a size far beyond|two sets of inputs"
 """Where a rare fault is found: mostly in the first of these steps, and now and then in one that comes before it."""
 numbers = count()
 
@@ -298,7 +298,7 @@ async def test_a_counter_that_is_the_same_again_after_65536_calls_is_found(lab: 
     stale = "for (int k = 0; k < 256; k++) if (seen[k] == now) y[0] += 1.0f;"
     body = f"{LOOP} if (n > 100) return; {key} {stale} seen[bits >> 11 & 255] = now;"
     source = kernel(f"static unsigned short now, seen[256]; {body}", "#include <string.h>")
-    with pytest.raises(CheckFailed, match=rf"65,536 calls after another one|{SOONER}"):
+    with pytest.raises(CheckFailed, match=rf"65,536 calls after another one|set forward|{SOONER}"):
         await repeated(lab, source, replace(DRAWN, distributions=("normal", "constant")))
 
 

@@ -262,6 +262,13 @@ async def test_what_must_be_kept_is_not_lost(lab: Lab, what: str) -> None:
         await checked(lab, source, KEPT)
 
 
+async def test_no_nan_of_an_earlier_call_is_in_later_outputs(lab: Lab) -> None:
+    source = kernel(f"{LOOP} y[0] += 0.0f * last; if (n > 900) last = x[n / 3];", "static float last;")
+    assert (await checked(lab, source, replace(ANY, seeds=8))).worst < 1
+    with pytest.raises(CheckFailed, match="is nan"):
+        await checked(lab, source, replace(ANY, nonfinite="propagate", seeds=2))
+
+
 @pytest.mark.parametrize(("index", "said"), [("0", r"wrote to its input x, at x\[0\]"), ("n", r"past the end of x")])
 async def test_an_input_that_is_put_back_was_written_to(lab: Lab, index: str, said: str) -> None:
     writes = f"volatile float *at = (float *)x + {index}; float was = *at; *at = 0.0f; *at = was;"
