@@ -1,6 +1,6 @@
 /* Is it right at sizes far beyond those of the cases? A counter of 16 bits, room for a whole matrix on the stack, or work that is
  * shared among a fixed number of parts shows there only. So a candidate is called at sizes that grow from call to call: of all
- * dims, up to 24 times the work of the largest case, with inputs of two kinds; and of each dim by itself, where the others are
+ * dims, up to 34 times the work of the largest case, with inputs of two kinds; and of each dim by itself, where the others are
  * few. It ends where the next one could take too long, as work may grow faster than a dim does, has no room, is not allowed by the
  * harness, or is beyond the task's own kernel.
  */
@@ -15,8 +15,9 @@
 #define STEP 2.0       /* from one such size to the next, … */
 #define DEVICE_STEP 2.2 /* … and on a device, where there are few */
 #define GROWS 4        /* so many times as long may the next size take */
-#define KINDS 2        /* of inputs */
-#define LARGE_TIMES 24.0 /* the work of the largest case, where all dims are larger */
+#define KINDS 2        /* of inputs, … */
+#define LONGER 4.0     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
+#define LARGE_TIMES 34.0 /* the work of the largest case, where all dims are larger */
 #define ABOUT 0.01     /* of the greatest element: what is further off than that may be wrong */
 
 static const char when[] = "a size far beyond the cases'";
@@ -53,8 +54,8 @@ static uint64_t taken_by(view *v) {
 
 /* A call at this size. 0 after a problem, or where the task's own kernel is not right. */
 static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distribution d) {
-    arena_resize(v, drawn, 0);
-    if (!baseline_right(v, drawn, number, d) || !resized(v, drawn, 0, d)) return 0;
+    arena_resize(v, drawn, FENCED_BEHIND);
+    if (!baseline_right(v, drawn, number, d) || !resized(v, drawn, FENCED_BEHIND, d)) return 0;
     drawn->name = size_name(drawn);
     arena_show(v);
     arena_poison(v);
@@ -86,17 +87,19 @@ static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng 
     return !problem.kind;
 }
 
-/* Calls at sizes that are larger in all dims; the first is there twice, as its memory is new. 0 after a problem. */
-static int called_where_large(size_t number, kpd_distribution d, uint64_t each, uint64_t limit_ns, kpd_rng *rng) {
+/* Calls at sizes that are larger in all dims; the first is there twice, as its memory is new. Work mostly grows as the product of all
+ * dims does, or as it did in the step before. 0 after a problem. */
+static int called_where_large(size_t number, kpd_distribution d, double most_ns, kpd_rng *rng) {
     static const double times[] = {2.0, 2.0, 8.0, LARGE_TIMES, 0.0};
     static kpd_case drawn;
+    double grows = 1.0, before_ns = 0.0;
     for (int i = 0; times[i] > 0.0 && size_beyond(rng, &drawn, number, times[i]); i++) {
         moment start = now();
         if (!called_there(drawn_view(), &drawn, number, d)) break;
-        double ns = (double)passed_since(start), before = i > 1 ? times[i - 1] : 1.0;
-        double grows = log(ns / (double)each) / log(times[i] / before); /* as this power of the size */
-        if (i > 0) each = (uint64_t)ns;
-        if (i > 0 && ns * pow(times[i + 1] / times[i], fmax(grows, 1.0)) > (double)limit_ns) break;
+        double ns = (double)passed_since(start);
+        if (i > 1) grows = fmax(1.0, log(ns / before_ns) / log(times[i] / times[i - 1]));
+        if (i > 0 && ns * pow(times[i + 1] / times[i], grows) > most_ns) break;
+        before_ns = ns;
     }
     return !problem.kind;
 }
@@ -183,7 +186,7 @@ int sizes_long(uint64_t limit_ns) {
     return called_where_each_is_long(number, limit_ns, &rng) && called_where_truth_takes_long(number, &rng);
 }
 
-/* 0 after a problem. Inputs that are all alike come first: nothing makes counts and sums as large. */
+/* 0 after a problem. Inputs that are all alike come first. */
 int sizes_beyond(uint64_t limit_ns) {
     size_t number = largest_case(0);
     uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
@@ -195,7 +198,7 @@ int sizes_beyond(uint64_t limit_ns) {
         kpd_distribution d = (kpd_distribution)((KPD_CONSTANT + i * step) % KPD_DISTRIBUTIONS);
         if (!job.promised[d]) continue;
         kinds++;
-        if (!called_where_large(number, d, each, limit_ns, &rng)) return 0;
+        if (!called_where_large(number, d, (d == KPD_CONSTANT ? LONGER : 1.0) * (double)limit_ns, &rng)) return 0;
     }
     return 1;
 }

@@ -20,9 +20,10 @@ from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.sizes import size_name, work as size_of
 
 UNEVEN = 2  # inputs of either kind that are, of each case
-LONG_TIMES = 4  # the product of all dims of the largest case, where one dim is large
+LONG_TIMES = 24  # the product of all dims of the largest case, where one dim is large, as in native/sizes_beyond.c
 REST = 8  # it is mostly no multiple of the case's, as kernels have rests of blocks
 FEW = 8  # the other dims then, at the most
+PAIR = 2  # a single row lies in memory as its transpose does
 TIMES = 8, 64  # that product, where all dims are larger
 MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
 
@@ -48,8 +49,11 @@ def refuse_wrong(
             if took_s * _grown(before, dims) > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
                 break
             took_s, before = busy_s(*workers) - begun, dims
-        if before != named and "constant" in session.kinds:  # sums of these are the largest
-            _right(session, worker, before, "constant", rng, limit_ms)
+        if before == named or "constant" not in session.kinds:
+            continue
+        pair = _allowed({dim: PAIR if size <= FEW else size for dim, size in before.items()}, limits)
+        for dims in [before] if pair == before or not pair else [before, pair]:  # sums of constants are the largest
+            _right(session, worker, dims, "constant", rng, limit_ms)
 
 
 def _with_own(session: RunnerCommand, worker: Worker) -> list[Worker]:

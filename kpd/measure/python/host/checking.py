@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from kpd.measure.python.host import kept, nonfinite, sizes
-from kpd.measure.python.host.cases import AT_ONCE, WorkerCase
+from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase
 from kpd.measure.python.host.judging import CallVerdict
 from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.process import Worker
+from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import GOES_ON, RunnerCommand
 from kpd.measure.python.host.turns import MEASURED
 
@@ -68,6 +70,8 @@ def check(session: RunnerCommand, kernel: str, seeds: str, limit_ms: str) -> dic
     report["fewest"] = min(compared_of.values(), default=0)
     if not problems:
         session.audit(worker)
+        if not session.gpu:
+            _refuse_borrowed(session, worker, rng, float(limit_ms))
     report["spent"] = session.spent()
     worker.end()
     report["kept"] = kept.pack(kernel) if session.gpu else ""
@@ -86,3 +90,27 @@ def _planted(session: RunnerCommand, rng: random.Random, seeds: int) -> list[tup
     for bounds in session.rule.bounds.values():
         bounds |= dict.fromkeys(nonfinite.VALUES, bounds[session.kinds[0]])
     return nonfinite.asked(list(session.harness.cases), rng, seeds)
+
+
+def _refuse_borrowed(session: RunnerCommand, worker: Worker, rng: SecretRandom, limit_ms: float) -> None:
+    """Refuse a kernel that changes its inputs while it runs, and puts back what was there. Raises KernelProblem.
+
+    Another thread of a program may read them meanwhile. These calls are the worker's last ones on a CPU: it cannot
+    write to inputs any more.
+    """
+    kind = session.kinds[0]
+    asked = [(case, kind, 1) for case in session.harness.cases]
+    for (case, _, _), drawn in zip(asked, session.drawing(asked, rng), strict=True):
+        work = WorkerCase(session, {"b": worker}, case, kind, rng, limit_ms, drawn)
+        calls = work.calls()
+        calls.fill(0, drawn.sets[0])
+        if calls.in_place:
+            return
+        calls.prepare(COMPILE_MS)
+        worker.ask(COMPILE_MS, what="seal")
+        try:
+            calls.run("b", 1, 1, limit_ms)
+        except KernelProblem as err:
+            if err.report["kind"] == "crash":
+                err = KernelProblem("input", "b", "it changes its inputs while it runs, and puts back what was there")
+            raise work.told(err) from None

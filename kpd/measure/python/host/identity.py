@@ -7,6 +7,7 @@ of another, as a shortcut to a good time, cannot do so unseen.
 from __future__ import annotations
 
 import gc
+import random
 import sys
 import threading
 from types import FrameType, ModuleType
@@ -51,7 +52,7 @@ class Identities:
             for name, (found, code) in self.known.items()
             if now.get(name) is not found or code_of(now.get(name)) is not code
         )
-        return replaced + [name for name, found in self.hooks.items() if hooked[name] != found]
+        return replaced + [name for name, found in self.hooks.items() if hooked.get(name) != found]
 
 
 _audit_hooks: list[str] = []
@@ -65,12 +66,30 @@ def _note_hook(event: str, _: object) -> None:
 
 def hooks() -> dict[str, Any]:
     """Return what is called, or changes how long calls take or what they say, whichever kernel is called."""
-    errors = {"numpy.seterr": numpy.geterr()} if (numpy := sys.modules.get("numpy")) else {}
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    errors = {"numpy.seterr": numpy.geterr()} if numpy is not None else {}
     return {
         "sys.setprofile": sys.getprofile(), "sys.settrace": sys.gettrace(), "threading.setprofile": _hook("profile"),
         "threading.settrace": _hook("trace"), "gc.callbacks": [*gc.callbacks], "gc.enable": gc.isenabled(),
         "sys.setswitchinterval": sys.getswitchinterval(), "sys.addaudithook": len(_audit_hooks), **errors,
+        **_generators(), **(_settings(torch) if torch is not None else {}),
     }  # fmt: skip
+
+
+def _generators() -> dict[str, Any]:
+    """Return the state of generators that all of a program shares: who draws from one shifts the numbers of others."""
+    found: dict[str, Any] = {"random": random.getstate()}
+    if numpy := sys.modules.get("numpy.random"):
+        kind, key, *rest = numpy.get_state()
+        found["numpy.random"] = kind, key.tobytes(), *rest
+    if torch := sys.modules.get("torch"):
+        found["torch.random"] = torch.get_rng_state().tolist()
+    return found
+
+
+def _settings(torch: ModuleType) -> dict[str, Any]:
+    names = ("get_default_dtype", "get_num_threads", "is_grad_enabled")
+    return {f"torch.{name}": getattr(torch, name)() for name in names}
 
 
 def _hook(kind: str) -> Any:

@@ -115,6 +115,8 @@ def load(libraries: Sequence[str]) -> None:
     for name in libraries:
         with contextlib.suppress(ImportError):
             __import__(name)
+            if name == "numpy":
+                __import__("numpy.random")  # whose state is looked at before and after a kernel is loaded
             if name == "triton":
                 hashing = triton_once.hashing()
     if hashing is not None:

@@ -22,10 +22,13 @@ from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.truths import Truth
+from kpd.measure.python.host.watched import own_bytes
 
 IN_TURN = 2  # sets of inputs of calls that are repeated
 BEYOND, BEYOND_SHARE = 4096, 0.25  # calls after them at most, and the time for these as a share of theirs
 ROUNDS = 32  # of these calls on both sets in a request, where a kernel does not overwrite its arguments
+FIRST = 16  # of these a kernel may still take memory that it keeps
+GROWN, GROWN_A_CALL = 4 << 20, 4 << 10  # bytes that it may keep of more calls, and of each
 STEADY_S = 0.05  # of calls of the task's own kernel
 MANY_S = 0.45  # of calls on inputs that are new in each, and of their truths
 
@@ -139,10 +142,25 @@ def _again(work: WorkerCase, truths: Sequence[Truth], share_s: float, must: Call
         calls.fill(number, inputs)
     calls.prepare(COMPILE_MS)
     deadline, more, rounds = time.monotonic() + share_s * BEYOND_SHARE, 0, 1
+    pid, before, begun = work.workers["b"].pid, 0, 0
     while not more or (more < BEYOND and time.monotonic() < deadline):
+        if more >= FIRST and not begun:
+            before, begun = own_bytes(pid), more
         calls.restore()
         calls.run("b", IN_TURN, rounds, IN_TURN * rounds * work.limit_ms)
         more += IN_TURN * rounds
         rounds = 1 if calls.in_place else min(2 * rounds, ROUNDS)
     calls.held["b"].refuse_overwritten()
+    if begun and not work.session.gpu:
+        _refuse_hoarding(own_bytes(pid) - before, more - begun)
     return made + more
+
+
+def _refuse_hoarding(grown: int, calls: int) -> None:
+    """Refuse a kernel that keeps memory of each call, in bytes of `calls` calls. Raises KernelProblem.
+
+    The collector of garbage is off in a worker: some small objects that refer to each other count for nothing.
+    """
+    if grown > max(GROWN, calls * GROWN_A_CALL):
+        kept = f"it keeps {grown / 2**20:.1f} MiB more after {calls} calls: has it cycles of references?"
+        raise KernelProblem("raised", "b", kept)

@@ -213,7 +213,9 @@ class RunnerCommand:
         with blamed("b"):
             said = worker.ask(AUDIT_MS, what="audit")
             if said["changed"]:
-                raise KernelProblem("raised", "b", f"it replaces {', '.join(map(str, said['changed'][:MOST_NAMED]))}")
+                raise KernelProblem(
+                    "raised", "b", f"it replaces or changes {', '.join(map(str, said['changed'][:MOST_NAMED]))}"
+                )
             if said["threads"] and self.gpu:  # without one they are stopped between calls
                 raise KernelProblem("raised", "b", leaves(int(said["threads"])))
 

@@ -44,6 +44,10 @@ REFUSED = {
         "def kernel(a, b):\n    out = RIGHT(a, b)\n    a[0] += 1\n    return out",
         "changes its input a",
     ),
+    "changes an input while it runs, and puts back what was there": (
+        "def kernel(a, b):\n    np.negative(a, out=a)\n    out = RIGHT(-a, b)\n    np.negative(a, out=a)\n    return out",
+        "changes its inputs while it runs",
+    ),
     "writes beside its arguments": (
         "def kernel(a, b):\n    ctypes.memset(b.ctypes.data + b.nbytes + 8, 1, 4)\n    return RIGHT(a, b)",
         "writes outside its arguments",
@@ -51,12 +55,20 @@ REFUSED = {
     "returns too few": ("def kernel(a, b):\n    return RIGHT(a, b)[:-1]", "4098 elements .* should have 4099"),
     "replaces a function of NumPy": (
         "vars(np).update(exp=np.square)\nkernel = RIGHT",
-        "it replaces numpy.exp",
+        "it replaces or changes numpy.exp",
     ),
-    "silences NumPy's errors": ("np.seterr(all='ignore')\nkernel = RIGHT", "it replaces numpy.seterr"),
+    "silences NumPy's errors": ("np.seterr(all='ignore')\nkernel = RIGHT", "it replaces or changes numpy.seterr"),
+    "seeds the generator that all of its program shares": (
+        "np.random.seed(1)\nkernel = RIGHT",
+        "it replaces or changes numpy.random",
+    ),
+    "draws from the generator that all of its program shares": (
+        "import random\ndef kernel(a, b):\n    random.random()\n    return RIGHT(a, b)",
+        "it replaces or changes random",
+    ),
     "hears of all that its program does": (
         "import sys\nsys.addaudithook(lambda *event: None)\nkernel = RIGHT",
-        "it replaces sys.addaudithook",
+        "it replaces or changes sys.addaudithook",
     ),
     "lets no other thread run": ("import sys\nsys.setswitchinterval(1.0)\nkernel = RIGHT", "sys.setswitchinterval"),
     "leaves a thread": (
