@@ -10,6 +10,8 @@ CASES = {
     "tall": {"rows": 256, "cols": 64},
 }
 
+LIMITS = {"cols": {"most": 8195}}  # a longer sum of equal squares in one float can be off by more than rtol
+
 
 def inputs(dims, draw):
     x = draw.values(dims["rows"], dims["cols"])

@@ -325,7 +325,7 @@ async def test_numbers_that_may_begin_anew_and_places_in_memory_refuse_nobody(la
 @pytest.mark.skipif(paranoid() > 2, reason="the system lets nobody have a processor's watchpoints")
 async def test_who_writes_behind_an_output_what_lies_there_is_found(lab: Lab) -> None:
     """As one that blends the end of a row into a whole vector, where that crosses no page."""
-    behind = "volatile float *end = y + n; if (((unsigned long)end & 4095) < 4000) *end = *end;"
+    behind = "volatile float *end = y + n; if (((unsigned long)end & 4095) - 1 < 3999) *end = *end;"
     with pytest.raises(CheckFailed, match="wrote past the end of y, though only what lay there"):
         await repeated(lab, kernel(f"{LOOP} {behind}"), DRAWN)
     assert await repeated(lab, kernel(f"{LOOP} {behind.replace('*end = *end', '(void)*end')}"), DRAWN) >= 200

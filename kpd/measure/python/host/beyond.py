@@ -69,14 +69,14 @@ def _long(
     named: Mapping[str, int], dim: str, limits: Mapping[str, Limit], rng: random.Random
 ) -> Iterator[dict[str, int]]:
     """Yield sizes of which this dim doubles from one to the next."""
-    times, most = 2, LONG_TIMES * size_of(named)
+    times, most, last = 2, LONG_TIMES * size_of(named), named[dim]
     while True:
         wanted = {one: int((FEW + 1) ** rng.random()) if size > 0 else size for one, size in named.items()}
         dims = _allowed(wanted | {dim: times * named[dim] + rng.randrange(REST)}, limits)
-        if dims.get(dim, 0) <= named[dim] or size_of(dims) > most:
+        if dims.get(dim, 0) <= last or size_of(dims) > most:  # the harness may allow no more
             return
         yield dims
-        times *= 2
+        times, last = 2 * times, dims[dim]
 
 
 def _all(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import random
 import resource
 import sys
 from pathlib import Path
 
+from kpd.hosts.helper.children import LIBC
 from kpd.hosts.helper.sandbox import Sandbox, confine
 from kpd.measure.python.host import calls
 
@@ -40,3 +43,10 @@ def confined(writes: list[str] | None, gpu: bool) -> None:
         roots = {sys.prefix, sys.base_prefix, *(path for path in sys.path if path), str(Path.cwd())}
         confine(Sandbox(tuple(sorted(roots)), tuple(writes), gpu, single=True))
         calls.forbid(gpu)
+
+
+def seal(memory: memoryview) -> None:
+    """Have nobody in this process write to these pages from now on: who does, ends by SIGSEGV. Raises OSError."""
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    if LIBC is None or LIBC.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(len(memory)), mmap.PROT_READ):
+        raise OSError("inputs cannot be sealed: mprotect fails")

@@ -11,6 +11,7 @@ from typing import Any
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.between import refuse_slower
 from kpd.measure.python.host.beyond import refuse_wrong
+from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cases import COMPILE_MS, WorkerCase
 from kpd.measure.python.host.ending import end_well
 from kpd.measure.python.host.harness import CaseInputs
@@ -28,7 +29,7 @@ IN_TURN = 2  # sets of inputs of calls that are repeated
 BEYOND, BEYOND_SHARE = 4096, 0.25  # calls after them at most, and the time for these as a share of theirs
 ROUNDS = 32  # of these calls on both sets in a request, where a kernel does not overwrite its arguments
 FIRST = 16  # of these a kernel may still take memory that it keeps
-GROWN, GROWN_A_CALL = 4 << 20, 4 << 10  # bytes that it may keep of more calls, and of each
+SUSPICIOUS, HOARD, HOARD_S = 4 << 20, 64 << 20, 1.0  # bytes more then: they ask for more calls, and are too many
 STEADY_S = 0.05  # of calls of the task's own kernel
 MANY_S = 0.45  # of calls on inputs that are new in each, and of their truths
 
@@ -142,25 +143,34 @@ def _again(work: WorkerCase, truths: Sequence[Truth], share_s: float, must: Call
         calls.fill(number, inputs)
     calls.prepare(COMPILE_MS)
     deadline, more, rounds = time.monotonic() + share_s * BEYOND_SHARE, 0, 1
-    pid, before, begun = work.workers["b"].pid, 0, 0
+    worker, before = work.workers["b"], 0
     while not more or (more < BEYOND and time.monotonic() < deadline):
-        if more >= FIRST and not begun:
-            before, begun = own_bytes(pid), more
+        if more >= FIRST and not before:
+            before = own_bytes(worker.pid)
         calls.restore()
         calls.run("b", IN_TURN, rounds, IN_TURN * rounds * work.limit_ms)
         more += IN_TURN * rounds
         rounds = 1 if calls.in_place else min(2 * rounds, ROUNDS)
     calls.held["b"].refuse_overwritten()
-    if begun and not work.session.gpu:
-        _refuse_hoarding(own_bytes(pid) - before, more - begun)
+    if before and not work.session.gpu:
+        _refuse_hoarding(calls, worker, before, work.limit_ms)
     return made + more
 
 
-def _refuse_hoarding(grown: int, calls: int) -> None:
-    """Refuse a kernel that keeps memory of each call, in bytes of `calls` calls. Raises KernelProblem.
+def _refuse_hoarding(calls: CallSets, worker: Worker, before: int, limit_ms: float) -> None:
+    """Refuse a kernel that has more memory with each call, and `before` bytes at first. Raises KernelProblem.
 
-    The collector of garbage is off in a worker: some small objects that refer to each other count for nothing.
+    Who takes memory for many results at once has no more for a while, but after some of these calls.
     """
-    if grown > max(GROWN, calls * GROWN_A_CALL):
-        kept = f"it keeps {grown / 2**20:.1f} MiB more after {calls} calls: has it cycles of references?"
-        raise KernelProblem("raised", "b", kept)
+    last, deadline = own_bytes(worker.pid), time.monotonic() + HOARD_S
+    if last - before <= SUSPICIOUS:
+        return
+    while time.monotonic() < deadline:
+        if last - before > HOARD:
+            kept = f"it keeps memory of each call, {(last - before) >> 20} MiB by now: has it cycles of references?"
+            raise KernelProblem("raised", "b", kept)
+        calls.restore()
+        calls.run("b", IN_TURN, 1 if calls.in_place else ROUNDS, IN_TURN * ROUNDS * limit_ms)
+        if (now := own_bytes(worker.pid)) <= last:
+            return
+        last = now

@@ -24,9 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kpd.hosts.helper.children import LIBC
 from kpd.measure.python.host import arrays, kept, ninja
-from kpd.measure.python.host.confined import confined, elsewhere
+from kpd.measure.python.host.confined import confined, elsewhere, seal
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
 from kpd.measure.python.host.places import place_of, places
@@ -169,12 +168,6 @@ class Kernels:
                 taken[side].append(gpu.timed(self.functions[side], sets[:count], results, rounds))
         return {side: batches[1:] for side, batches in taken.items()}
 
-    def seal(self) -> None:
-        """Have nobody in this process write to inputs from now on: who does, ends by SIGSEGV."""
-        start = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
-        if LIBC is None or LIBC.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(len(self.memory)), mmap.PROT_READ):
-            raise OSError(ctypes.get_errno(), "mprotect")
-
     def hold(self, side: str, base: int, number: int, most: int) -> None:
         """Hold what the last call on a set returned, and of those that are held the `most` that came last."""
         held = self.held.setdefault(side, [])
@@ -246,7 +239,7 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         sets = kernels.laid[asked["base"]].sets[: asked["count"]]
         return kernels.gpu.device_ns(kernels.functions[asked["side"]], sets)
     elif what == "seal":
-        kernels.seal()
+        seal(kernels.memory)
     elif what == "audit":
         return kernels.audit()
     elif what == "hold":

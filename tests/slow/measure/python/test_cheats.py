@@ -45,7 +45,8 @@ REFUSED = {
         "changes its input a",
     ),
     "changes an input while it runs, and puts back what was there": (
-        "def kernel(a, b):\n    np.negative(a, out=a)\n    out = RIGHT(-a, b)\n    np.negative(a, out=a)\n    return out",
+        "def kernel(a, b):\n    np.negative(a, out=a)\n    out = RIGHT(-a, b)\n"
+        "    np.negative(a, out=a)\n    return out",
         "changes its inputs while it runs",
     ),
     "writes beside its arguments": (
