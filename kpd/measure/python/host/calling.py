@@ -58,17 +58,29 @@ class CallSets(LaidSets):
                 return [one for one in found if one]
         raise KernelProblem("raised", side, ELSEWHERE)
 
-    def hold(self, side: str, number: int, result: CallResult) -> None:
-        """Have the worker hold what call `number` of the last batch returned. Raises KernelProblem.
+    def hold(self, side: str, number: int, result: CallResult, view: bool = False) -> None:
+        """Have the worker hold what call `number` of the last batch returned, or only a view. Raises KernelProblem.
 
         Not what lies in the inputs, which change.
         """
         known, names = self.known[side], self._returned()
-        places = self.places[side][number * len(known) : (number + 1) * len(known)]
         with blamed(side):
-            beside = self.memories[side].beside(known, places, self.base, self.at(len(self.drawn)))
-            data = [result.outputs[names[at]].data for at in beside]
-            self.held[side].add(self.base, number, [known[at] for at in beside], [places[at] for at in beside], data)
+            places = self._beside(side, number)
+            data = [result.outputs[names[at]].data for at in places]
+            self.held[side].add(self.base, number, [known[at] for at in places], places, data, view)
+
+    def spoil(self, side: str, number: int) -> None:
+        """Have the worker overwrite what call `number` of the last batch returned. Raises KernelProblem."""
+        with blamed(side):
+            which = [*self._beside(side, number)]
+            self.workers[side].ask(ASKED_MS, what="spoil", base=self.base, set=number, which=which)
+
+    def _beside(self, side: str, number: int) -> dict[int, int]:
+        """Return where those arrays are of what a call returned that lie in no input, by their number in it."""
+        known = self.known[side]
+        places = self.places[side][number * len(known) : (number + 1) * len(known)]
+        found = self.memories[side].beside(known, places, self.base, self.at(len(self.drawn)))
+        return {at: places[at] for at in found}
 
     def looked(self, side: str, known: bool) -> None:
         """Note that a result was looked for, and whether its memory was known. Raises KernelProblem."""

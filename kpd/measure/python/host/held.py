@@ -35,24 +35,29 @@ class HeldResults:
         self.held: deque[HeldResult] = deque()
 
     def add(
-        self, base: int, number: int, arrays: Sequence[ReturnedArray], places: list[int],
-        data: list[bytes | bytearray],
+        self, base: int, number: int, arrays: Sequence[ReturnedArray], places: dict[int, int],
+        data: list[bytes | bytearray], view: bool = False,
     ) -> None:  # fmt: skip
-        """Hold what the last call on a set returned. Raises KernelProblem, Failed."""
-        new = HeldResult(arrays, places, _elements(arrays, data))
+        """Hold what the last call on a set returned, or only a `view` of it. Raises KernelProblem, Failed.
+
+        The `places` are those of the arrays by their number in the result.
+        """
+        new = HeldResult(arrays, [*places.values()], _elements(arrays, data))
         if not new.size:
             return
         most = max(1, min(HELD, HELD_BYTES // new.size))
         while len(self.held) >= most:
             self._refuse(self.held.popleft())
-        self.memory.worker.ask(ASKED_MS, what="hold", side=self.side, base=base, set=number, most=most)
-        self.held.append(new)
+        asked = {"side": self.side, "base": base, "set": number, "most": most, "view": view}
+        said = self.memory.worker.ask(ASKED_MS, what="hold", **asked)["held"]
+        self.held.append(new._replace(places=[said[at] for at in places]) if view else new)
 
     def refuse_overwritten(self) -> None:
         """Refuse a kernel that has overwritten one that is held, and hold none any more. Raises KernelProblem."""
         with blamed(self.side):
             while self.held:
                 self._refuse(self.held.popleft())
+            self.memory.worker.ask(ASKED_MS, what="release", side=self.side)
 
     def _refuse(self, one: HeldResult) -> None:
         """Look at one of them. On a device it is left out where nobody knows its memory any more."""

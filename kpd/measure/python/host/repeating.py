@@ -26,6 +26,8 @@ from kpd.measure.python.host.truths import Truth
 from kpd.measure.python.host.watched import own_bytes
 
 IN_TURN = 2  # sets of inputs of calls that are repeated
+SPOILT = HELD + 32  # calls of which the first ones' results are held, and those of others overwritten by their owner
+VIEWED = 8  # calls on each set, while its owner has a view of a result, and no more of it
 BEYOND, BEYOND_SHARE = 4096, 0.25  # calls after them at most, and the time for these as a share of theirs
 ROUNDS = 32  # of these calls on both sets in a request, where a kernel does not overwrite its arguments
 FIRST = 16  # of these a kernel may still take memory that it keeps
@@ -126,6 +128,8 @@ def _again(work: WorkerCase, truths: Sequence[Truth], share_s: float, must: Call
         for number, (truth, result) in enumerate(zip(truths, results, strict=True)):
             if made < HELD:
                 calls.hold("b", number, result)
+            elif made < SPOILT and not work.session.gpu:
+                calls.spoil("b", number)
             bits = [one.data for one in result.outputs.values()]
             if bits == first[number]:
                 continue
@@ -152,6 +156,16 @@ def _again(work: WorkerCase, truths: Sequence[Truth], share_s: float, must: Call
         more += IN_TURN * rounds
         rounds = 1 if calls.in_place else min(2 * rounds, ROUNDS)
     calls.held["b"].refuse_overwritten()
+    if not work.session.gpu:
+        for number, result in enumerate(calls.results("b", IN_TURN, work.limit_ms)):
+            calls.hold("b", number, result, view=True)
+        for number, inputs in enumerate(work.drawn.sets):
+            calls.fill(number, inputs)
+        calls.prepare(COMPILE_MS)
+        for _ in range(VIEWED):
+            calls.restore()
+            calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
+        calls.held["b"].refuse_overwritten()
     if before and not work.session.gpu:
         _refuse_hoarding(calls, worker, before, work.limit_ms)
     return made + more

@@ -8,6 +8,7 @@ at addresses that the answer to a batch tells.
 from __future__ import annotations
 
 import array
+import contextlib
 import ctypes
 import fcntl
 import gc
@@ -28,13 +29,14 @@ from kpd.measure.python.host import arrays, kept, ninja
 from kpd.measure.python.host.confined import confined, elsewhere, seal
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
-from kpd.measure.python.host.places import place_of, places
+from kpd.measure.python.host.places import place_of, places, readable
 
 if TYPE_CHECKING:
     from kpd.measure.python.host.gpu import Gpu, OwnTime
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TOLD = 2000  # characters of an error
+SPOILT = 77  # that an owner writes into a result
 VIEWED = ("ndarray", "Tensor")  # arrays of which a slice is a view
 
 
@@ -168,11 +170,30 @@ class Kernels:
                 taken[side].append(gpu.timed(self.functions[side], sets[:count], results, rounds))
         return {side: batches[1:] for side, batches in taken.items()}
 
-    def hold(self, side: str, base: int, number: int, most: int) -> None:
-        """Hold what the last call on a set returned, and of those that are held the `most` that came last."""
+    def hold(self, side: str, base: int, number: int, most: int, view: bool) -> list[int]:
+        """Hold what the last call on a set returned, and of those that are held the `most` that came last.
+
+        Only a `view` of it, if asked for: so has a program that keeps a part. Return where its arrays are.
+        """
+        results = self.laid[base].results
+        parts = readable(results[number])
+        if view:
+            parts = [_view(part) for part in parts]
+            results[number] = None
         held = self.held.setdefault(side, [])
-        held.append(self.laid[base].results[number])
+        held.append(parts)
         del held[:-most]
+        return [place_of(part) if arrays.library(part) else 0 for part in parts]
+
+    def spoil(self, base: int, number: int, which: list[int]) -> None:
+        """Overwrite those arrays that the last call on a set returned, as their owner may, and drop them."""
+        results = self.laid[base].results
+        parts, results[number] = readable(results[number]), None
+        for at in which:
+            fill = getattr(parts[at], "fill_" if arrays.library(parts[at]) == "torch" else "fill", None)
+            with contextlib.suppress(ValueError, RuntimeError):  # it may be for reading only
+                if fill is not None:
+                    fill(SPOILT)
 
     def describe(self, base: int, number: int) -> dict[str, Any]:
         """Describe the result of a set: the layout of each array, and the type of what is none."""
@@ -206,6 +227,11 @@ def _with_views(arguments: tuple[Any, ...]) -> Callable[[Callable[..., Any], Any
     )
     made: Callable[[Callable[..., Any], Any], Any] = eval(f"lambda kernel, of: kernel({', '.join(parts)})")
     return made
+
+
+def _view(part: Any) -> Any:
+    """Return a view of an array of NumPy or torch, which is another object; anything else as it is."""
+    return part[...] if type(part).__name__ in VIEWED else part
 
 
 def _small() -> Any:
@@ -243,7 +269,11 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
     elif what == "audit":
         return kernels.audit()
     elif what == "hold":
-        kernels.hold(asked["side"], asked["base"], asked["set"], asked["most"])
+        return {"held": kernels.hold(asked["side"], asked["base"], asked["set"], asked["most"], asked["view"])}
+    elif what == "release":
+        kernels.held.pop(asked["side"], None)
+    elif what == "spoil":
+        kernels.spoil(asked["base"], asked["set"], asked["which"])
     elif what == "describe":
         return kernels.describe(asked["base"], asked["set"])
     elif what == "leave":

@@ -130,6 +130,32 @@ async def test_what_is_wrong_far_beyond_the_cases_is_found(bench: DriverBench, h
     assert await own.repeat(await built(own), f"repeat{next(numbers)}", print), "the task's own is wrong, too"
 
 
+async def test_a_result_of_which_only_a_view_is_left_is_overwritten_by_nobody(bench: DriverBench) -> None:
+    for name in ("results/pool_kept_row_changes", "correctness/pool_slices"):
+        with pytest.raises(CheckFailed, match="it overwrites a result that it has returned"):
+            await bench.repeat(await built(bench, cheat(name)), f"repeat{next(numbers)}", print)
+    pool = await built(bench, cheat("honest/pool_of_outputs"))
+    assert await bench.repeat(pool, f"repeat{next(numbers)}", print)
+
+
+MEMO = """
+seen = {}
+
+
+def rmsnorm_silu(x, weight, eps):
+    key = x.tobytes()
+    if key not in seen:
+        seen[key] = quick(x, weight, eps)
+    return seen[key]
+"""
+
+
+async def test_a_result_is_its_owners_who_may_overwrite_it(bench: DriverBench) -> None:
+    kernel = cheat("parts/quick_rmsnorm")["kernel.py"] + MEMO
+    with pytest.raises(CheckFailed, match="should be"):
+        await bench.repeat(await built(bench, {"kernel.py": kernel}), f"repeat{next(numbers)}", print)
+
+
 async def test_what_keeps_memory_of_each_call_is_found(bench: DriverBench) -> None:
     job = await built(bench, cheat("correctness/cyclic_closure"))
     with pytest.raises(CheckFailed, match=r"it keeps memory of each call, \d+ MiB by now"):

@@ -19,8 +19,9 @@ class Memory:
         self.overwritten: set[int] = set()
         self.unknown: set[int] = set()
 
-    def ask(self, limit_ms: float, **what: Any) -> None:
+    def ask(self, limit_ms: float, **what: Any) -> dict[str, list[int]]:
         self.asked.append(what)
+        return {"held": []}
 
     def read(self, arrays: list[ReturnedArray], places: list[int], number: int) -> list[bytes] | None:
         (place,) = places
@@ -35,7 +36,7 @@ def held(memory: Memory, count: int, size: int = 4) -> HeldResults:
     for place in range(count):
         memory.sizes[place] = size
         array = ReturnedArray(Layout("numpy", "uint8", (size,), (1,), 1), False)
-        found.add(0, place, [array], [place], [bytes(size)])
+        found.add(0, place, [array], {0: place}, [bytes(size)])
     return found
 
 
