@@ -169,7 +169,7 @@ int ahead_make_alike(how_alike how) {
         inputs_copy(v, v->pristine_base, g->sets[0].pristine_base);
         v->turns = 0;
         if (how == SWAPPED_FEW) arena_replay(v, secret_draw(), 0, LITTLE);
-        else differ = how == NEGATED ? negated(v, (kpd_rng){secret_draw()}) : few_larger(v, (kpd_rng){secret_draw()});
+        else differ = how == LARGER_FEW ? few_larger(v, (kpd_rng){secret_draw()}) : negated(v, (kpd_rng){secret_draw()}, how);
         if (differ) truth_find(v);
     }
     return differ;

@@ -9,7 +9,7 @@
 #define AGAIN 32            /* calls between two that are compared, at a size that is drawn, at the most … */
 #define AGAIN_NS 100000000u /* … or as many as begin within that */
 #define NEAR_ROW 3          /* elements from where one begins, as many as a vector has beside one */
-#define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last small, with fences behind; before it thin ones */
+#define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last small, with fences behind; before it thin ones and, of several dims, one with two of a case in each other's place */
 
 static struct {
     size_t comparisons, calls;
@@ -144,6 +144,11 @@ static int called_again(view *v, int times, const char *distribution) {
     return 1;
 }
 
+static int called_before(view *v, kpd_distribution d) {
+    arena_fill(v, d);
+    return called_again(v, 1, distribution_names[d]);
+}
+
 /* A call on inputs that are NaN: what a kernel keeps of them must not be in the results of later calls, at other sizes. */
 static int flooded(view *v, const char *distribution) {
     for (size_t b = 0; b < kpd_task.buffer_count; b++) {
@@ -186,6 +191,7 @@ static int check_drawn(kpd_rng *rng, size_kind kind, int fenced) {
     checked.unchecked++;
     if (near_case < 0) return 1;
     const char *near_name = drawn.name, *name = size_name(&drawn);
+    if (kind == TURNED_SIZE && !called_before(&job.views[near_case], d)) return 0;
     arena_resize(v, &drawn, fenced);
     if (!baseline_right(v, &drawn, (size_t)near_case, d)) return 1;
     checked.unchecked--;
@@ -210,9 +216,9 @@ static int check_round(kpd_rng *rng) {
             if (job.promised[d] && !check_one(c, (kpd_distribution)d)) return 0;
     }
     if (job.nonfinite && !check_nonfinite(rng)) return 0;
-    int draws = DRAWS + size_dims();
+    int several = size_dims() > 1, draws = DRAWS + size_dims() + several;
     for (int i = 0; job.baseline && i < draws; i++) {
-        size_kind kind = i == 0 ? LARGER_SIZE : i == draws - 1 ? SMALL_SIZE : i < DRAWS - 1 ? ANY_SIZE : THIN_SIZE;
+        size_kind kind = i == 0 ? LARGER_SIZE : i == draws - 1 ? SMALL_SIZE : i < DRAWS - 1 ? ANY_SIZE : several && i == draws - 2 ? TURNED_SIZE : THIN_SIZE;
         int before = kind != SMALL_SIZE && kpd_random(rng) & 1;
         if (!check_drawn(rng, kind, before ? FENCED_BEFORE : FENCED_BEHIND)) return 0;
     }

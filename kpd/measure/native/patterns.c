@@ -12,6 +12,7 @@
 #define PATTERNS 3
 #define FEW 16      /* elements that become larger, … */
 #define LARGER 64.0 /* … by so much */
+#define FEW_SIGNS 2 /* elements that get the other sign */
 
 static const int bits_of_whole[] = {8, 15, 24};
 
@@ -111,16 +112,19 @@ int few_larger(view *v, kpd_rng rng) {
     return count && job.promised[KPD_LARGE];
 }
 
-/* One input has the other sign in all elements, if it has both. 0 where none has. */
-int negated(view *v, kpd_rng rng) {
-    size_t of[KPD_MAX_BUFFERS], count = inputs_of_floats(v, of), first = count ? kpd_random(&rng) % count : 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t b = of[(first + i) % count];
+/* One input, or all, have the other sign, in all elements or in some few, if they have both. 0 where none has. A sum of bits
+ * in which each counts by its place is the same where an even number of signs is another. */
+int negated(view *v, kpd_rng rng, how_alike how) {
+    size_t of[KPD_MAX_BUFFERS], count = inputs_of_floats(v, of), first = count ? kpd_random(&rng) % count : 0, found = 0;
+    for (size_t i = 0; i < count && (!found || how == NEGATED_ALL); i++) {
+        size_t b = of[(first + i) % count], elements = v->buffers[b].count;
         kpd_type type = v->buffers[b].type;
         if (signs_in(v, b) != (ABOVE | BELOW)) continue;
-        for (size_t k = 0; k < v->buffers[b].count; k++)
-            bits_set(type, v->pristine[b], k, value_bits(type, -value_of(type, v->pristine[b], k)));
-        return 1;
+        for (size_t k = 0; k < (how == NEGATED_FEW ? FEW_SIGNS : elements); k++) {
+            size_t at = how == NEGATED_FEW ? kpd_random(&rng) % elements : k;
+            bits_set(type, v->pristine[b], at, value_bits(type, -value_of(type, v->pristine[b], at)));
+        }
+        found++;
     }
-    return 0;
+    return found > 0;
 }

@@ -6,7 +6,7 @@
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  *
  * On a CPU calls are compared in what they take, too (steady.c, sizes_in_turn.c, sizes_between.c), and are made on thousands of
- * inputs (renewed.c), on two that are alike, at large sizes (sizes_beyond.c), and after as many others as make a number come to
+ * inputs (renewed.c), on two that are alike (alike.c), at large sizes (sizes_beyond.c), and after as many others as make a number come to
  * its end (counters.c, forward.c). At last the process has to end by itself: what an object has registered for that (destructors,
  * functions of atexit) runs at no other time, as kpd ends a worker by a signal.
  *
@@ -170,7 +170,7 @@ static int keeps_none(const view *v, const long kib[3], const size_t calls[3]) {
 }
 
 /* One case, for so long after its first call. Returns the calls; 0 after a problem. */
-static size_t repeat_one(view *sets, steadiness asked, uint64_t limit_ns) {
+size_t repeat_one(view *sets, steadiness asked, uint64_t limit_ns) {
     static repeating r;
     r = (repeating){.sets = sets, .asked = asked, .free = asked == NEVER, .limit_ns = limit_ns, .rng = {secret_draw()}};
     await_turn();
@@ -207,15 +207,6 @@ static size_t quickest_of(const size_t *order, size_t count, const size_t *calls
     if (engine_uses_device) most -= most / NEARLY;
     while (last && (calls[order[last]] < most || !has_elements(&job.views[order[last]]))) last--;
     return order[last];
-}
-
-/* The timed case with the most calls: a check-only one may be too small for sets that differ. */
-static size_t quickest_timed(const size_t *order, size_t count, const size_t *calls) {
-    size_t found = order[0];
-    for (size_t i = 0; i < count; i++)
-        if (kpd_task.cases[order[i]].use != KPD_CHECK_ONLY && (kpd_task.cases[found].use == KPD_CHECK_ONLY || calls[order[i]] > calls[found]))
-            found = order[i];
-    return found;
 }
 
 /* Its status is drawn, so that what a kernel ends the process with is told from it. No candidate has to end better than the
@@ -266,15 +257,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("inputs");
         going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
-        if (going && !engine_uses_device) {
-            quickest = quickest_timed(order, count, calls);
-            sets = ahead_further(quickest);
-            for (how_alike how = SWAPPED_FEW; how < WAYS_ALIKE && going; how++) {
-                if (!ahead_make_alike(how)) continue;
-                going = repeat_one(sets, asked, limit_ns / 8);
-                calls[quickest] += going;
-            }
-        }
+        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 2);
         spend("quickest");
     }
     ahead_end();

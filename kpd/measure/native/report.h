@@ -64,7 +64,7 @@ int sizes_vary(void);
 int has_elements(const view *v);
 int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
-typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, QUICK_SIZE } size_kind;
+typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, TURNED_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
 int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
@@ -76,7 +76,7 @@ void size_watched(const kpd_case *drawn);
 void ahead_begin(const size_t *order, size_t count, uint64_t drawn[][2], int sets_of_each);
 view *ahead_take(size_t place);
 view *ahead_further(size_t number);
-typedef enum { SWAPPED_FEW, LARGER_FEW, NEGATED, WAYS_ALIKE } how_alike; /* what sets that are alike differ in */
+typedef enum { SWAPPED_FEW, LARGER_FEW, NEGATED_FEW, NEGATED_ONE, NEGATED_ALL, WAYS_ALIKE } how_alike; /* what sets that are alike differ in */
 int ahead_make_alike(how_alike how);
 void ahead_leave(void);
 void ahead_rest(int rest);
@@ -172,7 +172,7 @@ size_t inputs_of_floats(const view *v, size_t *of);
 int patterned(view *v, kpd_rng rng, int larger);
 void lanes_changed(view *v, kpd_rng rng);
 int few_larger(view *v, kpd_rng rng);
-int negated(view *v, kpd_rng rng);
+int negated(view *v, kpd_rng rng, how_alike how);
 
 /* check.c */
 int baseline_right(view *v, const kpd_case *drawn, size_t near_case, kpd_distribution d);
@@ -189,5 +189,9 @@ void fresh_pair(const char *incumbent, const char *candidate, slot first, int bu
 int fresh_believed(slot who, const view *v, uint64_t ns, uint64_t passed, int calls);
 extern const char fresh_when[];
 void repeat(const char *object, steadiness asked, int ms);
+size_t repeat_one(view *sets, steadiness asked, uint64_t limit_ns);
+
+/* alike.c */
+int repeat_alike(const size_t *order, size_t count, size_t *calls, steadiness asked, uint64_t each_ns);
 
 #endif

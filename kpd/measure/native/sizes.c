@@ -109,6 +109,14 @@ static void make_thin(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
     drawn->dims[d] = size_allowed(1 + (long)below(rng, most), &kpd_task.limits[d]);
 }
 
+/* Two dims by chance change places, where the harness allows that: who knows a size by a product or a sum takes one for the other. */
+static void make_turned(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
+    int one = dim_by_chance(rng, named), other = dim_by_chance(rng, named);
+    *drawn = *named;
+    drawn->dims[one] = size_allowed(named->dims[other], &kpd_task.limits[one]);
+    drawn->dims[other] = size_allowed(named->dims[one], &kpd_task.limits[other]);
+}
+
 /* One dim by chance becomes larger than the case's, where that is not too much work; every other one is a prime. */
 static void enlarge(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
     int d = dim_by_chance(rng, named);
@@ -126,7 +134,7 @@ static int is_new(const kpd_case *drawn) {
     return 1;
 }
 
-/* Draw a size, of that kind where that can be: one dim of a larger or a thin one is. Returns the number of the checked case
+/* Draw a size, of that kind where that can be: one dim of a larger or a thin one is, two of a turned one. Returns the number of the checked case
  * that it is near; -1 where none is allowed that no case has. */
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
     for (int try = 0; try < TRIES; try++) {
@@ -143,6 +151,7 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
         if (whole && sized && of_kind && (kind == QUICK_SIZE || kind == SMALL_SIZE) && !below(rng, SQUARE)) make_square(drawn);
         if (whole && sized && kind == LARGER_SIZE && of_kind) enlarge(rng, &kpd_task.cases[c], drawn);
         if (whole && sized && kind == THIN_SIZE && of_kind) make_thin(rng, &kpd_task.cases[c], drawn);
+        if (whole && sized && kind == TURNED_SIZE && of_kind) make_turned(rng, &kpd_task.cases[c], drawn);
         if (whole && is_new(drawn) && arena_fits(drawn)) return (int)c;
     }
     return -1;
