@@ -17,7 +17,7 @@ SOURCES = (
     "ahead.c", "alike.c", "apart.c", "arena.c", "batches.c", "bounds.c", "calls.c", "check.c", "contents.c", "counters.c",
     "crew.c", "driver.c", "fence.c", "forward.c", "fresh.c", "limits.c", "mappings.c", "numbers.c", "orders.c",
     "overwrites.c", "patterns.c", "places.c", "referee.c", "renewed.c", "repeat.c", "report.c", "requests.c", "rows.c",
-    "sandbox.c", "secret.c", "serve.c", "sizes.c", "sizes_between.c", "sizes_beyond.c", "sizes_in_turn.c",
+    "sandbox.c", "secret.c", "serve.c", "sizes.c", "sizes_between.c", "sizes_beyond.c", "sizes_in_turn.c", "sizes_kept.c",
     "sizes_overflow.c", "steady.c", "timed.c", "truth.c", "turns.c", "uneven.c", "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""

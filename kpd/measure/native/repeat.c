@@ -31,6 +31,7 @@
 #define RENEWED_MS 200 /* of calls on new inputs; … */
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
+#define KEPT_MS 150    /* … of calls at many sizes, of which nothing may be kept; … */
 #define BEYOND_MS 110  /* … of a call at a size far beyond the cases', at the most; … */
 #define IN_TURN_MS 80  /* … and of calls of the cases in turn */
 
@@ -263,7 +264,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     ahead_end();
     if (going && many) {
         going = sizes_in_turn((uint64_t)IN_TURN_MS * 1000000u);
-        if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u);
+        if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u) && sizes_kept((uint64_t)KEPT_MS * 1000000u);
         if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
         going = !problem.kind && (!job.any_size || counters_around((uint64_t)AROUND_MS * 1000000u));
         if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u) && forward();

@@ -66,6 +66,7 @@ int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
 typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, TURNED_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
+int size_less(kpd_rng *rng, kpd_case *drawn, size_t number);
 int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
 double size_product(const kpd_case *size, int but); /* of all dims but one; -1: of all */
@@ -123,6 +124,9 @@ void sizes_overflow(double most, double least);
 
 /* sizes_between.c */
 int sizes_between(uint64_t limit_ns);
+
+/* sizes_kept.c */
+int sizes_kept(uint64_t limit_ns);
 
 /* counters.c */
 int counters_around(uint64_t limit_ns);

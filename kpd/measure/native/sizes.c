@@ -157,6 +157,17 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
     return -1;
 }
 
+/* Draw a size none of whose dims is larger than this case's, or less than three quarters of it. 0 where none is allowed. */
+int size_less(kpd_rng *rng, kpd_case *drawn, size_t number) {
+    *drawn = kpd_task.cases[number];
+    for (int d = 0; d < size_dims(); d++) {
+        if (drawn->dims[d] <= 0) continue;
+        drawn->dims[d] = size_allowed(drawn->dims[d] - (long)below(rng, (uint64_t)drawn->dims[d] / 4 + 1), &kpd_task.limits[d]);
+        if (drawn->dims[d] <= 0) return 0;
+    }
+    return arena_fits(drawn);
+}
+
 /* Draw a size of which one dim is so many times as large as this case's, and the others are few. 0 where none is allowed, or fits. */
 int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times) {
     long named = kpd_task.cases[number].dims[dim];

@@ -262,6 +262,20 @@ async def test_what_is_kept_of_each_size_is_found(lab: Lab) -> None:
 
 
 @linux_only
+async def test_what_is_kept_of_many_sizes_is_found(lab: Lab) -> None:
+    keeps = "static long of[4096]; static float *kept[4096]; int i = 0; while (i < 4095 && of[i] && of[i] != n) i++;"
+    takes = (
+        'if (!of[i]) kept[i] = memset(malloc(n * 64), 1, n * 64), of[i] = n; __asm__("" : : "r"(kept[i]) : "memory");'
+    )
+    with pytest.raises(CheckFailed, match=r"keeps memory of each size: \d+\.\d MiB more after 64 others"):
+        await repeated(lab, kernel(f"{keeps} {takes} {LOOP}", "#include <string.h>"), DRAWN)
+    grows = (
+        "static long size; static float *room; if (n > size) size = n, room = realloc(room, n * 64); room[n - 1] = 1;"
+    )
+    assert await repeated(lab, kernel(f"{grows} {LOOP}"), DRAWN)
+
+
+@linux_only
 async def test_what_is_at_work_after_all_calls_is_found(lab: Lab) -> None:
     spins = 'static void *spin(void *of) { for (;;) __asm__ volatile(""); return of; }'
     begins = "pthread_t one; if (n > 4500) pthread_create(&one, NULL, spin, NULL);"
