@@ -14,11 +14,12 @@ OBJECT = "kernel.so"
 """The file in the `out/` folder of a build that the driver loads."""
 HEADERS = ("kpd_task.h", "driver.h", "engine.h", "numbers.h", "report.h", "swap.h", "worker.h")
 SOURCES = (
-    "ahead.c", "alike.c", "apart.c", "arena.c", "batches.c", "bounds.c", "calls.c", "check.c", "contents.c", "counters.c",
-    "crew.c", "driver.c", "fence.c", "forward.c", "fresh.c", "limits.c", "mappings.c", "numbers.c", "orders.c",
-    "overwrites.c", "patterns.c", "places.c", "referee.c", "renewed.c", "repeat.c", "report.c", "requests.c", "rows.c",
-    "sandbox.c", "secret.c", "serve.c", "sizes.c", "sizes_between.c", "sizes_beyond.c", "sizes_in_turn.c", "sizes_kept.c",
-    "sizes_overflow.c", "steady.c", "timed.c", "truth.c", "turns.c", "uneven.c", "values.c", "worker.c",
+    "ahead.c", "alike.c", "apart.c", "arena.c", "batches.c", "bounds.c", "calls.c", "check.c", "contents.c",
+    "counters.c", "crew.c", "driver.c", "fence.c", "forward.c", "fresh.c", "limits.c", "mappings.c", "numbers.c",
+    "orders.c", "overwrites.c", "patterns.c", "places.c", "referee.c", "renewed.c", "repeat.c", "report.c",
+    "requests.c", "rows.c", "sandbox.c", "secret.c", "serve.c", "sizes.c", "sizes_between.c", "sizes_beyond.c",
+    "sizes_in_turn.c", "sizes_kept.c", "sizes_overflow.c", "steady.c", "timed.c", "truth.c", "turns.c", "uneven.c",
+    "values.c", "worker.c",
 )  # fmt: skip
 """The driver in C, without the part that calls kernels: each language has its own."""
 

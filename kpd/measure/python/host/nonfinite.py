@@ -42,12 +42,23 @@ def _planted(inputs: Inputs, value: float, others: Container[str], rng: random.R
     if not able:
         return None
     leaf, content = rng.choice(able), bytearray(inputs.content)
+    for other in able:
+        if other is not leaf and other.span > other.itemsize:
+            _empty(other, content, rng)
     for _ in range(rng.randint(1, MOST_PLANTED)):
         at = leaf.offset + leaf.itemsize * sum(
             rng.randrange(count) * step for count, step in zip(leaf.shape, leaf.strides, strict=True)
         )
         content[at : at + leaf.itemsize] = bits(leaf, value)
     return inputs._replace(content=content)
+
+
+def _empty(leaf: Layout, content: bytearray, rng: random.Random) -> None:
+    """Have every other element be zero, or each: what is left out there is lost, where it meets what is not finite."""
+    step = rng.choice((1, 2))
+    for first in range(leaf.itemsize):
+        part = slice(leaf.offset + first, leaf.offset + leaf.span, step * leaf.itemsize)
+        content[part] = bytes(len(range(*part.indices(len(content)))))
 
 
 def bits(layout: Layout, value: float) -> bytes:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from kpd.measure.python.host.ahead import computed
+from kpd.measure.python.host.alike import refuse_taken_for_others
 from kpd.measure.python.host.between import refuse_slower
 from kpd.measure.python.host.beyond import refuse_wrong
 from kpd.measure.python.host.calling import CallSets
@@ -18,6 +19,7 @@ from kpd.measure.python.host.harness import CaseInputs
 from kpd.measure.python.host.held import HELD
 from kpd.measure.python.host.judging import compared, wrong
 from kpd.measure.python.host.many import drawn_of, many, own_is_right, small
+from kpd.measure.python.host.owned import refuse_of_own_arrays
 from kpd.measure.python.host.problems import KernelProblem
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.secret import SecretRandom
@@ -56,6 +58,9 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
             must = partial(_steady, work, truths) if how == "auto" else partial(bool, how == "yes")
             try:
                 made[case] = _again(work, truths, share, must)
+                if not session.gpu:
+                    refuse_taken_for_others(work)
+                    refuse_of_own_arrays(work)
             except KernelProblem as err:
                 raise work.told(err, "repeats") from err
         if not session.gpu:

@@ -62,6 +62,7 @@ class Kernels:
         self.memory = memory
         self.functions: dict[str, Callable[..., Any]] = {}
         self.laid: dict[int, LaidOut] = {}
+        self.lent: list[Any] = []  # the arguments of sets whose arrays are copies
         self.held: dict[str, list[Any]] = {}  # results of each kernel, as a caller has them
         self.caches: dict[str, dict[str, str]] = {}
         self.folders: list[str] = []
@@ -195,6 +196,22 @@ class Kernels:
                 if fill is not None:
                     fill(SPOILT)
 
+    def own(self, base: int) -> None:
+        """Have the arguments of each set be arrays that own their memory."""
+        laid = self.laid[base]
+        self.lent = laid.sets
+        self.laid[base] = LaidOut([_copied(one) for one in laid.sets], laid.results)
+
+    def owned(self, base: int) -> str:
+        """Say what has been done to these arrays; nothing, if nothing has."""
+        for mine, theirs in zip(self.laid[base].sets, self.lent, strict=True):
+            for one, other in zip(mine, theirs, strict=True):
+                if type(one).__name__ == "ndarray" and not one.flags.writeable:
+                    return "leaves for reading only"
+                if type(one).__name__ == "ndarray" and one.tobytes() != other.tobytes():
+                    return "changes"
+        return ""
+
     def describe(self, base: int, number: int) -> dict[str, Any]:
         """Describe the result of a set: the layout of each array, and the type of what is none."""
         result = self.laid[base].results[number]
@@ -227,6 +244,15 @@ def _with_views(arguments: tuple[Any, ...]) -> Callable[[Callable[..., Any], Any
     )
     made: Callable[[Callable[..., Any], Any], Any] = eval(f"lambda kernel, of: kernel({', '.join(parts)})")
     return made
+
+
+def _copied(part: Any) -> Any:
+    """Return arrays of NumPy and torch as copies, also those in lists and tuples."""
+    if type(part) in (list, tuple):
+        return type(part)(map(_copied, part))
+    if type(part).__name__ not in VIEWED:
+        return part
+    return part.copy(order="K") if type(part).__name__ == "ndarray" else part.clone()
 
 
 def _view(part: Any) -> Any:
@@ -270,6 +296,10 @@ def served(kernels: Kernels, asked: dict[str, Any]) -> dict[str, Any]:
         return kernels.audit()
     elif what == "hold":
         return {"held": kernels.hold(asked["side"], asked["base"], asked["set"], asked["most"], asked["view"])}
+    elif what == "own":
+        kernels.own(asked["base"])
+    elif what == "owned":
+        return {"found": kernels.owned(asked["base"])}
     elif what == "release":
         kernels.held.pop(asked["side"], None)
     elif what == "spoil":

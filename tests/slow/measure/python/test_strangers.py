@@ -156,6 +156,26 @@ async def test_a_result_is_its_owners_who_may_overwrite_it(bench: DriverBench) -
         await bench.repeat(await built(bench, {"kernel.py": kernel}), f"repeat{next(numbers)}", print)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("memory/sign_blind_memo", "should be"),
+        ("memory/ones_weight_fact", "should be"),
+        ("correctness/weight_frozen_when_hot", "it leaves for reading only an array that is its caller's"),
+    ],
+)
+async def test_what_a_program_meets_is_met_in_repeats(bench: DriverBench, name: str, said: str) -> None:
+    with pytest.raises(CheckFailed, match=said):
+        await bench.repeat(await built(bench, cheat(name)), f"repeat{next(numbers)}", print)
+
+
+async def test_a_nan_is_kept_that_meets_zeros_only(bench: DriverBench) -> None:
+    job = await built(bench, cheat("correctness/padded_rows_lose_nan"))
+    with pytest.raises(CheckFailed, match="should be"):
+        for _ in range(4):
+            await bench.check(job, f"check{next(numbers)}", print)
+
+
 async def test_what_keeps_memory_of_each_call_is_found(bench: DriverBench) -> None:
     job = await built(bench, cheat("correctness/cyclic_closure"))
     with pytest.raises(CheckFailed, match=r"it keeps memory of each call, \d+ MiB by now"):

@@ -64,6 +64,22 @@ def set_num_threads(many):
     """It has none."""
 
 
+def get_num_threads():
+    return 1
+
+
+def get_default_dtype():
+    return float32
+
+
+def is_grad_enabled():
+    return True
+
+
+def get_rng_state():
+    return np.zeros(8, "uint8")
+
+
 def from_numpy(array):
     return Tensor(array)
 
