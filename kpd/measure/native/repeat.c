@@ -258,7 +258,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("inputs");
         going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
-        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 2);
+        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 3);
         spend("quickest");
     }
     ahead_end();
