@@ -31,7 +31,7 @@
 #define RENEWED_MS 200 /* of calls on new inputs; … */
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
-#define KEPT_MS 150    /* … of calls at many sizes, of which nothing may be kept; … */
+#define KEPT_MS 100    /* … of calls at many sizes, of which nothing may be kept; … */
 #define BEYOND_MS 110  /* … of a call at a size far beyond the cases', at the most; … */
 #define IN_TURN_MS 80  /* … and of calls of the cases in turn */
 

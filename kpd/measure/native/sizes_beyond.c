@@ -16,7 +16,7 @@
 #define DEVICE_STEP 2.2 /* … and on a device, where there are few */
 #define GROWS 4        /* so many times as long may the next size take */
 #define KINDS 2        /* of inputs, … */
-#define LONGER 4.0     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
+#define LONGER 2.0     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
 #define LARGE_TIMES 34.0 /* the work of the largest case, where all dims are larger */
 #define ABOUT 0.01     /* of the greatest element: what is further off than that may be wrong */
 
