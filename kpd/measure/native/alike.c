@@ -4,24 +4,21 @@
  */
 #include "report.h"
 
-/* The timed case with the most calls, or the largest one: a check-only one may be too small for sets that differ. */
-static size_t timed_case(const size_t *order, size_t count, const size_t *calls, int largest) {
+/* The timed case with the most calls: a check-only one may be too small for sets that differ. */
+static size_t quickest_timed(const size_t *order, size_t count, const size_t *calls) {
     size_t found = order[0];
-    for (size_t i = 0; i < count; i++) {
-        const kpd_case *one = &kpd_task.cases[order[i]], *other = &kpd_task.cases[found];
-        int further = largest ? size_product(one, -1) > size_product(other, -1) : calls[order[i]] > calls[found];
-        if (one->use != KPD_CHECK_ONLY && (other->use == KPD_CHECK_ONLY || further)) found = order[i];
-    }
+    for (size_t i = 0; i < count; i++)
+        if (kpd_task.cases[order[i]].use != KPD_CHECK_ONLY && (kpd_task.cases[found].use == KPD_CHECK_ONLY || calls[order[i]] > calls[found]))
+            found = order[i];
     return found;
 }
 
-/* Calls on sets of inputs that are alike, of the quickest case and of the largest: each has half of the time. 0 after a problem. */
+/* Calls on sets of inputs that are alike, of the quickest case and of the largest, so long for each. 0 after a problem. */
 int repeat_alike(const size_t *order, size_t count, size_t *calls, steadiness asked, uint64_t each_ns) {
-    size_t last = kpd_task.case_count;
-    for (int largest = 0; largest < 2; largest++) {
-        size_t number = timed_case(order, count, calls, largest);
-        if (number == last) break;
-        last = number;
+    const size_t numbers[] = {quickest_timed(order, count, calls), case_of_size(1, KPD_CHECK_ONLY)};
+    int cases = numbers[1] == numbers[0] || numbers[1] == kpd_task.case_count ? 1 : 2;
+    for (int i = 0; i < cases; i++) {
+        size_t number = numbers[i];
         view *sets = ahead_further(number);
         for (how_alike how = SWAPPED_FEW; how < WAYS_ALIKE; how++) {
             if (!ahead_make_alike(how)) continue;

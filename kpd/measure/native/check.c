@@ -9,7 +9,7 @@
 #define AGAIN 32            /* calls between two that are compared, at a size that is drawn, at the most … */
 #define AGAIN_NS 100000000u /* … or as many as begin within that */
 #define NEAR_ROW 3          /* elements from where one begins, as many as a vector has beside one */
-#define DRAWS 4 /* sizes that each seed draws: the first a larger one, the last small, with fences behind; before it thin ones and, of several dims, one with two of a case in each other's place */
+#define DRAWS 4 /* sizes that each seed draws, and more of several dims: see kind_of_draw */
 
 static struct {
     size_t comparisons, calls;
@@ -209,6 +209,15 @@ static int check_drawn(kpd_rng *rng, size_kind kind, int fenced) {
     return !job.nonfinite || flooded(v, distribution_names[d]);
 }
 
+/* The first is a larger one, the last small, with fences behind; before that is one of several dims, two of which are turned, and
+ * before it thin ones. */
+static size_kind kind_of_draw(int draw, int draws, int several) {
+    if (draw == 0) return LARGER_SIZE;
+    if (draw == draws - 1) return SMALL_SIZE;
+    if (draw < DRAWS - 1) return ANY_SIZE;
+    return several && draw == draws - 2 ? TURNED_SIZE : THIN_SIZE;
+}
+
 static int check_round(kpd_rng *rng) {
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         if (kpd_task.cases[c].use == KPD_TIME_ONLY) continue;
@@ -218,7 +227,7 @@ static int check_round(kpd_rng *rng) {
     if (job.nonfinite && !check_nonfinite(rng)) return 0;
     int several = size_dims() > 1, draws = DRAWS + size_dims() + several;
     for (int i = 0; job.baseline && i < draws; i++) {
-        size_kind kind = i == 0 ? LARGER_SIZE : i == draws - 1 ? SMALL_SIZE : i < DRAWS - 1 ? ANY_SIZE : several && i == draws - 2 ? TURNED_SIZE : THIN_SIZE;
+        size_kind kind = kind_of_draw(i, draws, several);
         int before = kind != SMALL_SIZE && kpd_random(rng) & 1;
         if (!check_drawn(rng, kind, before ? FENCED_BEFORE : FENCED_BEHIND)) return 0;
     }

@@ -120,8 +120,9 @@ int negated(view *v, kpd_rng rng, how_alike how) {
         size_t b = of[(first + i) % count], elements = v->buffers[b].count;
         kpd_type type = v->buffers[b].type;
         if (signs_in(v, b) != (ABOVE | BELOW)) continue;
+        size_t from = kpd_random(&rng) % elements, step = 1 + kpd_random(&rng) % (elements - 1);
         for (size_t k = 0; k < (how == NEGATED_FEW ? FEW_SIGNS : elements); k++) {
-            size_t at = how == NEGATED_FEW ? kpd_random(&rng) % elements : k;
+            size_t at = how == NEGATED_FEW ? (from + k * step) % elements : k;
             bits_set(type, v->pristine[b], at, value_bits(type, -value_of(type, v->pristine[b], at)));
         }
         found++;

@@ -66,6 +66,7 @@ int size_dims(void); /* that the task has */
 long size_allowed(long size, const kpd_limit *limit);
 typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, TURNED_SIZE, QUICK_SIZE } size_kind;
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
+size_t case_of_size(int most, kpd_use without);
 int size_less(kpd_rng *rng, kpd_case *drawn, size_t number);
 int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);

@@ -157,6 +157,18 @@ int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind) {
     return -1;
 }
 
+/* The case with the most elements by the product of its dims, or the fewest, but for those `without` that use and empty ones; the
+ * number of cases where there is none. */
+size_t case_of_size(int most, kpd_use without) {
+    size_t found = kpd_task.case_count;
+    for (size_t c = 0; c < kpd_task.case_count; c++) {
+        if ((without != KPD_CHECK_AND_TIME && kpd_task.cases[c].use == without) || !has_elements(&job.views[c])) continue;
+        double size = size_product(&kpd_task.cases[c], -1), other = found < c ? size_product(&kpd_task.cases[found], -1) : 0.0;
+        if (found == kpd_task.case_count || (most ? size > other : size < other)) found = c;
+    }
+    return found;
+}
+
 /* Draw a size none of whose dims is larger than this case's, or less than three quarters of it. 0 where none is allowed. */
 int size_less(kpd_rng *rng, kpd_case *drawn, size_t number) {
     *drawn = kpd_task.cases[number];

@@ -22,15 +22,6 @@
 
 static const char when[] = "a size far beyond the cases'";
 
-static size_t largest_case(int with_timed_only) {
-    size_t largest = kpd_task.case_count;
-    for (size_t c = 0; c < kpd_task.case_count; c++) {
-        if ((kpd_task.cases[c].use == KPD_TIME_ONLY && !with_timed_only) || !has_elements(&job.views[c])) continue;
-        if (largest == kpd_task.case_count || size_product(&kpd_task.cases[c], -1) > size_product(&kpd_task.cases[largest], -1)) largest = c;
-    }
-    return largest;
-}
-
 typedef struct {
     uint64_t clock, spent; /* by CPUs, for this process and the candidate's */
 } moment;
@@ -159,7 +150,7 @@ static int about_alike(const view *v, void *const *own) {
 static int called_where_truth_takes_long(size_t number, kpd_rng *rng) {
     static kpd_case drawn;
     view *v = drawn_view();
-    size_t largest = largest_case(1);
+    size_t largest = case_of_size(1, KPD_CHECK_AND_TIME);
     if (size_beyond(rng, &drawn, largest, LARGE_TIMES)) number = largest;
     else if (!size_beyond(rng, &drawn, number, LARGE_TIMES)) return 1;
     arena_resize(v, &drawn, 0);
@@ -180,7 +171,7 @@ static int called_where_truth_takes_long(size_t number, kpd_rng *rng) {
 
 /* On a device, at sizes of which one dim is large, and at one of which all are. 0 after a problem. */
 int sizes_long(uint64_t limit_ns) {
-    size_t number = largest_case(0);
+    size_t number = case_of_size(1, KPD_TIME_ONLY);
     kpd_rng rng = {secret_draw()};
     if (number == kpd_task.case_count || !taken_by(&job.views[number])) return 1;
     return called_where_each_is_long(number, limit_ns, &rng) && called_where_truth_takes_long(number, &rng);
@@ -188,7 +179,7 @@ int sizes_long(uint64_t limit_ns) {
 
 /* 0 after a problem. Inputs that are all alike come first. */
 int sizes_beyond(uint64_t limit_ns) {
-    size_t number = largest_case(0);
+    size_t number = case_of_size(1, KPD_TIME_ONLY);
     uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
     if (!each || GROWS * each > limit_ns) return 1;
     kpd_rng rng = {secret_draw()};

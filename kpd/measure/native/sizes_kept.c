@@ -11,15 +11,6 @@
 
 static const char when[] = "many sizes that no case has";
 
-static size_t smallest_case(void) {
-    size_t found = kpd_task.case_count;
-    for (size_t c = 0; c < kpd_task.case_count; c++) {
-        if (kpd_task.cases[c].use == KPD_CHECK_ONLY || !has_elements(&job.views[c])) continue;
-        if (found == kpd_task.case_count || size_product(&kpd_task.cases[c], -1) < size_product(&kpd_task.cases[found], -1)) found = c;
-    }
-    return found;
-}
-
 /* On inputs that nobody compares, where the task's own kernel comes to its end. 0 after a problem. */
 static int called_at(view *v, const kpd_case *drawn) {
     arena_resize(v, drawn, 0);
@@ -38,7 +29,7 @@ int sizes_kept(uint64_t limit_ns) {
     static kpd_case drawn;
     kpd_rng rng = {secret_draw()};
     view *v = &job.views[kpd_task.case_count];
-    size_t number = smallest_case();
+    size_t number = case_of_size(0, KPD_CHECK_ONLY);
     uint64_t until = now_ns() + limit_ns;
     for (int i = 0; i < FIRST_SIZES + 2 * SIZES; i++) {
         if (number == kpd_task.case_count || now_ns() > until || !size_less(&rng, &drawn, number)) return 1;

@@ -52,9 +52,8 @@ def _pairs(
     if not both:
         return  # the task may need the one sign that an input has
     content, leaf = bytearray(inputs.content), rng.choice(both)
-    for _ in range(FEW):
-        at = leaf.offset + leaf.itemsize * (1 + rng.randrange(leaf.span // leaf.itemsize)) - 1
-        content[at] ^= 0x80
+    for number in rng.sample(range(leaf.span // leaf.itemsize), FEW):
+        content[leaf.offset + leaf.itemsize * (number + 1) - 1] ^= 0x80
     yield inputs, inputs._replace(content=content)
     for negated in [[leaf]] if len(both) == 1 else [[leaf], both]:
         content = bytearray(inputs.content)

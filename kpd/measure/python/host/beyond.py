@@ -20,7 +20,7 @@ from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.sizes import size_name, work as size_of
 
 UNEVEN = 2  # inputs of either kind that are, of each case
-LONG_TIMES = 24  # the product of all dims of the largest case, where one dim is large, as in native/sizes_beyond.c
+LONG_TIMES = 24  # the product of all dims of the largest case, where one dim is large
 REST = 8  # it is mostly no multiple of the case's, as kernels have rests of blocks
 FEW = 8  # the other dims then, at the most
 PAIR = 2  # a single row lies in memory as its transpose does

@@ -9,7 +9,7 @@ from typing import Any
 from kpd.measure.python.host import kept, nonfinite, sizes
 from kpd.measure.python.host.cases import AT_ONCE, COMPILE_MS, WorkerCase
 from kpd.measure.python.host.judging import CallVerdict
-from kpd.measure.python.host.problems import KernelProblem
+from kpd.measure.python.host.problems import KernelProblem, blamed
 from kpd.measure.python.host.process import Worker
 from kpd.measure.python.host.secret import SecretRandom
 from kpd.measure.python.host.session import GOES_ON, RunnerCommand
@@ -107,7 +107,8 @@ def _refuse_borrowed(session: RunnerCommand, worker: Worker, rng: SecretRandom, 
         if calls.in_place:
             return
         calls.prepare(COMPILE_MS)
-        worker.ask(COMPILE_MS, what="seal")
+        with blamed("b"):
+            worker.ask(COMPILE_MS, what="seal")
         try:
             calls.run("b", 1, 1, limit_ms)
         except KernelProblem as err:

@@ -46,7 +46,12 @@ def confined(writes: list[str] | None, gpu: bool) -> None:
 
 
 def seal(memory: memoryview) -> None:
-    """Have nobody in this process write to these pages from now on: who does, ends by SIGSEGV. Raises OSError."""
+    """Have nobody in this process write to these pages from now on: who does, ends by SIGSEGV. Raises OSError.
+
+    On Linux; elsewhere nothing is done.
+    """
+    if LIBC is None:
+        return
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    if LIBC is None or LIBC.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(len(memory)), mmap.PROT_READ):
+    if LIBC.mprotect(ctypes.c_void_p(start), ctypes.c_size_t(len(memory)), mmap.PROT_READ):
         raise OSError("inputs cannot be sealed: mprotect fails")

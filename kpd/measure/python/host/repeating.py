@@ -162,18 +162,22 @@ def _again(work: WorkerCase, truths: Sequence[Truth], share_s: float, must: Call
         rounds = 1 if calls.in_place else min(2 * rounds, ROUNDS)
     calls.held["b"].refuse_overwritten()
     if not work.session.gpu:
-        for number, result in enumerate(calls.results("b", IN_TURN, work.limit_ms)):
-            calls.hold("b", number, result, view=True)
-        for number, inputs in enumerate(work.drawn.sets):
-            calls.fill(number, inputs)
-        calls.prepare(COMPILE_MS)
-        for _ in range(VIEWED):
-            calls.restore()
-            calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
-        calls.held["b"].refuse_overwritten()
-    if before and not work.session.gpu:
+        _refuse_reuse(work, calls)
         _refuse_hoarding(calls, worker, before, work.limit_ms)
     return made + more
+
+
+def _refuse_reuse(work: WorkerCase, calls: CallSets) -> None:
+    """Refuse a kernel that overwrites a result of which its owner has a view only. Raises KernelProblem."""
+    for number, result in enumerate(calls.results("b", IN_TURN, work.limit_ms)):
+        calls.hold("b", number, result, view=True)
+    for number, inputs in enumerate(work.drawn.sets):
+        calls.fill(number, inputs)
+    calls.prepare(COMPILE_MS)
+    for _ in range(VIEWED):
+        calls.restore()
+        calls.run("b", IN_TURN, 1, IN_TURN * work.limit_ms)
+    calls.held["b"].refuse_overwritten()
 
 
 def _refuse_hoarding(calls: CallSets, worker: Worker, before: int, limit_ms: float) -> None:
@@ -182,7 +186,7 @@ def _refuse_hoarding(calls: CallSets, worker: Worker, before: int, limit_ms: flo
     Who takes memory for many results at once has no more for a while, but after some of these calls.
     """
     last, deadline = own_bytes(worker.pid), time.monotonic() + HOARD_S
-    if last - before <= SUSPICIOUS:
+    if not before or last - before <= SUSPICIOUS:
         return
     while time.monotonic() < deadline:
         if last - before > HOARD:

@@ -8,7 +8,6 @@ at addresses that the answer to a batch tells.
 from __future__ import annotations
 
 import array
-import contextlib
 import ctypes
 import fcntl
 import gc
@@ -25,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kpd.measure.python.host import arrays, kept, ninja
+from kpd.measure.python.host import arrays, kept, ninja, owner
 from kpd.measure.python.host.confined import confined, elsewhere, seal
 from kpd.measure.python.host.identity import Identities, threads_of
 from kpd.measure.python.host.messages import HEADER, asked, at_places, packed
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 NOBODY = "-"  # in the place of a side: a batch without calls
 TOLD = 2000  # characters of an error
-SPOILT = 77  # that an owner writes into a result
-VIEWED = ("ndarray", "Tensor")  # arrays of which a slice is a view
 
 
 class LaidOut(NamedTuple):
@@ -179,38 +176,28 @@ class Kernels:
         results = self.laid[base].results
         parts = readable(results[number])
         if view:
-            parts = [_view(part) for part in parts]
-            results[number] = None
+            parts, results[number] = [*map(owner.view, parts)], None
         held = self.held.setdefault(side, [])
         held.append(parts)
         del held[:-most]
         return [place_of(part) if arrays.library(part) else 0 for part in parts]
 
     def spoil(self, base: int, number: int, which: list[int]) -> None:
-        """Overwrite those arrays that the last call on a set returned, as their owner may, and drop them."""
+        """Overwrite those arrays that the last call on a set returned, and drop all of them."""
         results = self.laid[base].results
         parts, results[number] = readable(results[number]), None
         for at in which:
-            fill = getattr(parts[at], "fill_" if arrays.library(parts[at]) == "torch" else "fill", None)
-            with contextlib.suppress(ValueError, RuntimeError):  # it may be for reading only
-                if fill is not None:
-                    fill(SPOILT)
+            owner.overwrite(parts[at])
 
     def own(self, base: int) -> None:
         """Have the arguments of each set be arrays that own their memory."""
         laid = self.laid[base]
         self.lent = laid.sets
-        self.laid[base] = LaidOut([_copied(one) for one in laid.sets], laid.results)
+        self.laid[base] = LaidOut([*map(owner.copied, laid.sets)], laid.results)
 
     def owned(self, base: int) -> str:
         """Say what has been done to these arrays; nothing, if nothing has."""
-        for mine, theirs in zip(self.laid[base].sets, self.lent, strict=True):
-            for one, other in zip(mine, theirs, strict=True):
-                if type(one).__name__ == "ndarray" and not one.flags.writeable:
-                    return "leaves for reading only"
-                if type(one).__name__ == "ndarray" and one.tobytes() != other.tobytes():
-                    return "changes"
-        return ""
+        return owner.harm(self.laid[base].sets, self.lent)
 
     def describe(self, base: int, number: int) -> dict[str, Any]:
         """Describe the result of a set: the layout of each array, and the type of what is none."""
@@ -240,24 +227,11 @@ class Kernels:
 def _with_views(arguments: tuple[Any, ...]) -> Callable[[Callable[..., Any], Any], Any]:
     """Return what calls a kernel with such arguments: only a call that names each leaves its views to the kernel."""
     parts = (
-        f"of[{number}]" + ("[...]" if type(one).__name__ in VIEWED else "") for number, one in enumerate(arguments)
+        f"of[{number}]" + ("[...]" if type(one).__name__ in owner.VIEWED else "")
+        for number, one in enumerate(arguments)
     )
     made: Callable[[Callable[..., Any], Any], Any] = eval(f"lambda kernel, of: kernel({', '.join(parts)})")
     return made
-
-
-def _copied(part: Any) -> Any:
-    """Return arrays of NumPy and torch as copies, also those in lists and tuples."""
-    if type(part) in (list, tuple):
-        return type(part)(map(_copied, part))
-    if type(part).__name__ not in VIEWED:
-        return part
-    return part.copy(order="K") if type(part).__name__ == "ndarray" else part.clone()
-
-
-def _view(part: Any) -> Any:
-    """Return a view of an array of NumPy or torch, which is another object; anything else as it is."""
-    return part[...] if type(part).__name__ in VIEWED else part
 
 
 def _small() -> Any:
