@@ -258,16 +258,24 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("inputs");
         going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
-        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 3);
         spend("quickest");
+        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 3);
+        spend("alike");
     }
     ahead_end();
     if (going && many) {
         going = sizes_in_turn((uint64_t)IN_TURN_MS * 1000000u);
+        spend("in turn");
         if (going && job.any_size) going = sizes_between((uint64_t)BETWEEN_MS * 1000000u) && sizes_kept((uint64_t)KEPT_MS * 1000000u);
+        spend("sizes");
         if (going) inputs = renewed((uint64_t)RENEWED_MS * 1000000u);
+        spend("new inputs");
         going = !problem.kind && (!job.any_size || counters_around((uint64_t)AROUND_MS * 1000000u));
-        if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u) && forward();
+        spend("counters");
+        if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u);
+        spend("far sizes");
+        if (going && job.any_size) going = forward();
+        spend("forward");
     }
     if (going && long_ones) {
         going = renewed_in_cases((uint64_t)RENEWED_MS * 1000000u) && sizes_long((uint64_t)BEYOND_MS * 1000000u);
@@ -275,6 +283,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("long");
     }
     if (going && !engine_uses_device) going = memory_enough() && rests();
+    spend("rest");
     if (going) end_well(&job.views[order[0]]);
     printf("{\"calls\":{");
     for (size_t c = 0, printed = 0; c < count; c++)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MOST_PARTS 8 /* of the time of a process */
+#define MOST_PARTS 16 /* of the time of a process */
 
 job_t job;
 problem_t problem;
@@ -159,7 +159,6 @@ void print_batches(const char *name, const uint64_t *ns, int count) {
 
 /* In seconds, where a device makes what is measured one part of many. */
 void print_spent(void) {
-    if (!engine_uses_device) return;
     printf("\"spent\":{");
     for (size_t i = 0; i < MOST_PARTS && parts[i].on; i++)
         printf("%s\"%s\":%.3f", i ? "," : "", parts[i].on, (double)parts[i].ns / 1e9);

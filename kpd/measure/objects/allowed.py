@@ -1,7 +1,8 @@
 """Lists the functions that a kernel may call, per language: the libraries of arithmetic, memory and strings.
 
-All others are flagged. What can time, hook or watch a process is in no list, and neither is a start of threads. What a
-kernel says of an error goes to stderr, and so to the log of its job; stdout is its program's. One that ends its process
+All others are flagged. What can time, hook or watch a process is in no list, and neither are threads that nobody waits
+for: a call may start threads and join them, as they have the CPU that it has, and who leaves one is refused. What a kernel
+says of an error goes to stderr, and so to the log of its job; stdout is its program's. One that ends its process
 has failed.
 """
 
@@ -23,6 +24,7 @@ _MEMORY = (
     " strtol strtoul strtoll strtoull strtof strtod atoi atol atof"
     " feclearexcept fegetenv fegetround fetestexcept atexit"
     " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
+    " pthread_create pthread_join"
     " pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_rwlock_init pthread_rwlock_destroy"
     " call_once mtx_lock mtx_unlock mtx_init mtx_destroy"
 )

@@ -52,9 +52,9 @@ ATTACKS: dict[str, tuple[str, Flag]] = {
     "a file": (body(f'fopen("/tmp/x", "r"); {LOOP}', "#include <stdio.h>"), Calls("fopen")),
     "memory that can be run": (body(f"mprotect(y, n, 7); {LOOP}", "#include <sys/mman.h>"), Calls("mprotect")),
     "a thread": (
-        body(f"pthread_t t; pthread_create(&t, 0, work, y); {LOOP}",
+        body(f"pthread_t t; pthread_create(&t, 0, work, y); pthread_detach(t); {LOOP}",
              "#include <pthread.h>\nvoid *work(void *at) { return at; }"),
-        Calls("pthread_create"),
+        Calls("pthread_detach"),
     ),
     "the end of the process": (body(f"_exit(0); {LOOP}", "#include <unistd.h>"), Calls("_exit")),
     "a handler of signals": (body(f"signal(11, 0); {LOOP}", "#include <signal.h>"), Calls("signal")),
