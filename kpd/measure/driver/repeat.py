@@ -12,7 +12,7 @@ from kpd.workspace.specs import CheckSpec
 
 REPEAT_MS = 300, 250
 """Milliseconds of calls on unchanged inputs, all cases together, on a CPU and on a GPU. The quickest case has as many
-besides, on a CPU one and three quarter times as many, and a quarter more with inputs that are almost the same."""
+besides, on a CPU four thirds as many, and a quarter more with inputs that are almost the same."""
 NEW_INPUTS = "new inputs"
 
 

@@ -32,7 +32,7 @@
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
 #define KEPT_MS 100    /* … of calls at many sizes, of which nothing may be kept; … */
-#define BEYOND_MS 110  /* … of a call at a size far beyond the cases', at the most; … */
+#define BEYOND_MS 80   /* … of a call at a size far beyond the cases', at the most; … */
 #define IN_TURN_MS 80  /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
@@ -224,7 +224,7 @@ static void end_well(view *v) {
     spend("end");
 }
 
-/* `ms` are shared by the cases. The quickest case has one and three quarter times as much besides, or the quickest of the smaller half as
+/* `ms` are shared by the cases. The quickest case has four thirds as much besides, or the quickest of the smaller half as
  * much on a device: some thousand calls, as many as a kernel may be wrong in one of. On a CPU some hundred more are on two sets
  * that differ in a few elements, or in signs only: who takes one for the other, and does nothing, is found. */
 void repeat(const char *object, steadiness asked, int ms) {
@@ -238,7 +238,7 @@ void repeat(const char *object, steadiness asked, int ms) {
     }
     if (engine_uses_device) qsort(order, count, sizeof *order, by_bytes);
     size_t among = engine_uses_device ? (count + 1) / 2 : count;
-    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 7 * limit_ns / 4;
+    uint64_t limit_ns = (uint64_t)ms * 1000000u, more_ns = engine_uses_device ? limit_ns : 4 * limit_ns / 3;
     size_t inputs = 0;
     int many = 0; /* calls take no time */
     int long_ones = engine_uses_device && job.any_size;
@@ -259,7 +259,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
         spend("quickest");
-        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 3);
+        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 4);
         spend("alike");
     }
     ahead_end();

@@ -15,8 +15,9 @@
 #define STEP 2.0       /* from one such size to the next, … */
 #define DEVICE_STEP 2.2 /* … and on a device, where there are few */
 #define GROWS 4        /* so many times as long may the next size take */
+#define LONG_SHARE 2   /* … of what a call may take, where one dim is large: there are several */
 #define KINDS 2        /* of inputs, … */
-#define LONGER 2.0     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
+#define LONGER 2.2     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
 #define LARGE_TIMES 34.0 /* the work of the largest case, where all dims are larger */
 #define ABOUT 0.01     /* of the greatest element: what is further off than that may be wrong */
 
@@ -73,7 +74,7 @@ static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng 
         if (drawn.dims[dim] <= before) break; /* the harness allows no more */
         before = drawn.dims[dim];
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
-        if (GROWS * passed_since(start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
+        if ((engine_uses_device ? 1 : LONG_SHARE) * GROWS * passed_since(start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
     }
     return !problem.kind;
 }
