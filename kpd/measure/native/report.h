@@ -68,7 +68,8 @@ typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, TURNED_SIZE, QUICK_
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
 size_t case_of_size(int most, kpd_use without);
 int size_less(kpd_rng *rng, kpd_case *drawn, size_t number);
-int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times);
+int size_few(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double few);
+int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double size);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
 double size_product(const kpd_case *size, int but); /* of all dims but one; -1: of all */
 const char *size_name(const kpd_case *drawn);

@@ -11,8 +11,7 @@
 #define FURTHER 4  /* or one dim of it up to so many times that of the case, … */
 #define SMALL 3    /* all dims of a small size at the most: its buffers end far from the end of a line of the cache */
 #define THIN 32    /* one dim of a thin size at the most, so that rows may be shorter than a vector: others are a case's */
-#define FEW 8      /* the other dims where one is as large as can be, at the most, … */
-#define FEW_THERE 2 /* … and on a device */
+#define LITTLE 8   /* so much more may a dim be where it is large */
 #define QUICK 1024   /* elements that the dims of a quick size are for, at the most: thousands of calls take no time */
 #define SQUARE 4   /* one quick or small size in so many has dims that are all the same */
 #define WORK 2     /* … where the product of all dims is at most so many times that of the largest checked case */
@@ -180,17 +179,21 @@ int size_less(kpd_rng *rng, kpd_case *drawn, size_t number) {
     return arena_fits(drawn);
 }
 
-/* Draw a size of which one dim is so many times as large as this case's, and the others are few. 0 where none is allowed, or fits. */
-int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double times) {
-    long named = kpd_task.cases[number].dims[dim];
+/* Draw a size of which the other dims are few. 0 where that is not allowed. */
+int size_few(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double few) {
     *drawn = kpd_task.cases[number];
     for (int d = 0; d < size_dims(); d++) {
-        if (drawn->dims[d] <= 0) continue;
-        long size = d == dim ? (long)(times * (double)named) + (long)below(rng, FEW) : between(rng, 1.0, engine_uses_device ? FEW_THERE : FEW);
-        drawn->dims[d] = size_allowed(size, &kpd_task.limits[d]);
+        if (d == dim || drawn->dims[d] <= 0) continue;
+        drawn->dims[d] = size_allowed(between(rng, 1.0, few), &kpd_task.limits[d]);
         if (drawn->dims[d] <= 0) return 0;
     }
-    return drawn->dims[dim] > named && arena_fits(drawn);
+    return 1;
+}
+
+/* Make a dim about so large. 0 where no size is allowed that is larger than this case's, or none fits. */
+int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double size) {
+    drawn->dims[dim] = size_allowed((long)size + (long)below(rng, LITTLE), &kpd_task.limits[dim]);
+    return drawn->dims[dim] > kpd_task.cases[number].dims[dim] && arena_fits(drawn);
 }
 
 /* Draw a size whose dims have a product of so many times that of this case's, or somewhat less: none is smaller, but

@@ -14,8 +14,12 @@
 #define LONGEST 2.2e6  /* of a dim on a device: a grid has 65,535 blocks in two of its directions, often of 32 elements */
 #define STEP 2.0       /* from one such size to the next, … */
 #define DEVICE_STEP 2.2 /* … and on a device, where there are few */
-#define GROWS 4        /* so many times as long may the next size take */
-#define LONG_SHARE 2   /* … of what a call may take, where one dim is large: there are several */
+#define GROWS 2.0      /* what a call takes may grow as the square of a dim; … */
+#define LARGER 4.0     /* … at first all dims together become so many times as large */
+#define FEW 8.0        /* the other dims where one is large, at the most, … */
+#define FEW_AT_LAST 2.0 /* … and where it is as large as can be */
+#define WORTH 1.3      /* times as large as the size before is worth a call */
+#define LONG_SHARE 0.7 /* of what a call may take, where one dim is large: there are several */
 #define KINDS 2        /* of inputs, … */
 #define LONGER 2.2     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
 #define LARGE_TIMES 34.0 /* the work of the largest case, where all dims are larger */
@@ -26,6 +30,10 @@ static const char when[] = "a size far beyond the cases'";
 typedef struct {
     uint64_t clock, spent; /* by CPUs, for this process and the candidate's */
 } moment;
+
+typedef struct {
+    double work, ns; /* the product of all dims, and what a call there took */
+} reached;
 
 static moment now(void) { return (moment){now_ns(), busy_ns() + worker_busy()}; }
 
@@ -58,47 +66,93 @@ static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distributio
 
 static view *drawn_view(void) { return &job.views[kpd_task.case_count]; }
 
-/* Calls at sizes of which one dim grows. On a device three are enough, the second one a million; with a dim beside it, it is no longer than what a grid has blocks
- * for. 0 after a problem. */
-static int called_where_long(size_t number, int dim, uint64_t limit_ns, kpd_rng *rng) {
+/* For how much work the next call may be to take `most_ns`. That grows as it did in the step before, where there was one. */
+static double next_work(reached now, reached before, double grows, double most_ns) {
+    if (before.work > 0.0 && before.work < now.work) grows = fmax(1.0, log(now.ns / before.ns) / log(now.work / before.work));
+    return now.work * pow(most_ns / now.ns, 1.0 / grows);
+}
+
+/* Draw a size of which one dim is so large that the work is about this much, or half as much as often as it does not fit. */
+static int drawn_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double few, double least, double work) {
+    if (!size_few(rng, drawn, number, dim, few)) return 0;
+    for (double size = fmax(least, work / size_product(drawn, dim)); size >= least; size /= STEP)
+        if (size_long(rng, drawn, number, dim, size)) return 1;
+    return 0;
+}
+
+/* Calls at sizes of which one dim grows: to twice and four times a case's, and then to what time allows. 0 after a problem. */
+static int called_where_long(size_t number, int dim, double most_ns, kpd_rng *rng) {
     static kpd_case drawn;
-    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), times = STEP, step = STEP;
-    double named = (double)kpd_task.cases[number].dims[dim], longest = HUGE_VAL;
-    if (engine_uses_device && size_dims() > 1) {
-        longest = LONGEST;
-        step = DEVICE_STEP;
-        times = fmax(times, LONGEST / (step * step) / named);
-    }
-    for (long before = 0; times * named < 1.01 * longest && size_long(rng, &drawn, number, dim, times); times *= step) {
+    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), least = STEP * (double)kpd_task.cases[number].dims[dim];
+    reached before = {0.0, 0.0};
+    for (double work = 0.0, few = FEW; drawn_long(rng, &drawn, number, dim, few, least, work); least = STEP * (double)drawn.dims[dim]) {
         moment start = now();
-        if (drawn.dims[dim] <= before) break; /* the harness allows no more */
-        before = drawn.dims[dim];
+        reached at = {size_product(&drawn, -1), 0.0};
+        if ((double)drawn.dims[dim] < least / STEP * WORTH) break; /* the harness allows no more */
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
-        if ((engine_uses_device ? 1 : LONG_SHARE) * GROWS * passed_since(start) > limit_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
+        at.ns = (double)passed_since(start);
+        if (at.work > most) break;
+        work = next_work(at, before, GROWS, most_ns);
+        if (before.work > 0.0) few = FEW_AT_LAST;
+        else work = fmin(work, STEP * at.work);
+        if (work < WORTH * at.work) break;
+        before = at;
     }
     return !problem.kind;
+}
+
+/* The same on a device, where three are enough, the second one a million; with a dim beside it, it is no longer than what a grid has blocks
+ * for. 0 after a problem. */
+static int called_where_long_there(size_t number, int dim, double most_ns, kpd_rng *rng) {
+    static kpd_case drawn;
+    double named = (double)kpd_task.cases[number].dims[dim], longest = HUGE_VAL, step = STEP, size = STEP * named;
+    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1);
+    if (size_dims() > 1) {
+        longest = LONGEST;
+        step = DEVICE_STEP;
+        size = fmax(size, LONGEST / (step * step));
+    }
+    for (long before = 0; size < 1.01 * longest && size_few(rng, &drawn, number, dim, FEW_AT_LAST); size *= step) {
+        moment start = now();
+        if (!size_long(rng, &drawn, number, dim, size) || drawn.dims[dim] <= before) break;
+        before = drawn.dims[dim];
+        if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
+        if (LARGER * (double)passed_since(start) > most_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
+    }
+    return !problem.kind;
+}
+
+/* Draw one that is so many times as large, or half as large as often as it does not fit. */
+static int drawn_large(kpd_rng *rng, kpd_case *drawn, size_t number, double times, double least) {
+    for (; times >= least; times /= STEP)
+        if (size_beyond(rng, drawn, number, times)) return 1;
+    return 0;
 }
 
 /* Calls at sizes that are larger in all dims; the first is there twice, as its memory is new. Work mostly grows as the product of all
- * dims does, or as it did in the step before. 0 after a problem. */
+ * dims does. 0 after a problem. */
 static int called_where_large(size_t number, kpd_distribution d, double most_ns, kpd_rng *rng) {
-    static const double times[] = {2.0, 2.0, 8.0, LARGE_TIMES, 0.0};
     static kpd_case drawn;
-    double grows = 1.0, before_ns = 0.0;
-    for (int i = 0; times[i] > 0.0 && size_beyond(rng, &drawn, number, times[i]); i++) {
+    double of_case = size_product(&kpd_task.cases[number], -1), times = STEP, least = STEP;
+    reached before = {0.0, 0.0};
+    for (int i = 0; drawn_large(rng, &drawn, number, times, least); i++) {
         moment start = now();
-        if (!called_there(drawn_view(), &drawn, number, d)) break;
-        double ns = (double)passed_since(start);
-        if (i > 1) grows = fmax(1.0, log(ns / before_ns) / log(times[i] / times[i - 1]));
-        if (i > 0 && ns * pow(times[i + 1] / times[i], grows) > most_ns) break;
-        before_ns = ns;
+        reached at = {size_product(&drawn, -1), 0.0};
+        if (at.work <= before.work || !called_there(drawn_view(), &drawn, number, d)) break;
+        if (!i) continue;
+        at.ns = (double)passed_since(start);
+        times = fmin(next_work(at, before, 1.0, most_ns) / of_case, i == 1 ? LARGER * STEP : LARGE_TIMES);
+        least = WORTH * at.work / of_case;
+        if (times < least) break;
+        before = at;
     }
     return !problem.kind;
 }
 
-static int called_where_each_is_long(size_t number, uint64_t limit_ns, kpd_rng *rng) {
+static int called_where_each_is_long(size_t number, double most_ns, kpd_rng *rng) {
+    int (*called)(size_t, int, double, kpd_rng *) = engine_uses_device ? called_where_long_there : called_where_long;
     for (int dim = 0; dim < size_dims(); dim++)
-        if (kpd_task.cases[number].dims[dim] > 0 && !called_where_long(number, dim, limit_ns, rng)) return 0;
+        if (kpd_task.cases[number].dims[dim] > 0 && !called(number, dim, most_ns, rng)) return 0;
     return 1;
 }
 
@@ -175,16 +229,16 @@ int sizes_long(uint64_t limit_ns) {
     size_t number = case_of_size(1, KPD_TIME_ONLY);
     kpd_rng rng = {secret_draw()};
     if (number == kpd_task.case_count || !taken_by(&job.views[number])) return 1;
-    return called_where_each_is_long(number, limit_ns, &rng) && called_where_truth_takes_long(number, &rng);
+    return called_where_each_is_long(number, (double)limit_ns, &rng) && called_where_truth_takes_long(number, &rng);
 }
 
 /* 0 after a problem. Inputs that are all alike come first. */
 int sizes_beyond(uint64_t limit_ns) {
     size_t number = case_of_size(1, KPD_TIME_ONLY);
     uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
-    if (!each || GROWS * each > limit_ns) return 1;
+    if (!each || LARGER * (double)each > (double)limit_ns) return 1;
     kpd_rng rng = {secret_draw()};
-    if (!called_where_each_is_long(number, limit_ns, &rng)) return 0;
+    if (!called_where_each_is_long(number, LONG_SHARE * (double)limit_ns, &rng)) return 0;
     uint64_t step = 1 + kpd_random(&rng) % (KPD_DISTRIBUTIONS - 1);
     for (uint64_t i = 0, kinds = 0; i < KPD_DISTRIBUTIONS && kinds < KINDS; i++) {
         kpd_distribution d = (kpd_distribution)((KPD_CONSTANT + i * step) % KPD_DISTRIBUTIONS);
