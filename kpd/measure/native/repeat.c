@@ -32,7 +32,8 @@
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
 #define KEPT_MS 100    /* … of calls at many sizes, of which nothing may be kept; … */
-#define BEYOND_MS 80   /* … of a call at a size far beyond the cases', at the most; … */
+#define BEYOND_MS 60   /* … of a call at a size far beyond the cases', at the most, … */
+#define LONG_MS 110    /* … and on a device; … */
 #define IN_TURN_MS 80  /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
@@ -278,7 +279,7 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("forward");
     }
     if (going && long_ones) {
-        going = renewed_in_cases((uint64_t)RENEWED_MS * 1000000u) && sizes_long((uint64_t)BEYOND_MS * 1000000u);
+        going = renewed_in_cases((uint64_t)RENEWED_MS * 1000000u) && sizes_long((uint64_t)LONG_MS * 1000000u);
         if (going) going = forward();
         spend("long");
     }

@@ -19,9 +19,9 @@
 #define FEW 8.0        /* the other dims where one is large, at the most, … */
 #define FEW_AT_LAST 2.0 /* … and where it is as large as can be */
 #define WORTH 1.3      /* times as large as the size before is worth a call */
-#define LONG_SHARE 0.7 /* of what a call may take, where one dim is large: there are several */
+#define LONG_SHARE 0.5 /* of what a call may take, where one dim is large: there are several */
 #define KINDS 2        /* of inputs, … */
-#define LONGER 2.2     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
+#define LONGER 2.5     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
 #define LARGE_TIMES 34.0 /* the work of the largest case, where all dims are larger */
 #define ABOUT 0.01     /* of the greatest element: what is further off than that may be wrong */
 
