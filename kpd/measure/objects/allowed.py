@@ -1,8 +1,8 @@
 """Lists the functions that a kernel may call, per language: the libraries of arithmetic, memory and strings.
 
 All others are flagged. What can time, hook or watch a process is in no list, and neither are threads that nobody waits
-for: a call may start threads and join them, as they have the CPU that it has, and who leaves one is refused. What a kernel
-says of an error goes to stderr, and so to the log of its job; stdout is its program's. One that ends its process
+for: a call may start threads and join them, as they have the CPU that it has, and who leaves one is refused. What a
+kernel says of an error goes to stderr, and so to the log of its job; stdout is its program's. One that ends its process
 has failed.
 """
 
