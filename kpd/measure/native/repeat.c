@@ -260,7 +260,8 @@ void repeat(const char *object, steadiness asked, int ms) {
         going = repeat_one(sets, asked, more_ns);
         calls[quickest] += going;
         spend("quickest");
-        if (going && !engine_uses_device) going = repeat_alike(order, count, calls, asked, limit_ns / 4);
+        if (!going || engine_uses_device) continue;
+        going = repeat_alike(order, count, calls, asked, limit_ns / 4);
         spend("alike");
     }
     ahead_end();
@@ -283,8 +284,10 @@ void repeat(const char *object, steadiness asked, int ms) {
         if (going) going = forward();
         spend("long");
     }
-    if (going && !engine_uses_device) going = memory_enough() && rests();
-    spend("rest");
+    if (going && !engine_uses_device) {
+        going = memory_enough() && rests();
+        spend("rest");
+    }
     if (going) end_well(&job.views[order[0]]);
     printf("{\"calls\":{");
     for (size_t c = 0, printed = 0; c < count; c++)
