@@ -5,8 +5,8 @@
 Honest candidates are the shipped tasks at a tuned point; cheats are those of `audit_cheats.py`. Each is timed against
 the task's own kernel, called on unchanged inputs and audited, as a candidate that is about to be accepted. Prints one
 JSON object: for each candidate the contest's gain, the calls on unchanged inputs and the gains of the audits, what was
-refused and why, and the seconds of each part and of all. On a GPU `spent` says where those of each process of the job
-have gone: calls on unchanged inputs, fresh inputs, either kernel alone.
+refused and why, and the seconds of each part and of all. `spent` says where those of each process of the job have gone:
+on a CPU of the calls on unchanged inputs; on a GPU also of fresh inputs, and of either kernel alone.
 """
 
 import argparse

@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #define PART (1u << 16) /* elements that are worth a thread */
-#define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large */
+#define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large: there is no call after one of more */
 #define LONGEST 2.2e6  /* of a dim on a device: a grid has 65,535 blocks in two of its directions, often of 32 elements */
 #define STEP 2.0       /* from one such size to the next, … */
 #define DEVICE_STEP 2.2 /* … and on a device, where there are few */
@@ -83,12 +83,13 @@ static int drawn_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, dou
 /* Calls at sizes of which one dim grows: to twice and four times a case's, and then to what time allows. 0 after a problem. */
 static int called_where_long(size_t number, int dim, double most_ns, kpd_rng *rng) {
     static kpd_case drawn;
-    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), least = STEP * (double)kpd_task.cases[number].dims[dim];
-    reached before = {0.0, 0.0};
-    for (double work = 0.0, few = FEW; drawn_long(rng, &drawn, number, dim, few, least, work); least = STEP * (double)drawn.dims[dim]) {
+    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), work = 0.0, few = FEW;
+    long longest = kpd_task.cases[number].dims[dim];
+    for (reached before = {0.0, 0.0}; drawn_long(rng, &drawn, number, dim, few, STEP * (double)longest, work);) {
         moment start = now();
         reached at = {size_product(&drawn, -1), 0.0};
-        if ((double)drawn.dims[dim] < least / STEP * WORTH) break; /* the harness allows no more */
+        if (drawn.dims[dim] <= longest) break; /* the harness allows no more */
+        longest = drawn.dims[dim];
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
         at.ns = (double)passed_since(start);
         if (at.work > most) break;

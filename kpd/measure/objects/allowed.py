@@ -1,9 +1,9 @@
 """Lists the functions that a kernel may call, per language: the libraries of arithmetic, memory and strings.
 
 All others are flagged. What can time, hook or watch a process is in no list, and neither are threads that nobody waits
-for: a call may start threads and join them, as they have the CPU that it has, and who leaves one is refused. What a
-kernel says of an error goes to stderr, and so to the log of its job; stdout is its program's. One that ends its process
-has failed.
+for: a call on a CPU may start threads and join them, as they have the CPU that it has, and who leaves one is refused.
+What a kernel says of an error goes to stderr, and so to the log of its job; stdout is its program's. One that ends its
+process has failed.
 """
 
 import re
@@ -24,7 +24,6 @@ _MEMORY = (
     " strtol strtoul strtoll strtoull strtof strtod atoi atol atof"
     " feclearexcept fegetenv fegetround fetestexcept atexit"
     " abort pthread_once pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy"
-    " pthread_create pthread_join"
     " pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_unlock pthread_rwlock_init pthread_rwlock_destroy"
     " call_once mtx_lock mtx_unlock mtx_init mtx_destroy"
 )
@@ -40,6 +39,7 @@ _COMPILER = (
 )
 _PAGES = "mmap(64)?|munmap|madvise|posix_madvise|sysconf|getpagesize"
 """Memory that is mapped once kernels are loaded runs no code (native/calls.c), but CUDA's driver needs code there."""
+_JOINED = "pthread_create|pthread_join"
 _THREADS = r"GOMP_\w+|omp_\w+|__kmpc_\w+"
 _C_PATTERN = (
     rf"({'|'.join((_MATH + ' ' + _COMPLEX).split())})(f|l|f16|f32|f64|f128)?"
@@ -107,8 +107,8 @@ class Allowed:
         return C.called.fullmatch(symbol) is not None or _CALLED_BY_OTHERS.fullmatch(symbol) is not None
 
 
-C = Allowed(re.compile(f"{_C_PATTERN}|{_PAGES}"))
-CPP = Allowed(re.compile(f"{_C_PATTERN}|{_CPP_PATTERN}|{_PAGES}"), _CPP_REFUSED)
+C = Allowed(re.compile(f"{_C_PATTERN}|{_PAGES}|{_JOINED}"))
+CPP = Allowed(re.compile(f"{_C_PATTERN}|{_CPP_PATTERN}|{_PAGES}|{_JOINED}"), _CPP_REFUSED)
 CUDA = Allowed(
     re.compile(f"{_C_PATTERN}|{_CPP_PATTERN}|{_CUDA_PATTERN}"),
     re.compile(f"{_CPP_REFUSED.pattern}|{_CUDA_REFUSED.pattern}"),

@@ -47,6 +47,12 @@ def test_memory_is_mapped_where_none_of_it_can_become_code() -> None:
     assert not allowed.C.calls("mprotect") and not allowed.CUDA.calls("mmap")
 
 
+@pytest.mark.parametrize("symbol", ["pthread_create", "pthread_join"])
+def test_threads_that_are_joined_are_no_flag_on_a_cpu(symbol: str) -> None:
+    assert allowed.C.calls(symbol) and allowed.CPP.calls(symbol)
+    assert not allowed.CUDA.calls(symbol)
+
+
 @pytest.mark.parametrize(
     "symbol",
     ["pthread_detach", "pthread_setaffinity_np", "thrd_create", "_exit", "_ZNSt6threadC1Ev", "_ZNSt7jthread4joinEv",
