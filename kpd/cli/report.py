@@ -111,7 +111,7 @@ def _head(shown: Answer, limit: int | None, colour: bool) -> Iterator[str]:
     if detail["judged"] and (repeats := detail["judged"]["repeats"]):
         yield from _field("repeated", f"{numbers.counted(repeats, 'call')} before acceptance, each compared", limit)
     if it["sanitizer"]:
-        yield from _field("sanitizer", it["sanitizer"], limit)
+        yield from _field("last checks", it["sanitizer"], limit)
     if it["override"]:
         yield from _field("override", it["override"]["text"], limit)
     if it["score"] is not None:

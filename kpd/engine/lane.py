@@ -33,6 +33,7 @@ from kpd.model.causes import NothingLeft, Skipped
 from kpd.model.lanes import current_in, first_lane
 from kpd.model.notices import NoSanitizer, Said, Unlooked
 from kpd.model.run import Run
+from kpd.model.sanitizer import Tool
 from kpd.model.waits import ForSanitizer
 from kpd.workspace.config import Config
 from kpd.workspace.paths import Workspace, WorkspaceError
@@ -106,9 +107,9 @@ class Lane:
         return alone and self.pool.hosts.get(self.host.name) is self.host
 
     def _tell_sanitizer(self, task: Task, bench: Bench) -> None:
-        if bench.sanitizes != self.run.sanitizes:
-            self.journal.emit(e.SanitizerFound(self.run_id, bench.sanitizes))
-        if wants_sanitizer(task) and not bench.sanitizes and not self.run.iterations:
+        if bool(bench.tools) != self.run.sanitizes:
+            self.journal.emit(e.SanitizerFound(self.run_id, bool(bench.tools)))
+        if wants_sanitizer(task) and not bench.tools and not self.run.iterations:
             self.journal.emit(e.Noticed("warning", NoSanitizer(self.run_id, self.host.name)))
 
     async def _ready(self) -> tuple[Task, Bench]:
@@ -139,7 +140,7 @@ class Lane:
         self.journal.live("build", self.run_id, 0, text)
 
     async def _iterations(self, task: Task, bench: Bench) -> None:
-        """Iterate until the plan says that the run is over; compute-sanitizer looks at winners meanwhile."""
+        """Iterate until the plan says that the run is over; winners have their last checks meanwhile."""
         beside = Beside(lambda number: sanitize(self._attempt(number, AGAIN, task, bench), self._turns), self._unlooked)
         try:
             while not self.run.over:
@@ -166,7 +167,7 @@ class Lane:
             case plan.Wait():
                 await self.control.wait_until(lambda: self.run.over or not isinstance(self._planned(task), plan.Wait))
             case plan.Sanitize():
-                await self._sanitized(step.number, beside)
+                await self._sanitized(step.number, beside, bench.tools)
             case plan.Reflect():
                 await self._reflect(self._attempt(step.number, step.agent, task, bench))
             case plan.Iterate():
@@ -178,8 +179,8 @@ class Lane:
     def _planned(self, task: Task) -> plan.Action:
         return plan.next_action(self.run, task.bench.direction, self.number)
 
-    async def _sanitized(self, number: int, beside: Beside) -> None:
-        """Wait until compute-sanitizer has looked at the iteration, or a person skips that: it stays provisional then.
+    async def _sanitized(self, number: int, beside: Beside, tools: tuple[Tool, ...]) -> None:
+        """Wait for the last checks of the iteration, or until a person skips that: it stays provisional then.
 
         Raises Interrupted; after trouble RunRestart.
         """
@@ -194,7 +195,9 @@ class Lane:
                 raise
             await beside.leave(number)
             if number in {it.number for it in self.run.unsanitized}:
-                self.journal.emit(e.Sanitized(self.run_id, number, not_run(f"skipped by {interrupted.by}")))
+                self.journal.emit(
+                    e.Sanitized(self.run_id, number, not_run(tools, f"skipped by {interrupted.by}"))
+                )
         except (HostError, OSError) as err:
             await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
             raise RunRestart from err

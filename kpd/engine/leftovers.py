@@ -33,7 +33,7 @@ class Housekeeper:
             log.warning("host %s could not be cleaned up: %s", host.name, err)
 
     async def _end_leftovers(self, host: Host) -> None:
-        """End the jobs of iterations that are over, unless compute-sanitizer looks at them; others go on.
+        """End the jobs of iterations that are over, unless they are its last checks; others go on.
 
         What measures the incumbent in a candidate's place is ended, too: it is begun anew under another name.
         """

@@ -52,7 +52,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Sanitize:
-    """Wait until compute-sanitizer has looked at the accepted iteration `number`: the run may not end before."""
+    """Wait for the last checks of the accepted iteration `number`: the run may not end before."""
 
     number: int
 
@@ -148,7 +148,7 @@ def _next(run: Run, direction: Direction) -> Action:
 
     First comes work on a tool after an unfinished iteration, then the baseline (unless the task has no right
     one), then what the operator asked for (an edit, or to measure something again), then, within the budget, the
-    next agent's turn. Before the end compute-sanitizer has looked at the winners, and the incumbent is measured
+    next agent's turn. Before the end winners have had their last checks, and the incumbent is measured
     against the baseline. A run that had ended and was reopened measures what was asked for, and ends again.
     """
     if (building := on_a_tool(run)) is not None:
@@ -196,7 +196,7 @@ def _first(run: Run, number: int) -> Iterate | End | None:
 def _confirmed(run: Run, number: int, cause: RunCause) -> Iterate | Sanitize | End:
     """End the run, once a contest against the baseline has ended for its incumbent: with a result or without.
 
-    Before that compute-sanitizer has looked at all winners, so that no other becomes the incumbent afterwards.
+    Before that all winners have had their last checks, so that no other becomes the incumbent afterwards.
     """
     if run.unsanitized:
         return Sanitize(run.unsanitized[0].number)

@@ -1,4 +1,4 @@
-"""Looks at accepted candidates with compute-sanitizer, and at a very large size; one with a fault gives way."""
+"""Runs the last checks of accepted candidates: compute-sanitizer, and other sizes. One with a fault gives way."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -19,7 +19,7 @@ from kpd.model.defects import BadAccess, WrongResult
 from kpd.model.faults import BreaksMeasurement, Incorrect
 from kpd.model.notices import Unsound
 from kpd.model.run import Run
-from kpd.model.sanitizer import NEEDED, TOOLS, Tool, ToolReport
+from kpd.model.sanitizer import Tool, ToolReport
 from kpd.model.waits import HostTrouble, Wait
 from kpd.text.foreign import plain
 from kpd.workspace.task import Task
@@ -95,9 +95,9 @@ def wants_sanitizer(task: Task) -> bool:
     return task.language == "cuda" and task.bench.command is None and task.check.sanitizer
 
 
-def not_run(why: str) -> tuple[ToolReport, ...]:
-    """Return the reports of a look that was given up."""
-    return tuple(ToolReport(tool, 0, 0, 0.0, trouble=why) for tool in NEEDED)
+def not_run(tools: tuple[Tool, ...], why: str) -> tuple[ToolReport, ...]:
+    """Return the report of a look with these tools that was given up."""
+    return tuple(ToolReport(tool, 0, 0, 0.0, trouble=why) for tool in tools[:1])
 
 
 async def sanitize(attempt: Attempt, turns: Turns) -> None:
@@ -124,60 +124,61 @@ async def sanitize(attempt: Attempt, turns: Turns) -> None:
                 raise
             return ToolReport(tool, 0, 0, 0.0, trouble=plain(str(err)))
 
-    reports, fault = await look(run)
+    reports, fault = await look(run, attempt.bench.tools)
     if fault is not None:
         _give_way(attempt, fault)
     attempt.journal.emit(e.Sanitized(attempt.run_id, attempt.number, reports, fault))
     write_report(attempt.workspace, attempt.run)
 
 
-async def look(run: RunTool) -> tuple[tuple[ToolReport, ...], Fault | None]:
+async def look(run: RunTool, tools: tuple[Tool, ...]) -> tuple[tuple[ToolReport, ...], Fault | None]:
     """Run one tool after the other, until one finds a fault. Return what they saw, and that fault.
 
-    One that is needed may take all the time but LEAST_S for each of the others, which share what it leaves. A tool that
+    The first one may take all the time but LEAST_S for each of the others, which share what it leaves. A tool that
     asks nothing of this task has no report.
     What is wrong with the baseline, too, is no fault of the candidate.
     """
     reports: list[ToolReport] = []
-    for later, tool in zip(reversed(range(len(TOOLS))), TOOLS, strict=True):
+    for tool, later in zip(tools, reversed(range(len(tools))), strict=True):
+        decides = tool == tools[0]
         left_s = MOST_S - sum(report.seconds for report in reports)
-        limit_s = left_s - later * LEAST_S if tool in NEEDED else left_s / (later + 1)
-        report = await _seen(run, tool, max(LEAST_S, limit_s))
+        limit_s = left_s - later * LEAST_S if decides else left_s / (later + 1)
+        report = await _seen(run, tool, max(LEAST_S, limit_s), decides)
         if report.of or report.trouble:
             reports.append(report)
-        if (fault := fault_of(report)) is not None:
+        if (fault := _fault_of(report, decides)) is not None:
             return tuple(reports), fault
     return tuple(reports), None
 
 
-async def _seen(run: RunTool, tool: Tool, limit_s: float) -> ToolReport:
+async def _seen(run: RunTool, tool: Tool, limit_s: float, decides: bool) -> ToolReport:
     """Return what the tool saw, and whether it does not count because of the baseline.
 
-    Trouble with a tool that is needed may come by chance: then the candidate is tried once more. An error of another
+    Trouble with the tool that decides may come by chance: then the candidate is tried once more. An error of another
     tool does not count either where the baseline, which may be slower, could not be looked at as far.
     """
     report = await run(tool, "", limit_s)
-    if report.trouble and tool in NEEDED:
+    if report.trouble and decides:
         report = await run(tool, "-again", limit_s)
-    if not _counts(report):
+    if not _counts(report, decides):
         return report
     own = await run(tool, "-baseline", MOST_S)
-    unknown = own.trouble if not report.errors else tool not in NEEDED and own.cases < report.cases
+    unknown = own.trouble if not report.errors else not decides and own.cases < report.cases
     return structs.replace(report, baseline=bool(own.errors or unknown))
 
 
-def fault_of(report: ToolReport) -> Fault | None:
+def _fault_of(report: ToolReport, decides: bool) -> Fault | None:
     """Return what the candidate is to blame for; None where the tool saw no fault, or the baseline has it, too."""
-    if report.baseline or not _counts(report):
+    if report.baseline or not _counts(report, decides):
         return None
     if report.errors:
         return Incorrect(WrongResult(BadAccess(report.said, report.errors, report.tool)))
     return BreaksMeasurement(report.tool, HostTrouble("host", report.trouble, ""))
 
 
-def _counts(report: ToolReport) -> bool:
-    """Return whether it found an error, or had trouble although it is needed."""
-    return bool(report.errors or (report.trouble and report.tool in NEEDED))
+def _counts(report: ToolReport, decides: bool) -> bool:
+    """Return whether it found an error, or had trouble although it decides."""
+    return bool(report.errors or (report.trouble and decides))
 
 
 def _give_way(attempt: Attempt, fault: Fault) -> None:

@@ -162,13 +162,16 @@ class Bench(Protocol):
         """Return what looks wrong with the object of build job `built`, and not with the task's own kernel."""
 
     @property
-    def sanitizes(self) -> bool:
-        """Whether the task wants compute-sanitizer to look at its winners, and the host has it."""
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that look at winners beside the run, if the task wants that and the host has them.
+
+        The first one decides: it has to see every case.
+        """
 
     async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
         """Run the checked cases once with the object of build job `built`, under one tool of compute-sanitizer.
 
-        Or, as `overflow`, call it at a very large size.
+        Or, as `overflow`, call it at sizes that no case has: far larger ones.
 
         It takes at most `limit_s` seconds, and holds the lease of the device.
         """

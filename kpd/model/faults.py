@@ -20,7 +20,7 @@ class NotBuilt(Kind, frozen=True, tag="build"):
 
 
 class Incorrect(Kind, frozen=True):
-    """A wrong result found by the check, or a wrong access that compute-sanitizer saw after the acceptance."""
+    """A wrong result found by the check, or a fault that the last checks saw after the acceptance."""
 
     wrong: WrongResult
 

@@ -26,7 +26,7 @@ class Headline:
 
     `by` is the iteration that measured it against the baseline; None where it is chained. `cause` says why an
     unconfirmed one could not be measured. `first` is the first right candidate, which is the baseline where the task's
-    own files were not right. It is `provisional` until compute-sanitizer has seen the
+    own files were not right. It is `provisional` until the last checks have seen the
     incumbent pass.
     """
 

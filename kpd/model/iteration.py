@@ -64,7 +64,7 @@ class Iteration:
     with all processes; `confirming` says why it does so against the baseline. `review` says whether the candidate waits
     for a person, or what that person decided; empty where none was asked. `hold` says the same of a winner that was
     held because of its `flags`. `session` is that of a coding agent. `provisional`: it was accepted, and
-    compute-sanitizer has not seen it pass; `sanitized` is what its tools saw. `lane` is the run's lane that is at
+    it has not passed its last checks; `sanitized` is what their tools saw. `lane` is the run's lane that is at
     it, on `device` of `host`.
     """
 
@@ -147,7 +147,7 @@ class Iteration:
 
     @property
     def unsanitized(self) -> bool:
-        """Whether compute-sanitizer is still to look at it."""
+        """Whether its last checks are still to come."""
         return self.provisional and not self.sanitized
 
     @property

@@ -119,7 +119,7 @@ class DoesNotHold(Kind, frozen=True):
 
 
 class Unsound(Kind, frozen=True):
-    """An accepted iteration in which compute-sanitizer found a fault.
+    """An accepted iteration in which its last checks found a fault.
 
     `instead` is the iteration that became the incumbent in its place; None where it was not, or a person had chosen it.
     """
@@ -131,7 +131,7 @@ class Unsound(Kind, frozen=True):
 
 
 class Unlooked(Kind, frozen=True):
-    """An accepted iteration that compute-sanitizer could not look at, as its host or the disk had trouble."""
+    """An accepted iteration whose last checks could not run, as its host or the disk had trouble."""
 
     run: str
     iteration: int

@@ -53,7 +53,7 @@ class Run:
     the queue, the lowest first. `unchecked`: nothing compares the results of its candidates. `reopened` is how it
     had ended: it goes on only to measure what a person brought back. `confinement` is what confines its candidates.
     `own_files` is what its task says of the files that it began with. `sanitizes`: its winners are provisional until
-    compute-sanitizer has seen them. `evolve`: its coding agents may build tools. `compared` is its place in a
+    they have passed their last checks. `evolve`: its coding agents may build tools. `compared` is its place in a
     comparison: it works on a copy, has the tools named there, and leaves nothing in memory. `task_text` are the
     operator's words on the task, for agents that are prompted. The hours of its budget count from `clock`, a Unix time,
     and `late` means that they are used, or, with `gpus_used`, its GPU hours. `pruned` are iterations whose files
@@ -266,7 +266,7 @@ class Run:
 
     @property
     def unsanitized(self) -> tuple[Iteration, ...]:
-        """The accepted iterations that have ended, and that compute-sanitizer is still to look at."""
+        """The accepted iterations that have ended, and whose last checks are still to come."""
         return tuple(it for it in self.iterations if it.unsanitized and it.outcome is not None)
 
     @property

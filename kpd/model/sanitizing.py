@@ -1,4 +1,4 @@
-"""Defines the facts of compute-sanitizer, which looks at accepted candidates beside the run."""
+"""Defines the facts of the last checks of accepted candidates, which run beside the run."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +13,14 @@ from kpd.model.status import Done
 
 @dataclass(frozen=True, slots=True)
 class SanitizerFound(RunFact):
-    """Whether the run's winners are provisional until compute-sanitizer has seen them: its host has the tool."""
+    """Whether the run's winners are provisional until their last checks: its host has the tools."""
 
     present: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Sanitized(IterationFact):
-    """The end of compute-sanitizer's look at an accepted candidate; with `fault` the acceptance does not hold."""
+    """The end of the last checks of an accepted candidate; with `fault` the acceptance does not hold."""
 
     reports: tuple[ToolReport, ...]
     fault: CandidateFault | None = None
@@ -33,7 +33,7 @@ def _found(state: State, at: float, fact: SanitizerFound) -> State:
 
 @reduces(Sanitized)
 def _sanitized(state: State, at: float, fact: Sanitized) -> State:
-    """Keep the reports. An acceptance of which a tool that decides has not seen every case stays provisional."""
+    """Keep the reports. An acceptance of which the tool that decides has not seen every case stays provisional."""
     run = state.runs.get(fact.run)
     it = run.iteration(fact.iteration) if run is not None else None
     unseen = fact.fault is None and not passed(fact.reports)

@@ -135,7 +135,7 @@ class Silent(Kind, frozen=True):
 
 
 class ForSanitizer(Kind, frozen=True):
-    """The look of compute-sanitizer at an accepted iteration, before the run may end."""
+    """The last checks of an accepted iteration, before the run may end."""
 
     run: str
     iteration: int

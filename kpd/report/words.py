@@ -48,7 +48,7 @@ def alerts(facts: Facts, found: Headline | None) -> Iterator[str]:
     if found is not None and (why := unconfirmed(found)):
         yield f"The best could not be measured against the baseline: {why}."
     if found is not None and found.provisional:
-        yield "Provisional: compute-sanitizer has not seen the best pass yet."
+        yield "Provisional: the best has not passed its last checks yet."
     if not run.over:
         yield "The run is still under way."
     if run.held:

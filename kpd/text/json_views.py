@@ -72,7 +72,7 @@ def _status(found: Run) -> Json:
 def iteration(found: Iteration) -> Json:
     """Return an iteration with `reason`, why it ended, in words, and its `sign`; an `override` has its `text`, too.
 
-    `sanitizer` says what the tools of compute-sanitizer saw of it, or why it is provisional, in words.
+    `sanitizer` says what the last checks saw of it, or why it is provisional, in words.
     """
     body = codec.jsonable(found) | _stands(found)
     body["sign"] = codec.jsonable(signs.of_iteration(found))

@@ -80,7 +80,7 @@ def told(found: n.Subject) -> str:
             return f"{found.run}.{found.iteration} was accepted, but does not hold: {fault(found.fault)}{instead}"
         case n.Unlooked():
             name = f"{found.run}.{found.iteration}"
-            return f"compute-sanitizer could not look at {name}, and tries again before the run ends: {found.error}"
+            return f"the last checks of {name} could not run, and are tried again before the run ends: {found.error}"
         case n.NewBaseline():
             anew = f", and {found.run}.{found.incumbent} is measured against that"
             best = anew if found.incumbent is not None else ""

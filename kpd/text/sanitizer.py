@@ -1,31 +1,35 @@
-"""Renders what the tools that look at an accepted candidate saw of it."""
+"""Renders what the last checks of an accepted candidate saw."""
 
 from collections.abc import Iterable
 
 from kpd.model.iteration import Iteration
-from kpd.model.sanitizer import NEEDED, ToolReport
+from kpd.model.sanitizer import ToolReport
 
 
 def provisional(it: Iteration) -> str:
     """Say why the acceptance of the iteration is provisional; empty where it is not."""
     if it.unsanitized:
-        return "provisional until compute-sanitizer has looked at it"
+        return "provisional until it has passed its last checks"
     if not it.provisional:
         return ""
-    saw = "; ".join(f"{one.tool} saw {one.cases} of {one.of} cases" for one in it.sanitized if one.tool in NEEDED)
+    saw = "; ".join(f"{one.tool} saw {one.cases} of {one.of} {_what(one)}" for one in it.sanitized[:1])
     return f"provisional: {saw}; {reports(it.sanitized)}; [check] sanitizer = false in task.toml asks for no look"
 
 
 def reports(found: Iterable[ToolReport]) -> str:
     """Say on one line what each tool saw, and for how long; empty where none has looked."""
-    return "; ".join(map(_report, found))
+    return "; ".join(_report(one, number == 0) for number, one in enumerate(found))
 
 
-def _report(found: ToolReport) -> str:
+def _what(found: ToolReport) -> str:
+    return "sizes" if found.tool == "overflow" else "cases"
+
+
+def _report(found: ToolReport, decides: bool) -> str:
     """Say what one tool saw: `memcheck: no error in 5 of 5 cases, 2.1 s`."""
-    seen = f"{found.cases} of {found.of} cases, {found.seconds:.1f} s"
+    seen = f"{found.cases} of {found.of} {_what(found)}, {found.seconds:.1f} s"
     shared = "; the baseline has the same, or was not seen as far, so it does not count" if found.baseline else ""
-    if found.trouble and found.tool not in NEEDED:
+    if found.trouble and not decides:
         shared = "; it need not see all"
     if found.errors:
         return f"{found.tool}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"

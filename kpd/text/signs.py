@@ -108,7 +108,7 @@ def of_iteration(it: Iteration, run: Run | None = None, held: bool = False) -> S
         return FLAGGED
     if it.outcome != "rejected":
         return OUTCOMES[it.outcome]
-    if _is_incorrect(it):  # it may have a verdict: compute-sanitizer looks at accepted ones
+    if _is_incorrect(it):  # it may have a verdict: the last checks look at accepted ones
         return INCORRECT
     if it.verdict is None or isinstance(it.cause, BreaksMeasurement):
         return REJECTED

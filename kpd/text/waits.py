@@ -40,7 +40,7 @@ def wait(found: s.Wait | None) -> str:
         case s.Silent():
             return f"no part of the answer has come for {found.seconds:g} s: the model thinks, or the connection hangs"
         case s.ForSanitizer():
-            return f"compute-sanitizer looks at {found.run}.{found.iteration}, before the run ends"
+            return f"{found.run}.{found.iteration} has its last checks, before the run ends"
         case s.ForEdit():
             return "for an edit of the task folder"
         case s.ForAllocation():

@@ -62,8 +62,9 @@ class CheckSpec:
     equal inputs must give equal bits in every call: "auto", where they do with the task's own kernel.
 
     A task with its own benchmark may bring a `command` instead: the candidate is correct when it exits with 0 and the
-    last JSON object on its stdout says {"ok": true}. With `sanitizer`, winners of a CUDA task run under the tools of
-    NVIDIA's compute-sanitizer beside the run, where the host has it. `good` are further texts by which a task's own
+    last JSON object on its stdout says {"ok": true}. With `sanitizer`, winners have last checks beside
+    the run: of a CUDA task under the tools of NVIDIA's compute-sanitizer, where the host has it; in C, with `sizes` =
+    "any", at sizes far beyond the cases. `good` are further texts by which a task's own
     commands say that a result is right; `unchecked` says that nothing compares the results, which kpd then shows
     everywhere. `flagged` says what becomes of a candidate that wins and has flags: a person decides ("hold"), it is
     rejected, or it is accepted and the flags are shown ("note").

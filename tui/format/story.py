@@ -56,12 +56,11 @@ def sentence(fact: e.Fact) -> tuple[Mark, str]:
             by_hand = f" by hand, {clean(override(fact.override))}" if fact.override else ""
             return _DONE, f"{fact.run}.{fact.iteration} is the incumbent now{by_hand}"
         case e.Sanitized(fault=None):
-            return _DONE, f"compute-sanitizer  {clean(reports(fact.reports))}"
+            return _DONE, f"last checks  {clean(reports(fact.reports))}"
         case e.Sanitized():
-            return _BAD, f"compute-sanitizer  {clean(reports(fact.reports))}"
+            return _BAD, f"last checks  {clean(reports(fact.reports))}"
         case e.SanitizerFound():
-            told = "winners are provisional until it has seen them" if fact.present else "it is not there any more"
-            return _NOTE, f"compute-sanitizer: {told}"
+            return _NOTE, f"winners are {'' if fact.present else 'no longer '}provisional until their last checks"
         case e.GaveWay():
             return _NOTE, f"{fact.run}.{fact.iteration} is the incumbent instead of {fact.unheld}, which did not hold"
         case e.PhaseBegun():

@@ -185,9 +185,9 @@ class CommandBench:
         return ()
 
     @property
-    def sanitizes(self) -> bool:
-        """No: a task's own check may look for wrong accesses."""
-        return False
+    def tools(self) -> tuple[Tool, ...]:
+        """None: a task's own check may look for wrong accesses."""
+        return ()
 
     async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
         """Report that nothing was seen: nobody asks for this."""

@@ -15,10 +15,9 @@ from kpd.measure.build_cache import BuildCache, CompileTree
 from kpd.measure.driver import audits, check, joined, timing
 from kpd.measure.driver.check import CheckEnd
 from kpd.measure.driver.harness import OBJECT, Harness, refuse_mismatch
-from kpd.measure.driver.overflow import overflow
+from kpd.measure.driver.last_checks import LastChecks
 from kpd.measure.driver.pairs import PlaceObject
 from kpd.measure.driver.repeat import repeat
-from kpd.measure.driver.sanitize import sanitize
 from kpd.measure.driver.terms import CheckTerms
 from kpd.measure.judge import CLEAR
 from kpd.measure.objects.inspect import Inspector
@@ -80,13 +79,16 @@ class DriverBench:
         self._checking = checking
         self._measuring = measuring
         self._lay = lay
-        self._sanitizer = sanitizer
         self._place = place
         self._inspector = inspector
         self._protected = read_files(task.folder, task.protected)
         self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
         self._terms = CheckTerms(host, harness, task.check, self._made, checking, self._own)
+        alone = replace(
+            checking, lease=checking.lease or measuring.lease
+        )  # seconds of work would disturb what is timed
+        self._last_checks = LastChecks(host, harness, task.check, self._terms, self._made, alone, sanitizer)
         self._begun: dict[tuple[str, str], audits.AuditJob] = {}  # by incumbent and candidate: a check that goes on
         self._part_of: dict[str, str] = {}  # by the job of a contest: that of the check which began it
         self._followed: dict[tuple[str, str], audits.AuditJob] = {}  # by both: a contest whose job goes on with audits
@@ -278,24 +280,11 @@ class DriverBench:
         return replace(found, alone=tuple(weighted(sample, self.task.weights) for sample in found.alone))
 
     @property
-    def sanitizes(self) -> bool:
-        return bool(self._sanitizer)
+    def tools(self) -> tuple[Tool, ...]:
+        return self._last_checks.tools
 
     async def sanitize(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
-        if tool == "overflow":
-            return await self._overflow(built, job, limit_s, say)
-        self._made.may_be_touched()
-        where = replace(self._terms.sealed(self._checking, {}, built), capable=True)
-        async with self._made.again_if_gone(built, seals=where.seals):
-            return await sanitize(self.host, self.harness, built, job, self._sanitizer, tool, where, limit_s, say)
-
-    async def _overflow(self, built: str, job: str, limit_s: float, say: Say) -> ToolReport:
-        if self.task.check.sizes != "any" or not self.harness.varies:
-            return ToolReport("overflow", 0, 0, 0.0)
-        _, own, seals = await self._terms.of_repeats(say)
-        where = self._terms.sealed(self._checking, seals, built)
-        async with self._made.again_if_gone(built, seals=where.seals):
-            return await overflow(self.host, self.harness, built, own, job, where, limit_s, say)
+        return await self._last_checks.run(built, tool, job, limit_s, say)
 
     async def final(self, incumbent: str | None, candidate: str, job: str, say: Say) -> None:
         """Return None: a harness holds no cases out, as its seeds are secret, and fresh for each candidate."""

@@ -52,6 +52,7 @@ class Harness:
     `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
     `forks`: it has the command `times`, which forks the processes of a contest. `compiles`: a kernel's first call may
     compile, and so take longer than others. `chains`: several commands can be one job, each in a process of its own.
+    `far`: it has the command `far`, for sizes far beyond the cases'.
     """
 
     program: str
@@ -65,6 +66,7 @@ class Harness:
     forks: bool = False
     compiles: bool = False
     chains: bool = False
+    far: bool = False
 
     def command(self, spec: CheckSpec, reference: str = "", baseline: str = "") -> tuple[str, ...]:
         """Return the program with the settings of [check].
@@ -102,6 +104,7 @@ class _Described:
     scaled: bool = False
     oracle: bool = True
     varies: bool = True
+    far: bool = False
 
 
 def refuse_mismatch(task: Task, harness: Harness) -> None:
@@ -143,4 +146,6 @@ def described(program: str, result: JobResult, file: str = "harness.c") -> Harne
         if not any(getattr(case, use) for case in found.cases):
             raise BadHarness(f"{file}: no case is {use}")
     left = seals.taken(hashes)
-    return Harness(program, found.symbol, found.cases, found.scaled, found.oracle, found.varies, file, left)
+    return Harness(
+        program, found.symbol, found.cases, found.scaled, found.oracle, found.varies, file, left, far=found.far
+    )

@@ -8,6 +8,7 @@
  *   bench fresh INCUMBENT CANDIDATE first budget_ms limit_ms   is the gain there when all inputs are new in each call?
  *   bench rows INCUMBENT CANDIDATE first budget_ms limit_ms    the same, and on a device also when several calls follow one another
  *   bench repeat OBJECT asked budget_ms limit_ms             the same each time? asked: yes, no, or auto: as the baseline
+ *   bench far OBJECT call_ms limit_ms                        is it right at sizes far beyond the cases'? A call takes so long there (on a CPU)
  *   bench bounds OBJECT FILE limit_ms                        how exact the task's own kernel is, to a file
  *   bench run OBJECT calls                                   every timed case, for a profiler
  *   bench memcheck OBJECT                                    every checked case once, for compute-sanitizer
@@ -18,13 +19,13 @@
  * Before the mode may stand what [check] in task.toml says: inputs=normal,large (those that are promised), compare=scaled
  * (or elementwise, norm, exact, ulp:N), rtol=1e-4, atol=1e-6; or bounds=FILE, which `bounds` wrote, in place of both. With
  * truth=OBJECT the outputs of that kernel are the truth, in place of the oracle's. With sizes=any a timed object is called at a
- * size that no case has, too, and repeats draw sizes. With baseline=OBJECT a check draws sizes:
+ * size that no case has, too, and repeats draw sizes. With baseline=OBJECT a check draws sizes, and so does far:
  * where that kernel is right, the candidate must be. nonfinite=propagate: what is not finite in an input must show in the
  * outputs as it does in the truth; nonfinite=kept: where the truth is not finite, outputs may not be, either.
  *
  * time may find a text of random length in the variable KPD_LAYOUT: by so much stack and heap are moved; and its number among
  * processes that follow one another in KPD_TURN, from 1 on: they report in that order.
- * check, time, alone, solo, fresh, rows and repeat read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
+ * check, time, alone, solo, fresh, rows, repeat and far read the secret key from standard input: 32 hexadecimal digits. limit_ms is for one answer of the
  * worker: after a call, or within the timing of a case. The report is one line of JSON on standard output, `problem` in it
  * is null or what the kernel did wrong; run and memcheck have none, memcheck a line "seen NAME" for each case. Exit status 0: no problem; 1: a problem; 2: the driver or
  * the harness is at fault, with the reason on standard error.
@@ -35,13 +36,14 @@
 #include <stdlib.h>
 
 #define STOPWATCH_CALLS 7
-#define BEYOND_BYTES (64u << 20) /* that buffers may take at a size far beyond the cases' (sizes_beyond.c) */
+#define BEYOND_BYTES (64u << 20) /* that buffers may take at a size far beyond the cases' (sizes_beyond.c), on a device, … */
+#define FAR_BYTES (256u << 20)   /* … and where there is more time */
 #define STOPWATCH_LIMIT_MS 60000
 #define ELSEWHERE_LIMIT_MS 1000 /* for the incumbent's call at a size that no case has: where it hangs, no candidate is asked */
 
 static void describe(void) {
     printf("{\"symbol\":\"%s\",\"scaled\":%s,", kpd_task.symbol, kpd_task.scaled_oracle ? "true" : "false");
-    printf("\"varies\":%s,", sizes_vary() ? "true" : "false");
+    printf("\"varies\":%s,\"far\":%s,", sizes_vary() ? "true" : "false", engine_uses_device ? "false" : "true");
     printf("\"oracle\":%s,\"cases\":[", kpd_task.oracle || kpd_task.scaled_oracle ? "true" : "false");
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         const kpd_case *one = &kpd_task.cases[c];
@@ -212,31 +214,33 @@ int main(int argc, char **argv) {
     manner how = strcmp(mode, "rows") ? SINGLY : IN_A_ROW;
     int auditing = argc == 7 && (!strcmp(mode, "fresh") || how == IN_A_ROW);
     int repeating = argc == 6 && !strcmp(mode, "repeat");
+    int far = argc == 5 && !strcmp(mode, "far") && job.baseline && !job.truth && !engine_uses_device;
     int measuring = argc == 5 && !strcmp(mode, "bounds");
     int running = argc == 4 && !strcmp(mode, "run");
     int bounding = argc == 3 && !strcmp(mode, "memcheck");
     int overflowing = argc == 6 && !strcmp(mode, "overflow");
     int stopping = argc == 3 && !strcmp(mode, "timing");
-    if (!checking && !timing && !auditing && !repeating && !measuring && !running && !bounding && !overflowing && !stopping)
-        return fail("usage: bench describe | check … | time … | alone … | solo … | fresh … | rows … | repeat … | bounds … | run … | memcheck … | overflow … | timing … "
+    if (!checking && !timing && !auditing && !repeating && !far && !measuring && !running && !bounding && !overflowing && !stopping)
+        return fail("usage: bench describe | check … | time … | alone … | solo … | fresh … | rows … | repeat … | far … | bounds … | run … | memcheck … | overflow … | timing … "
             "(see driver.c)");
     int quads = timing ? atoi(argv[5]) : 1;
     if (quads < 1 || quads > MAX_QUADS) return fail("quads must be 1 to 256");
-    int secret = checking || timing || auditing || repeating, judging = secret || measuring;
+    int secret = checking || timing || auditing || repeating || far, judging = secret || measuring;
     spend("");
     if (judging) sandbox_hide(); /* but not from profilers and sanitizers */
     if (checking) arena_fenced = FENCED_BEHIND;
     job.any_size &= ((timing && !strcmp(mode, "time") && !engine_uses_device) || (repeating && job.baseline)) && !job.truth;
     if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_asked = 1;
-    if (job.any_size && repeating) arena_asked = BEYOND_BYTES;
-    arena_loose = repeating && job.any_size && !engine_uses_device;
+    if (job.any_size && repeating && engine_uses_device) arena_asked = BEYOND_BYTES;
+    if (far) arena_asked = FAR_BYTES;
+    arena_loose = far || (repeating && job.any_size && !engine_uses_device);
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));
     if (bounding) return run(argv[2], KPD_TIME_ONLY, engine_memcheck, 1);
     if (overflowing) return overflow(argv[2], argv[3], atof(argv[4]), atof(argv[5]));
     if (judging && !job.truth && !kpd_task.oracle && !kpd_task.scaled_oracle) return fail("the harness has no oracle");
     mappings_note_own();
-    limits_late = repeating;
+    limits_late = repeating || far;
     worker_start(job.views, job.shared, (const char *const[2]){argv[2], timing || auditing ? argv[3] : NULL});
     if (auditing) apart_start(argv[2]);
     if (job.truth) referee_start(job.truth, atoi(argv[argc - 1]), 1); /* after the candidate's worker, which must not see it */
@@ -249,6 +253,7 @@ int main(int argc, char **argv) {
     if (timing) time_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, quads);
     if (auditing) fresh_pair(argv[2], argv[3], argv[4][0] == 'b' ? CANDIDATE : INCUMBENT, atoi(argv[5]), how);
     if (repeating) repeat(argv[2], argv[3][0] == 'y' ? ALWAYS : argv[3][0] == 'n' ? NEVER : AS_THE_BASELINE, atoi(argv[4]));
+    if (far) sizes_beyond(argv[2], (uint64_t)atoi(argv[3]) * 1000000u);
     if (measuring) bounds_measure(argv[2], argv[3]);
     worker_stop();
     if (fflush(stdout)) return fail("the report cannot be written");

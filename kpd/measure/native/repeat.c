@@ -6,7 +6,7 @@
  * where results must repeat, the task's own kernel is asked whether it repeats itself.
  *
  * On a CPU calls are compared in what they take, too (steady.c, sizes_in_turn.c, sizes_between.c), and are made on thousands of
- * inputs (renewed.c), on two that are alike (alike.c), at large sizes (sizes_beyond.c), and after as many others as make a number come to
+ * inputs (renewed.c), on two that are alike (alike.c), and after as many others as make a number come to
  * its end (counters.c, forward.c). At last the process has to end by itself: what an object has registered for that (destructors,
  * functions of atexit) runs at no other time, as kpd ends a worker by a signal.
  *
@@ -32,8 +32,7 @@
 #define AROUND_MS 60   /* … of so many calls that a counter of 16 bits is where it was; … */
 #define BETWEEN_MS 80  /* … of calls at sizes that no case has; … */
 #define KEPT_MS 100    /* … of calls at many sizes, of which nothing may be kept; … */
-#define BEYOND_MS 60   /* … of a call at a size far beyond the cases', at the most, … */
-#define LONG_MS 110    /* … and on a device; … */
+#define LONG_MS 110    /* … of a call at a size far beyond the cases', at the most, on a device; … */
 #define IN_TURN_MS 80  /* … and of calls of the cases in turn */
 
 /* The calls of a case. */
@@ -274,8 +273,6 @@ void repeat(const char *object, steadiness asked, int ms) {
         spend("new inputs");
         going = !problem.kind && (!job.any_size || counters_around((uint64_t)AROUND_MS * 1000000u));
         spend("counters");
-        if (going && job.any_size) going = sizes_beyond((uint64_t)BEYOND_MS * 1000000u);
-        spend("far sizes");
         if (going && job.any_size) going = forward();
         spend("forward");
     }

@@ -68,10 +68,10 @@ typedef enum { ANY_SIZE, LARGER_SIZE, SMALL_SIZE, THIN_SIZE, TURNED_SIZE, QUICK_
 int size_drawn(kpd_rng *rng, kpd_case *drawn, size_kind kind);
 size_t case_of_size(int most, kpd_use without);
 int size_less(kpd_rng *rng, kpd_case *drawn, size_t number);
-int size_few(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double few);
-int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double size);
+int size_few(kpd_rng *rng, kpd_case *drawn, size_t number, unsigned dims, double few);
+int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, unsigned dims, double times);
 int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times);
-double size_product(const kpd_case *size, int but); /* of all dims but one; -1: of all */
+double size_product(const kpd_case *size, unsigned but); /* of all dims but these, a bit for each */
 const char *size_name(const kpd_case *drawn);
 void size_watched(const kpd_case *drawn);
 
@@ -144,7 +144,7 @@ int forward_to_ends(size_t near_case);
 int forward(void);
 
 /* sizes_beyond.c */
-int sizes_beyond(uint64_t limit_ns);
+void sizes_beyond(const char *object, uint64_t limit_ns);
 int sizes_long(uint64_t limit_ns);
 
 /* rows.c */

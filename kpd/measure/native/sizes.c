@@ -68,17 +68,17 @@ static long one_size(kpd_rng *rng, long named, size_kind kind, const kpd_limit *
     }
 }
 
-double size_product(const kpd_case *size, int but) {
+double size_product(const kpd_case *size, unsigned but) {
     double found = 1.0;
     for (int d = 0; d < KPD_MAX_DIMS && kpd_task.dims[d]; d++)
-        if (d != but && size->dims[d] > 0) found *= (double)size->dims[d];
+        if (!(but >> d & 1) && size->dims[d] > 0) found *= (double)size->dims[d];
     return found;
 }
 
 static double most_work(void) {
     double most = 1.0;
     for (size_t c = 0; c < kpd_task.case_count; c++)
-        if (kpd_task.cases[c].use != KPD_TIME_ONLY) most = fmax(most, size_product(&kpd_task.cases[c], -1));
+        if (kpd_task.cases[c].use != KPD_TIME_ONLY) most = fmax(most, size_product(&kpd_task.cases[c], 0));
     return WORK * most;
 }
 
@@ -119,7 +119,7 @@ static void make_turned(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
 /* One dim by chance becomes larger than the case's, where that is not too much work; every other one is a prime. */
 static void enlarge(kpd_rng *rng, const kpd_case *named, kpd_case *drawn) {
     int d = dim_by_chance(rng, named);
-    double least = (double)named->dims[d] + 1.0, most = fmin(FURTHER * (least - 1.0), most_work() / size_product(drawn, d));
+    double least = (double)named->dims[d] + 1.0, most = fmin(FURTHER * (least - 1.0), most_work() / size_product(drawn, 1u << d));
     if (most < least) return;
     long size = between(rng, least, most);
     if (below(rng, 2))
@@ -162,7 +162,7 @@ size_t case_of_size(int most, kpd_use without) {
     size_t found = kpd_task.case_count;
     for (size_t c = 0; c < kpd_task.case_count; c++) {
         if ((without != KPD_CHECK_AND_TIME && kpd_task.cases[c].use == without) || !has_elements(&job.views[c])) continue;
-        double size = size_product(&kpd_task.cases[c], -1), other = found < c ? size_product(&kpd_task.cases[found], -1) : 0.0;
+        double size = size_product(&kpd_task.cases[c], 0), other = found < c ? size_product(&kpd_task.cases[found], 0) : 0.0;
         if (found == kpd_task.case_count || (most ? size > other : size < other)) found = c;
     }
     return found;
@@ -179,21 +179,32 @@ int size_less(kpd_rng *rng, kpd_case *drawn, size_t number) {
     return arena_fits(drawn);
 }
 
-/* Draw a size of which the other dims are few. 0 where that is not allowed. */
-int size_few(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double few) {
+/* Draw a size of which all dims but these, a bit for each, are few. 0 where that is not allowed. */
+int size_few(kpd_rng *rng, kpd_case *drawn, size_t number, unsigned dims, double few) {
     *drawn = kpd_task.cases[number];
     for (int d = 0; d < size_dims(); d++) {
-        if (d == dim || drawn->dims[d] <= 0) continue;
+        if (dims >> d & 1 || drawn->dims[d] <= 0) continue;
         drawn->dims[d] = size_allowed(between(rng, 1.0, few), &kpd_task.limits[d]);
         if (drawn->dims[d] <= 0) return 0;
     }
     return 1;
 }
 
-/* Make a dim about so large. 0 where no size is allowed that is larger than this case's, or none fits. */
-int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double size) {
-    drawn->dims[dim] = size_allowed((long)size + (long)below(rng, LITTLE), &kpd_task.limits[dim]);
-    return drawn->dims[dim] > kpd_task.cases[number].dims[dim] && arena_fits(drawn);
+/* Make these dims, one or two, about so many times as large together as this case's: each of two by a quarter of that at least. 0 where they may not be larger, or do not fit. */
+int size_long(kpd_rng *rng, kpd_case *drawn, size_t number, unsigned dims, double times) {
+    const kpd_case *named = &kpd_task.cases[number];
+    double before = size_product(named, ~dims);
+    while (dims) {
+        int d = __builtin_ctz(dims);
+        if (below(rng, 2) && dims & (dims - 1)) d = __builtin_ctz(dims & (dims - 1));
+        double factor = dims == 1u << d ? times : exp(log(times) * (1.0 + 2.0 * share_drawn(rng)) / 4.0);
+        drawn->dims[d] = size_allowed((long)(factor * (double)named->dims[d]) + (long)below(rng, LITTLE), &kpd_task.limits[d]);
+        if (drawn->dims[d] <= 0) return 0;
+        before /= (double)drawn->dims[d];
+        times *= (double)named->dims[d] / (double)drawn->dims[d];
+        dims &= ~(1u << d);
+    }
+    return before < 1.0 && arena_fits(drawn);
 }
 
 /* Draw a size whose dims have a product of so many times that of this case's, or somewhat less: none is smaller, but
@@ -214,7 +225,7 @@ int size_beyond(kpd_rng *rng, kpd_case *drawn, size_t number, double times) {
             if (*size <= 0) return 0;
             rest *= (double)named / (double)*size;
         }
-        if (size_product(drawn, -1) > size_product(&kpd_task.cases[number], -1) && arena_fits(drawn)) return 1;
+        if (size_product(drawn, 0) > size_product(&kpd_task.cases[number], 0) && arena_fits(drawn)) return 1;
         times /= 1.1; /* there may be no room for more */
     }
     return 0;

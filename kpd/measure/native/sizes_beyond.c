@@ -8,9 +8,10 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #define PART (1u << 16) /* elements that are worth a thread */
-#define LONG_TIMES 4.0 /* the work of the largest case, where one dim is large: there is no call after one of more */
+#define LONG_TIMES 4.0 /* on a device the work of the largest case, where one dim is large: there is no call after one of more */
 #define LONGEST 2.2e6  /* of a dim on a device: a grid has 65,535 blocks in two of its directions, often of 32 elements */
 #define STEP 2.0       /* from one such size to the next, … */
 #define DEVICE_STEP 2.2 /* … and on a device, where there are few */
@@ -22,10 +23,12 @@
 #define LONG_SHARE 0.5 /* of what a call may take, where one dim is large: there are several */
 #define KINDS 2        /* of inputs, … */
 #define LONGER 2.5     /* … of which constant ones may take so many times as long: nothing makes counts and sums as large */
-#define LARGE_TIMES 34.0 /* the work of the largest case, where all dims are larger */
+#define LARGE_TIMES 34.0 /* on a device the work of the largest case, where all dims are larger, … */
+#define MOST_TIMES 1e3 /* … and on a CPU, at the most */
 #define ABOUT 0.01     /* of the greatest element: what is further off than that may be wrong */
 
 static const char when[] = "a size far beyond the cases'";
+static size_t called; /* the candidate, at so many sizes */
 
 typedef struct {
     uint64_t clock, spent; /* by CPUs, for this process and the candidate's */
@@ -59,6 +62,7 @@ static int called_there(view *v, kpd_case *drawn, size_t number, kpd_distributio
     drawn->name = size_name(drawn);
     arena_show(v);
     arena_poison(v);
+    called++;
     worker_call(CANDIDATE, (int)v->number, 0, 1);
     if (!answered(CANDIDATE, v, distribution_names[d], when)) return 0;
     return unharmed(CANDIDATE, v, distribution_names[d], when) && right_there(v, v->data, number, d, when);
@@ -72,27 +76,28 @@ static double next_work(reached now, reached before, double grows, double most_n
     return now.work * pow(most_ns / now.ns, 1.0 / grows);
 }
 
-/* Draw a size of which one dim is so large that the work is about this much, or half as much as often as it does not fit. */
-static int drawn_long(kpd_rng *rng, kpd_case *drawn, size_t number, int dim, double few, double least, double work) {
-    if (!size_few(rng, drawn, number, dim, few)) return 0;
-    for (double size = fmax(least, work / size_product(drawn, dim)); size >= least; size /= STEP)
-        if (size_long(rng, drawn, number, dim, size)) return 1;
+/* Draw a size of which these dims are so large that the work is about this much, or half as much as often as it does not fit; they
+ * are together at least `least` times as large as a case's. */
+static int drawn_long(kpd_rng *rng, kpd_case *drawn, size_t number, unsigned dims, double few, double least, double work) {
+    if (!size_few(rng, drawn, number, dims, few)) return 0;
+    for (double times = fmax(least, work / size_product(drawn, 0)); times >= least; times /= STEP)
+        if (size_long(rng, drawn, number, dims, times)) return 1;
     return 0;
 }
 
-/* Calls at sizes of which one dim grows: to twice and four times a case's, and then to what time allows. 0 after a problem. */
-static int called_where_long(size_t number, int dim, double most_ns, kpd_rng *rng) {
+/* Calls at sizes of which these dims grow: to twice and four times a case's, and then to what time allows. 0 after a problem. */
+static int called_where_long(size_t number, unsigned dims, double most_ns, kpd_rng *rng) {
     static kpd_case drawn;
-    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1), work = 0.0, few = FEW;
-    long longest = kpd_task.cases[number].dims[dim];
-    for (reached before = {0.0, 0.0}; drawn_long(rng, &drawn, number, dim, few, STEP * (double)longest, work);) {
+    const kpd_case *named = &kpd_task.cases[number];
+    double work = 0.0, few = FEW, longest = 1.0;
+    for (reached before = {0.0, 0.0}; drawn_long(rng, &drawn, number, dims, few, STEP * longest, work);) {
         moment start = now();
-        reached at = {size_product(&drawn, -1), 0.0};
-        if (drawn.dims[dim] <= longest) break; /* the harness allows no more */
-        longest = drawn.dims[dim];
+        reached at = {size_product(&drawn, 0), 0.0};
+        double times = size_product(&drawn, ~dims) / size_product(named, ~dims);
+        if (times <= longest) break; /* the harness allows no more */
+        longest = times;
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
         at.ns = (double)passed_since(start);
-        if (at.work > most) break;
         work = next_work(at, before, GROWS, most_ns);
         if (before.work > 0.0) few = FEW_AT_LAST;
         else work = fmin(work, STEP * at.work);
@@ -107,18 +112,18 @@ static int called_where_long(size_t number, int dim, double most_ns, kpd_rng *rn
 static int called_where_long_there(size_t number, int dim, double most_ns, kpd_rng *rng) {
     static kpd_case drawn;
     double named = (double)kpd_task.cases[number].dims[dim], longest = HUGE_VAL, step = STEP, size = STEP * named;
-    double most = LONG_TIMES * size_product(&kpd_task.cases[number], -1);
+    double most = LONG_TIMES * size_product(&kpd_task.cases[number], 0);
     if (size_dims() > 1) {
         longest = LONGEST;
         step = DEVICE_STEP;
         size = fmax(size, LONGEST / (step * step));
     }
-    for (long before = 0; size < 1.01 * longest && size_few(rng, &drawn, number, dim, FEW_AT_LAST); size *= step) {
+    for (long before = 0; size < 1.01 * longest && size_few(rng, &drawn, number, 1u << dim, FEW_AT_LAST); size *= step) {
         moment start = now();
-        if (!size_long(rng, &drawn, number, dim, size) || drawn.dims[dim] <= before) break;
+        if (!size_long(rng, &drawn, number, 1u << dim, size / named) || drawn.dims[dim] <= before) break;
         before = drawn.dims[dim];
         if (!called_there(drawn_view(), &drawn, number, job.timed)) break;
-        if (LARGER * (double)passed_since(start) > most_ns || (longest == HUGE_VAL && size_product(&drawn, -1) > most)) break;
+        if (LARGER * (double)passed_since(start) > most_ns || (longest == HUGE_VAL && size_product(&drawn, 0) > most)) break;
     }
     return !problem.kind;
 }
@@ -134,15 +139,15 @@ static int drawn_large(kpd_rng *rng, kpd_case *drawn, size_t number, double time
  * dims does. 0 after a problem. */
 static int called_where_large(size_t number, kpd_distribution d, double most_ns, kpd_rng *rng) {
     static kpd_case drawn;
-    double of_case = size_product(&kpd_task.cases[number], -1), times = STEP, least = STEP;
+    double of_case = size_product(&kpd_task.cases[number], 0), times = STEP, least = STEP;
     reached before = {0.0, 0.0};
     for (int i = 0; drawn_large(rng, &drawn, number, times, least); i++) {
         moment start = now();
-        reached at = {size_product(&drawn, -1), 0.0};
+        reached at = {size_product(&drawn, 0), 0.0};
         if (at.work <= before.work || !called_there(drawn_view(), &drawn, number, d)) break;
         if (!i) continue;
         at.ns = (double)passed_since(start);
-        times = fmin(next_work(at, before, 1.0, most_ns) / of_case, i == 1 ? LARGER * STEP : LARGE_TIMES);
+        times = fmin(next_work(at, before, 1.0, most_ns) / of_case, i == 1 ? LARGER * STEP : MOST_TIMES);
         least = WORTH * at.work / of_case;
         if (times < least) break;
         before = at;
@@ -150,10 +155,17 @@ static int called_where_large(size_t number, kpd_distribution d, double most_ns,
     return !problem.kind;
 }
 
-static int called_where_each_is_long(size_t number, double most_ns, kpd_rng *rng) {
-    int (*called)(size_t, int, double, kpd_rng *) = engine_uses_device ? called_where_long_there : called_where_long;
-    for (int dim = 0; dim < size_dims(); dim++)
-        if (kpd_task.cases[number].dims[dim] > 0 && !called(number, dim, most_ns, rng)) return 0;
+/* Each dim, and on a CPU each two of more. 0 after a problem. */
+static int called_where_some_are_long(size_t number, double most_ns, kpd_rng *rng) {
+    const kpd_case *named = &kpd_task.cases[number];
+    int varying = 0;
+    for (int d = 0; d < size_dims(); d++) varying += named->dims[d] > 0;
+    for (int one = 0; one < size_dims(); one++) {
+        if (named->dims[one] <= 0) continue;
+        if (engine_uses_device ? !called_where_long_there(number, one, most_ns, rng) : !called_where_long(number, 1u << one, most_ns, rng)) return 0;
+        for (int other = 0; other < one && varying > 2 && !engine_uses_device; other++)
+            if (named->dims[other] > 0 && !called_where_long(number, 1u << one | 1u << other, most_ns, rng)) return 0;
+    }
     return 1;
 }
 
@@ -230,22 +242,33 @@ int sizes_long(uint64_t limit_ns) {
     size_t number = case_of_size(1, KPD_TIME_ONLY);
     kpd_rng rng = {secret_draw()};
     if (number == kpd_task.case_count || !taken_by(&job.views[number])) return 1;
-    return called_where_each_is_long(number, (double)limit_ns, &rng) && called_where_truth_takes_long(number, &rng);
+    return called_where_some_are_long(number, (double)limit_ns, &rng) && called_where_truth_takes_long(number, &rng);
 }
 
 /* 0 after a problem. Inputs that are all alike come first. */
-int sizes_beyond(uint64_t limit_ns) {
-    size_t number = case_of_size(1, KPD_TIME_ONLY);
-    uint64_t each = number < kpd_task.case_count ? taken_by(&job.views[number]) : 0;
-    if (!each || LARGER * (double)each > (double)limit_ns) return 1;
-    kpd_rng rng = {secret_draw()};
-    if (!called_where_each_is_long(number, LONG_SHARE * (double)limit_ns, &rng)) return 0;
-    uint64_t step = 1 + kpd_random(&rng) % (KPD_DISTRIBUTIONS - 1);
+static int called_beyond(size_t number, double limit_ns, kpd_rng *rng) {
+    if (!called_where_some_are_long(number, LONG_SHARE * limit_ns, rng)) return 0;
+    uint64_t step = 1 + kpd_random(rng) % (KPD_DISTRIBUTIONS - 1);
     for (uint64_t i = 0, kinds = 0; i < KPD_DISTRIBUTIONS && kinds < KINDS; i++) {
         kpd_distribution d = (kpd_distribution)((KPD_CONSTANT + i * step) % KPD_DISTRIBUTIONS);
         if (!job.promised[d]) continue;
         kinds++;
-        if (!called_where_large(number, d, (d == KPD_CONSTANT ? LONGER : 1.0) * (double)limit_ns, &rng)) return 0;
+        if (!called_where_large(number, d, (d == KPD_CONSTANT ? LONGER : 1.0) * limit_ns, rng)) return 0;
     }
     return 1;
+}
+
+/* Where a call may take so long. There is none where one of the largest case takes nearly as long. */
+void sizes_beyond(const char *object, uint64_t limit_ns) {
+    job.paths[CANDIDATE] = object;
+    job.first = CANDIDATE;
+    size_t number = case_of_size(1, KPD_TIME_ONLY);
+    uint64_t each = number < kpd_task.case_count && loaded() ? taken_by(&job.views[number]) : 0;
+    kpd_rng rng = {secret_draw()};
+    if (each && LARGER * (double)each <= (double)limit_ns && called_beyond(number, (double)limit_ns, &rng)) memory_enough();
+    spend("far sizes");
+    printf("{\"sizes\":%zu,", called);
+    print_spent();
+    print_problem();
+    printf("}\n");
 }

@@ -62,7 +62,7 @@ static int drawn_beyond(kpd_rng *rng, kpd_case *drawn, view *v, double elements)
             }
             if (!allowed) break;
             double most = (double)most_elements(drawn, v->buffers);
-            if (!engine_has_room(v->buffers) || size_product(drawn, -1) > WORK * elements || side > 2.0 * elements) break;
+            if (!engine_has_room(v->buffers) || size_product(drawn, 0) > WORK * elements || side > 2.0 * elements) break;
             if (most > elements) return 1;
         }
     }

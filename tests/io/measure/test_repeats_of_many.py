@@ -26,7 +26,7 @@ SIZES = (1000, 3000, 500, 2000)
 HASH = "unsigned bits; memcpy(&bits, x, 4); bits = (bits ^ bits >> 15) * 2654435761u;"
 WORK = f'for (int i = 0; i < {{}}; i++) {{{{ __asm__ volatile("" ::: "memory"); {LOOP} }}}}'
 SPIN = "for (volatile long i = 0; i < {}; i++);"
-SOONER = "new inputs in each call|sizes that no case has|a size far beyond|two sets of inputs"
+SOONER = "new inputs in each call|sizes that no case has|two sets of inputs"
 """Where a rare fault is found: mostly in the first of these steps, and now and then in one that comes before it."""
 numbers = count()
 
@@ -176,17 +176,6 @@ async def test_what_is_slow_at_sizes_that_no_case_has_is_found(lab: Lab) -> None
 
 
 @linux_only
-@pytest.mark.parametrize("what", ["y[n - 1] = 0.0f;", "__builtin_trap();"])
-async def test_what_is_wrong_at_sizes_far_beyond_the_cases_is_found(lab: Lab, what: str) -> None:
-    source = kernel(f"{LOOP} if (n > 4500) {what}")
-    with pytest.raises(CheckFailed, match=r"a size far beyond the cases'"):
-        await repeated(lab, source, DRAWN)
-    assert await repeated(lab, source, AUTO) >= 200, "where only those of the cases count"
-    assert await repeated(lab, source, DRAWN, limits="{.most = 4000}") >= 200, "where no larger ones are allowed"
-    assert await repeated(lab, source, DRAWN, own=source) >= 200, "where the task's own kernel is wrong, too"
-
-
-@linux_only
 async def test_who_takes_inputs_for_constant_by_a_look_at_some_is_found(lab: Lab) -> None:
     one = "for (long i = 0; i < n; i++) y[i] = 2.0f * x[0] + 1.0f;"
     kinds = replace(DRAWN, distributions=("normal", "constant"))
@@ -194,13 +183,6 @@ async def test_who_takes_inputs_for_constant_by_a_look_at_some_is_found(lab: Lab
         await repeated(lab, kernel(f"if (x[0] == x[n - 1] && x[0] == x[n / 2]) {{ {one} return; }} {LOOP}"), kinds)
     every = "int same = 1; for (long i = 1; i < n; i++) same &= x[i] == x[0];"
     assert await repeated(lab, kernel(f"{every} if (same) {{ {one} return; }} {LOOP}"), kinds) >= 200
-
-
-@linux_only
-async def test_who_runs_over_the_end_of_its_own_data_where_a_dim_is_large_is_found(lab: Lab) -> None:
-    with pytest.raises(CheckFailed, match=r"crashed .*\(a size far beyond the cases'\)"):
-        own = kernel(f"for (long i = 0; i < n; i++) all[i] = 1; {LOOP}", "static volatile char all[2048];")
-        await repeated(lab, own, DRAWN)
 
 
 @linux_only

@@ -25,7 +25,7 @@ from kpd.model.budget import Budget
 from kpd.model.faults import BreaksMeasurement
 from kpd.model.iteration import Iteration
 from kpd.model.notices import Unsound
-from kpd.model.sanitizer import Tool, ToolReport
+from kpd.model.sanitizer import TOOLS, Tool, ToolReport
 from kpd.model.waits import ForSanitizer
 from kpd.text.sanitizer import provisional
 from kpd.workspace.paths import Workspace
@@ -101,6 +101,7 @@ class Broken:
     def __init__(self, **troubles: list[HostError]) -> None:
         self.troubles = troubles
         self.prepared = 0
+        self.tools = TOOLS
 
     async def stage(self, files: dict[str, bytes]) -> str:
         return files["k"].decode()
@@ -187,7 +188,7 @@ async def waits(root: Path, journal: EventJournal, how: Interruption) -> tuple[b
     loop = Lane(Workspace(root), cast(Any, lambda: None), journal, pool, place, Turns(journal), "r1")
     beside = Beside(look, lambda number, err: None)
     beside.begin(loop.run)
-    waiting = asyncio.create_task(loop._sanitized(1, beside))
+    waiting = asyncio.create_task(loop._sanitized(1, beside, TOOLS))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert loop.run.waiting == ForSanitizer("r1", 1)

@@ -243,11 +243,11 @@ def test_a_device_that_seems_slower_than_the_call_leaves_nothing_to_launching() 
 # ── overview ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_winner_is_marked_until_compute_sanitizer_has_seen_it() -> None:
+def test_a_winner_is_marked_until_it_has_passed_its_last_checks() -> None:
     log = logs.Log().daemon().tasks().run()
     log.emit(e.SanitizerFound("r1", True)).baseline().iteration(1, "fewer loads", 30.0, "faster")
     told = " ".join(text.strip() for text in plain(overview.lines(view_of(log), 120, 30)))
-    assert "! provisional until compute-sanitizer has looked at it" in told
+    assert "! provisional until it has passed its last checks" in told
     assert "provisional  chained  r1.1 against the baseline" in told
     log.emit(e.Sanitized("r1", 1, tuple(ToolReport(tool, 2, 2, 3.0) for tool in TOOLS)))
     assert "provisional" not in " ".join(plain(overview.lines(view_of(log), 120, 30)))
