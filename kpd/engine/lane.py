@@ -195,9 +195,7 @@ class Lane:
                 raise
             await beside.leave(number)
             if number in {it.number for it in self.run.unsanitized}:
-                self.journal.emit(
-                    e.Sanitized(self.run_id, number, not_run(tools, f"skipped by {interrupted.by}"))
-                )
+                self.journal.emit(e.Sanitized(self.run_id, number, not_run(tools, f"skipped by {interrupted.by}")))
         except (HostError, OSError) as err:
             await handle_trouble(self.journal, self.control, self.run_id, self.host, err)
             raise RunRestart from err

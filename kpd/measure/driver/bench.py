@@ -85,10 +85,8 @@ class DriverBench:
         self._pristine = read_files(task.folder, task.editable)
         self._made = BuildCache(host)
         self._terms = CheckTerms(host, harness, task.check, self._made, checking, self._own)
-        alone = replace(
-            checking, lease=checking.lease or measuring.lease
-        )  # seconds of work would disturb what is timed
-        self._last_checks = LastChecks(host, harness, task.check, self._terms, self._made, alone, sanitizer)
+        far, alone = harness.far and device.kind == "cpu", replace(checking, lease=checking.lease or measuring.lease)
+        self._last_checks = LastChecks(host, harness, task.check, self._terms, self._made, alone, far, sanitizer)
         self._begun: dict[tuple[str, str], audits.AuditJob] = {}  # by incumbent and candidate: a check that goes on
         self._part_of: dict[str, str] = {}  # by the job of a contest: that of the check which began it
         self._followed: dict[tuple[str, str], audits.AuditJob] = {}  # by both: a contest whose job goes on with audits

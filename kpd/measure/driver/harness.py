@@ -52,7 +52,7 @@ class Harness:
     `scaled`: it gives a scale for the error of each element. `varies`: it can be asked for sizes that no case has.
     `forks`: it has the command `times`, which forks the processes of a contest. `compiles`: a kernel's first call may
     compile, and so take longer than others. `chains`: several commands can be one job, each in a process of its own.
-    `far`: it has the command `far`, for sizes far beyond the cases'.
+    `far`: on a CPU it has the command `far`, for sizes far beyond the cases'.
     """
 
     program: str

@@ -17,9 +17,10 @@ from kpd.workspace.specs import CheckSpec
 
 @dataclass(frozen=True, slots=True)
 class LastChecks:
-    """The last checks of a task's winners, which run in the context `where`.
+    """The last checks of a task's winners, which run in the context `where`: they may disturb what is timed.
 
-    `sanitizer` is the path of compute-sanitizer on the host; empty where it is not there, or not wanted.
+    `far`: they are calls far beyond the cases. `sanitizer` is the path of compute-sanitizer on the host; empty where
+    it is not there, or not wanted.
     """
 
     host: Host
@@ -28,15 +29,15 @@ class LastChecks:
     terms: CheckTerms
     made: BuildCache
     where: RunContext
+    far: bool = False
     sanitizer: str = ""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that look at a winner, as in Bench."""
-        if not self.harness.far:
+        if not self.far:
             return TOOLS if self.sanitizer else ()
-        wanted = self.spec.sanitizer and self.spec.sizes == "any" and self.spec.truth == "oracle"
-        return ("overflow",) if wanted else ()
+        return ("overflow",) if self.spec.sanitizer and self.spec.sizes == "any" else ()
 
     async def run(self, built: str, tool: Tool, job: str, limit_s: float, say: Say) -> ToolReport:
         """Run one tool on the object of build job `built`, for at most `limit_s` seconds. Raises HostError."""
@@ -53,7 +54,7 @@ class LastChecks:
         reference, own, seals = await self.terms.of_repeats(say)
         where = self.terms.sealed(self.where, seals, built)
         async with self.made.again_if_gone(built, seals=where.seals):
-            if self.harness.far:
+            if self.far:
                 return await far(
                     self.host, self.harness, built, own, job, self.spec, where, limit_s, say, reference
                 )  # fmt: skip

@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
     manner how = strcmp(mode, "rows") ? SINGLY : IN_A_ROW;
     int auditing = argc == 7 && (!strcmp(mode, "fresh") || how == IN_A_ROW);
     int repeating = argc == 6 && !strcmp(mode, "repeat");
-    int far = argc == 5 && !strcmp(mode, "far") && job.baseline && !job.truth && !engine_uses_device;
+    int far = argc == 5 && !strcmp(mode, "far") && job.baseline && !engine_uses_device;
     int measuring = argc == 5 && !strcmp(mode, "bounds");
     int running = argc == 4 && !strcmp(mode, "run");
     int bounding = argc == 3 && !strcmp(mode, "memcheck");

@@ -93,6 +93,13 @@ async def test_two_dims_are_large_together_where_the_third_is_small(lab: Lab) ->
     assert found.errors and "elements wrong" in found.said
 
 
+async def test_what_is_at_work_after_calls_at_large_sizes_is_found(lab: Lab) -> None:
+    spins = 'static void *spin(void *of) { for (;;) __asm__ volatile(""); return of; }'
+    begins = "static int began; pthread_t one; if (n > 9000 && !began++) pthread_create(&one, NULL, spin, NULL);"
+    found = await seen(lab, await made(lab), kernel(f"{begins} {LOOP}", f"#include <pthread.h>\n{spins}"))
+    assert found.errors and "is at work while no call is" in found.said
+
+
 async def test_no_size_is_asked_for_where_the_harness_allows_none(lab: Lab) -> None:
     found = await seen(lab, await made(lab, limits="{.most = 1000}"), kernel("__builtin_trap();"))
     assert (found.cases, found.of, found.errors, found.trouble) == (0, 0, 0, "")

@@ -94,9 +94,23 @@ def described(said: Any) -> Layout:
     if len(shape) != len(strides) or min(0, *shape, *steps) < 0:
         raise ValueError("it runs backwards through its memory")
     found = Layout(lib, dtype, tuple(shape), steps, itemsize)
+    if _overlaps(found):
+        raise ValueError("some of its elements are one in memory: who writes to it changes others")
     if found.span > max(APART, SPARSE * math.prod(shape) * itemsize):
         raise ValueError(f"its {math.prod(shape)} elements lie {found.span >> 20} MiB apart")
     return found
+
+
+def _overlaps(layout: Layout) -> bool:
+    """Return whether elements share memory, as far as that follows from one dim after the other."""
+    if 0 in layout.shape:
+        return False
+    reach = 0
+    for step, count in sorted((step, n) for step, n in zip(layout.strides, layout.shape, strict=True) if n > 1):
+        if step <= reach:
+            return True
+        reach += step * (count - 1)
+    return False
 
 
 def address_of(value: Any) -> int:

@@ -1,13 +1,14 @@
 """Calls a kernel on uneven inputs of each case, and at sizes far beyond these, as native/sizes_beyond.c does.
 
 Who makes less of long rows than of short ones is right in all that is near the cases. Sizes grow from call to call: of
-one dim, where the others are few, and of all of them.
+one dim, where the others are few, and of all of them. That takes seconds, and has a job of its own.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from kpd.measure.python.host.cases import AT_ONCE, WorkerCase, busy_s
 from kpd.measure.python.host.harness import CaseInputs, Limit
@@ -20,40 +21,58 @@ from kpd.measure.python.host.session import RunnerCommand
 from kpd.measure.python.host.sizes import size_name, work as size_of
 
 UNEVEN = 2  # inputs of either kind that are, of each case
-LONG_TIMES = 24  # the product of all dims of the largest case, where one dim is large
+LONG_TIMES = 256  # the product of all dims of the largest case, where one dim is large
 REST = 8  # it is mostly no multiple of the case's, as kernels have rests of blocks
 FEW = 8  # the other dims then, at the most
 PAIR = 2  # a single row lies in memory as its transpose does
-TIMES = 8, 64  # that product, where all dims are larger
-MOST_S, ALL_S = 0.15, 1.0  # of CPUs: what a size may take of which one dim is large, and one that is larger in all
+TIMES = 8, 64, 256  # that product, where all dims are larger
+LONGER = 2  # times as long may a size take that is larger in all dims
 
 
-def refuse_wrong(
+def refuse_uneven(
     session: RunnerCommand, worker: Worker, cases: Mapping[str, dict[str, int]], rng: SecretRandom, limit_ms: float
 ) -> None:
-    """Refuse a kernel that is wrong there, where the task's own is right. Raises KernelProblem."""
+    """Refuse a kernel that is wrong on uneven inputs, where the task's own is right. Raises KernelProblem."""
     if session.settings.get("sizes") != "any" or session.rule.bounds:
         return
     for dims in cases.values():
         for kind in [kind for kind in ("constant", session.kinds[0]) if kind in session.kinds] * UNEVEN:
             _right(session, worker, dims, kind, rng, limit_ms)
-    named, limits = max(cases.values(), key=size_of), session.harness.limits
+
+
+def call_far(session: RunnerCommand, kernel: str, size_ms: str, limit_ms: str) -> dict[str, Any]:
+    """Call a kernel far beyond the cases, where a size may take so long of CPUs. Raises KernelProblem."""
+    rng, worker, called = session.rng(), session.worker({"b": kernel}), 0
+    if session.rule.bounds:
+        return {"problem": None, "sizes": 0}
+    named, limits = max(session.harness.cases.values(), key=size_of), session.harness.limits
     sized = [dim for dim in named if named[dim] > 0]
-    growing = [(_long(named, dim, limits, rng), MOST_S) for dim in sized]
-    for sizes, most_s in (*growing, (_all(named, sized, limits, rng), ALL_S)):
-        took_s, before = 0.0, named
-        for dims in sizes:
-            workers = _with_own(session, worker)
-            begun = busy_s(*workers)
-            kind = rng.choice(session.kinds)
-            if took_s * _grown(before, dims) > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
-                break
-            took_s, before = busy_s(*workers) - begun, dims
-        if before == named or "constant" not in session.kinds:
-            continue
-        pair = _allowed({dim: PAIR if size <= FEW else size for dim, size in before.items()}, limits)
-        for dims in [before] if pair == before or not pair else [before, pair]:  # sums of constants are the largest
-            _right(session, worker, dims, "constant", rng, limit_ms)
+    growing = [(_long(named, dim, limits, rng), float(size_ms) / 1000) for dim in sized]
+    for sizes, most_s in (*growing, (_all(named, sized, limits, rng), LONGER * float(size_ms) / 1000)):
+        called += _grow(session, worker, named, sizes, most_s, rng, float(limit_ms))
+    return {"problem": None, "sizes": called}
+
+
+def _grow(
+    session: RunnerCommand, worker: Worker, named: dict[str, int], sizes: Iterator[dict[str, int]], most_s: float,
+    rng: SecretRandom, limit_ms: float,
+) -> int:  # fmt: skip
+    """Call the kernel at these sizes, until one could take longer. Return at how many. Raises KernelProblem."""
+    took_s, before, called = 0.0, named, 0
+    for dims in sizes:
+        workers = _with_own(session, worker)
+        begun = busy_s(*workers)
+        kind = rng.choice(session.kinds)
+        if took_s * _grown(before, dims) > most_s or not _right(session, worker, dims, kind, rng, limit_ms):
+            break
+        took_s, before, called = busy_s(*workers) - begun, dims, called + 1
+    if before == named or "constant" not in session.kinds:
+        return called
+    limits = session.harness.limits
+    pair = _allowed({dim: PAIR if size <= FEW else size for dim, size in before.items()}, limits)
+    for dims in [before] if pair == before or not pair else [before, pair]:  # sums of constants are the largest
+        called += _right(session, worker, dims, "constant", rng, limit_ms)
+    return called
 
 
 def _with_own(session: RunnerCommand, worker: Worker) -> list[Worker]:

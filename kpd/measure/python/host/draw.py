@@ -14,6 +14,7 @@ from kpd.measure.python.host.arrays import CODES, GREATEST
 OTHERS, END = 3, 8  # elements that are not as the rest of an array; half of them so near to its end or its beginning
 ONE_CONSTANT = 0.125  # of arrays of other kinds
 PATTERNED = 0.25  # of arrays of other kinds
+ROWS_ALIKE = 0.125  # of arrays of two dims or more, of any kind
 WHOLE_BITS, LONGEST_PERIOD_LOG = (8, 15, 24), 5  # of whole numbers; of lanes, in powers of two
 LEAST_POWER, POWERS = 4, 16  # of two, by which a stretch is smaller or larger; in narrow types a quarter of both
 LEAST_MOVED, MOVED = 84.0, 20.0  # what all are moved by, and by up to how much more; in narrow types an eighth of both
@@ -31,7 +32,7 @@ class Draw:
     NumPy's of floating-point numbers may be `uneven`, as in native/uneven.c: constant ones but for a few elements, and
     half of the others with a stretch of another magnitude, larger ones only if those are among `kinds`, where a quarter
     are `moved` far from zero as well. So few of them are constant that mostly not all arrays of a call are, if that is
-    among `kinds`.
+    among `kinds`. Of some arrays all rows are the same one.
     """
 
     def __init__(
@@ -52,7 +53,10 @@ class Draw:
         drawn = self._vector(math.prod(shape), dtype).astype(dtype, copy=False)
         if self.uneven and len(drawn) > 1:
             self._make_uneven(drawn, dtype)
-        return drawn.reshape(shape)
+        found = drawn.reshape(shape)
+        if self.uneven and len(shape) > 1 and self.random.random() < ROWS_ALIKE:
+            found[:] = found[:1]
+        return found
 
     def integers(self, low: int, high: int, *shape: int, dtype: str = "int32") -> Any:
         """Draw an array of whole numbers from `low` to `high`, without `high`; one value where the kind is constant."""

@@ -200,7 +200,7 @@ class PythonHarness:
             cases.append({"name": name, "dims": dims, "bytes": sizes})
         return {
             "symbol": self.entry, "cases": cases, "oracle": self.oracle, "scaled": self.scaled,
-            "varies": any(self.cases.values()),
+            "varies": any(self.cases.values()), "far": True,
         }  # fmt: skip
 
 

@@ -4,6 +4,7 @@
     bench … check KERNEL SEEDS LIMIT_MS          bench … bounds KERNEL FILE LIMIT_MS
     bench … repeat KERNEL HOW MS LIMIT_MS        bench … time A B ORDER QUADS LIMIT_MS
     bench … alone A A ORDER QUADS LIMIT_MS       bench … fresh A B ORDER MS LIMIT_MS
+    bench … far KERNEL SIZE_MS LIMIT_MS
     bench … solo B B ORDER QUADS LIMIT_MS: `alone` does not look at results, `solo` does
     bench … apart A B ORDER QUADS LIMIT_MS: either kernel has a process of its own, on a GPU, too
     bench … times A B QUADS LIMIT_MS PROCESSES [FRESH_MS AUDIT_QUADS FROM TO [HOW MS LIMIT_MS]]
@@ -38,6 +39,7 @@ from typing import Any
 
 from kpd.hosts.helper.children import prctl
 from kpd.measure.python.host import (
+    beyond,
     bounds,
     bytecode,
     checking,
@@ -66,7 +68,12 @@ IMPORTS = "KPD_IMPORTS"  # the libraries that take long to import
 THEN, ALSO = "then", "also"
 QUICK, ALONE, REPEAT = "q", "alone", "repeat"
 NAMED = ("fresh", "apart", REPEAT)  # words of a line that are the names of what its process does
-WORKERS = {"describe": 0, "run": 0, REPEAT: 3}  # of one command; 1 of the others, but for those that time two kernels
+WORKERS = {
+    "describe": 0,
+    "run": 0,
+    REPEAT: 3,
+    "far": 3,
+}  # of one command; 1 of the others, but for those that time two kernels
 
 
 def say(report: dict[str, Any]) -> None:
@@ -263,6 +270,7 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
     "check": checking.check,
     "bounds": bounds.bounds,
     REPEAT: repeating.repeat,
+    "far": beyond.call_far,
     "time": timing.time_both,
     "quick": quick.quick,
     ALONE: timing.time_incumbent,
@@ -273,8 +281,9 @@ VERBS: dict[str, Callable[..., dict[str, Any]]] = {
 }
 TIMED = ("time", "quick", ALONE, "solo", "apart", "fresh")
 EMPTY: dict[str, dict[str, Any]] = {
-    "check": checking.NOTHING, "bounds": {}, REPEAT: {"calls": {}}, "time": {"cases": {}}, "quick": {"cases": {}},
-    ALONE: {"cases": {}}, "solo": {"cases": {}}, "apart": {"cases": {}}, "fresh": {"cases": {}}, "run": {},
+    "check": checking.NOTHING, "bounds": {}, REPEAT: {"calls": {}}, "far": {"sizes": 0}, "time": {"cases": {}},
+    "quick": {"cases": {}}, ALONE: {"cases": {}}, "solo": {"cases": {}}, "apart": {"cases": {}}, "fresh": {"cases": {}},
+    "run": {},
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 from kpd.measure.python.host.ahead import computed
 from kpd.measure.python.host.alike import refuse_taken_for_others
 from kpd.measure.python.host.between import refuse_slower
-from kpd.measure.python.host.beyond import refuse_wrong
+from kpd.measure.python.host.beyond import refuse_uneven
 from kpd.measure.python.host.calling import CallSets
 from kpd.measure.python.host.cases import COMPILE_MS, WorkerCase
 from kpd.measure.python.host.ending import end_well
@@ -67,8 +67,8 @@ def repeat(session: RunnerCommand, kernel: str, how: str, span_ms: str, limit_ms
             case, more = _on_many(session, worker, rng, float(limit_ms))
             made[case] = made.get(case, 0) + more
             refuse_slower(session, worker, cases, rng, float(limit_ms))
-            with session.marks.of("beyond"):
-                refuse_wrong(session, worker, cases, rng, float(limit_ms))
+            with session.marks.of("uneven"):
+                refuse_uneven(session, worker, cases, rng, float(limit_ms))
             if worker.ended is None:
                 end_well(work)
     return {"problem": None, "calls": made, "spent": session.spent()}

@@ -10,6 +10,7 @@ from kpd.hosts.host import Host
 from kpd.measure.bench import CheckFailed
 from kpd.measure.driver.bench import DriverBench
 from kpd.model.defects import WrongValue
+from kpd.model.sanitizer import ToolReport
 from kpd.text.faults import wrong
 from tests.places import ROOT, TESTS
 from tests.support.measure.measured import local_host
@@ -122,12 +123,24 @@ async def test_what_is_slow_at_a_size_that_no_case_has_is_found(bench: DriverBen
 @pytest.mark.parametrize("name", ["wide_rows_sampled", "big_tail"])
 async def test_what_is_wrong_far_beyond_the_cases_is_found(bench: DriverBench, host: Host, tmp_path, name: str) -> None:
     sampled = (CORPUS / "correctness" / f"{name}.py").read_text()
-    with pytest.raises(CheckFailed) as caught:
-        for _ in range(4):  # it is right at some of these sizes
-            await bench.repeat(await built(bench, {"kernel.py": sampled}), f"repeat{next(numbers)}", print)
-    assert isinstance(caught.value.wrong.what, WrongValue)
+    assert bench.tools == ("overflow",)
+    for _ in range(4):  # it is right at some of these sizes
+        found = await looked_at(bench, await built(bench, {"kernel.py": sampled}))
+        if found.errors:
+            break
+    assert (found.errors, found.trouble) == (1, "") and "elements wrong" in found.said
     own = await ready(host, rmsnorm(tmp_path, sampled))
-    assert await own.repeat(await built(own), f"repeat{next(numbers)}", print), "the task's own is wrong, too"
+    assert (await looked_at(own, await built(own))).errors == 0, "the task's own is wrong, too"
+
+
+async def test_one_that_is_right_is_called_at_many_sizes_far_beyond_the_cases(bench: DriverBench) -> None:
+    found = await looked_at(bench, await built(bench, cheat("honest/pool_of_outputs")))
+    assert (found.errors, found.cases, found.trouble) == (0, found.of, "") and found.of >= 10
+
+
+async def looked_at(bench: DriverBench, job: str) -> ToolReport:
+    """Call the kernel far beyond the cases."""
+    return await bench.sanitize(job, "overflow", f"far{next(numbers)}", 30.0, print)
 
 
 async def test_a_result_of_which_only_a_view_is_left_is_overwritten_by_nobody(bench: DriverBench) -> None:
@@ -136,6 +149,14 @@ async def test_a_result_of_which_only_a_view_is_left_is_overwritten_by_nobody(be
             await bench.repeat(await built(bench, cheat(name)), f"repeat{next(numbers)}", print)
     pool = await built(bench, cheat("honest/pool_of_outputs"))
     assert await bench.repeat(pool, f"repeat{next(numbers)}", print)
+
+
+async def test_rows_that_are_all_alike_are_no_single_row_in_memory(bench: DriverBench) -> None:
+    job = await built(bench, cheat("results/equal_rows_stride0"))
+    with pytest.raises(CheckFailed) as caught:
+        for _ in range(4):  # few of its inputs are so
+            await bench.repeat(job, f"repeat{next(numbers)}", print)
+    assert isinstance(caught.value.wrong.what, WrongValue), "what lies between its elements is read as others"
 
 
 MEMO = """

@@ -25,3 +25,19 @@ def test_who_reads_an_output_need_not_read_much_more_than_its_elements() -> None
         described(said([many, 2], [17, 1]))
     with pytest.raises(ValueError, match="apart"):
         described(said([2, 1], [1 << 70, 1]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "steps", "one"),
+    [
+        ([3, 4], [4, 1], False), ([3, 4], [3, 1], True), ([3, 4], [0, 1], True), ([3, 4], [1, 3], False),
+        ([3, 4], [1, 2], True), ([3, 4], [9, 2], False), ([1, 4], [0, 1], False), ([3, 1], [0, 1], True),
+        ([0, 4], [0, 0], False), ([2, 3, 4], [12, 4, 1], False), ([2, 3, 4], [11, 4, 1], True),
+    ],
+)  # fmt: skip
+def test_elements_of_a_result_are_not_one_in_memory(shape: list[int], steps: list[int], one: bool) -> None:
+    if not one:
+        assert described(said(shape, steps)).shape == tuple(shape)
+        return
+    with pytest.raises(ValueError, match="elements are one in memory"):
+        described(said(shape, steps))
