@@ -113,7 +113,7 @@ def test_a_winner_is_provisional_until_compute_sanitizer_has_seen_it(
     run = daemon.query("status")["runs"]["r1"]
     assert run["best"]["sign"]["word"] == "provisional"
     assert run["headline"]["text"].endswith(", chained, provisional")
-    assert run["best"]["sanitizer"] == "provisional until compute-sanitizer has looked at it"
+    assert run["best"]["sanitizer"] == "provisional until it has passed its last checks"
 
     daemon.kill()
     daemon.start()
