@@ -79,7 +79,7 @@ class Inspector:
         lines = [
             f"[ -e {object} ] || exit {jobs.GONE}",
             f"tool=$(command -v objdump || command -v llvm-objdump) || exit {NO_TOOL}",
-            f'"$tool" -d -w --no-show-raw-insn {object} {listed} || exit {FAILED}',
+            f'"$tool" -d -r -w --no-show-raw-insn {object} {listed} || exit {FAILED}',
         ]
         if self.cuobjdump:  # a toolkit can be installed without it
             tool = jobs.words([self.cuobjdump])

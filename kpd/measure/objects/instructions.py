@@ -11,6 +11,9 @@ from kpd.measure.objects.loops import Steps, TangledCode, find
 from kpd.model.flags import Executes, Flag, NotInspected, Purpose
 
 _LINE = re.compile(r"\s*([0-9a-f]+):\s+(.*)")
+_RELOCATION = re.compile(r":\s{1,2}R_(X86_64|386|AARCH64|ARM)_")
+_PLACE = re.compile(r"0*([0-9a-f]+)$")
+_PLACE_DIGITS = 17  # at the most, and a character before them
 _SECTION = re.compile(r"Disassembly of section (.+):")
 _NAME = re.compile(r"[0-9a-f]+ <(.*)>:")
 _JUMP = re.compile(
@@ -75,13 +78,15 @@ class ListedFunction(NamedTuple):
 
 
 def of_cpu(listing: str) -> tuple[Flag, ...]:
-    """List the flags of what `objdump -d --no-show-raw-insn -w` printed."""
-    sections = [list(_functions(text)) for text in _SECTION.split(listing)[2::2]]
+    """List the flags of what `objdump -d -r --no-show-raw-insn -w` printed."""
+    texts = _SECTION.split(listing)[2::2]
+    sections = [list(_functions(text)) for text in texts]
     functions = [function for section in sections for function in section]
     found = [
         *_single(functions),
         *_unfenced(functions),
         *(flag for section in sections for flag in _overlapping(section)),
+        *(flag for section, text in zip(sections, texts, strict=True) for flag in _overwritten(section, text)),
     ]
     return tuple(dict.fromkeys([*found, *_tangled(functions)]))
 
@@ -89,7 +94,7 @@ def of_cpu(listing: str) -> tuple[Flag, ...]:
 def _functions(section: str) -> Iterator[ListedFunction]:
     name, lines = "", list[ListedLine]()
     for line in section.splitlines():
-        if (found := _LINE.match(line)) is not None:
+        if (found := _LINE.match(line)) is not None and not found[2].startswith("R_"):  # else a relocation's own line
             text = found[2].strip()
             jump = _JUMP.match(text)
             reaches, called = (jump[2], jump[1]) if jump is not None else ("", None)
@@ -159,6 +164,20 @@ def _overlapping(section: Iterable[ListedFunction]) -> Iterator[Flag]:
     for line in lines:
         if line.reaches and line.reaches not in starts and int(line.reaches, 16) < last:
             yield Executes(f"{line.text.split()[0]} into another", "hidden")
+
+
+def _overwritten(section: Iterable[ListedFunction], text: str) -> Iterator[Flag]:
+    """Flag a relocation that fills the beginning of an instruction: when it is linked it is another one.
+
+    On ARM, where it fills a part of the bits of an instruction, it is always there.
+    """
+    places = set[str]()
+    for found in _RELOCATION.finditer(text):
+        place = _PLACE.search(text[max(0, found.start() - _PLACE_DIGITS) : found.start()])
+        if place is not None and found[1] in ("X86_64", "386"):
+            places.add(place[1])
+    for line in (line for function in section for line in function.lines if line.address in places):
+        yield Executes(f"{line.text.split()[0]} under a relocation", "hidden")
 
 
 def _tangled(functions: Iterable[ListedFunction]) -> Iterator[Flag]:

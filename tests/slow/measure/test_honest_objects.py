@@ -128,7 +128,7 @@ def flags(folder: Path, list_of: allowed.Allowed, name: str, source: str, *comma
     (folder / name).write_text(source + "\n")
     subprocess.run([*command, "-c", name, "-o", "kernel.o"], cwd=folder, check=True)
     listed = subprocess.run(
-        ["objdump", "-d", "-w", "--no-show-raw-insn", "kernel.o"], cwd=folder, check=True, capture_output=True
+        ["objdump", "-d", "-r", "-w", "--no-show-raw-insn", "kernel.o"], cwd=folder, check=True, capture_output=True
     )
     tables = elf.tables((folder / "kernel.o").read_bytes(), list_of)
     return {*tables, *instructions.of_cpu(listed.stdout.decode())}

@@ -24,7 +24,7 @@ def flags(folder: Path, source: str, *more: str) -> set[Flag]:
     (folder / "kernel.c").write_text(HEAD + source)
     subprocess.run([*GCC, *more, "-c", "kernel.c", "-o", "kernel.o"], cwd=folder, check=True)
     listing = subprocess.run(
-        ["objdump", "-d", "-w", "--no-show-raw-insn", "kernel.o"],
+        ["objdump", "-d", "-r", "-w", "--no-show-raw-insn", "kernel.o"],
         cwd=folder,
         check=True,
         capture_output=True,
@@ -214,6 +214,14 @@ def test_an_instruction_inside_another_is_flagged(tmp_path: Path) -> None:
     """The constant of a `mov` is a system call, and a jump leads there."""
     hidden = "jmp 1f + 1\\n1: .byte 0xb8, 0x0f, 0x05, 0x90, 0x90"
     assert Executes("jmp into another", "hidden") in flags(tmp_path, body(f'__asm__ volatile("{hidden}"); {LOOP}'))
+
+
+@pytest.mark.skipif(not X86, reason="instructions of x86-64")
+def test_an_instruction_that_a_relocation_writes_is_flagged(tmp_path: Path) -> None:
+    """Four nops, which become a system call when they are linked."""
+    odd = "odd: nop\\nnop\\nnop\\nnop\\nret\\n.reloc odd, R_X86_64_PC32, odd - 0x6f6ffaf1"
+    before = f'__asm__(".pushsection .text\\n.type odd,@function\\n{odd}\\n.popsection");'
+    assert Executes("nop under a relocation", "hidden") in flags(tmp_path, body(LOOP, before))
 
 
 @pytest.mark.parametrize("optimised", ["-O0", "-O2", "-O3"])

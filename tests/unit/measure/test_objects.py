@@ -94,6 +94,21 @@ def test_a_jump_with_a_hint_into_the_middle_of_an_instruction_is_flagged() -> No
     assert of_cpu("\n".join([*lines, "   8:\tret"])) == (Executes("jne,pt into another", "hidden"),)
 
 
+@pytest.mark.parametrize("form", ["{code}\t{at}: R_{kind}\tg-0x4", "{code}\n\t\t{at:0>16}:  R_{kind}\tg-0x4"])
+def test_a_relocation_that_fills_the_beginning_of_an_instruction_is_flagged(form: str) -> None:
+    """As objdump -w and llvm-objdump print them."""
+
+    def found(at: str, kind: str) -> tuple[Flag, ...]:
+        lines = ["Disassembly of section .text:", "", "0000000000000000 <f>:"]
+        lines += ["   e:\tnop", "   f:\t" + form.format(code="call   14 <f+0x14>", at=at, kind=kind), "  14:\tret"]
+        return of_cpu("\n".join(lines))
+
+    assert found("10", "X86_64_PLT32") == ()
+    assert found("f", "X86_64_PLT32") == (Executes("call under a relocation", "hidden"),)
+    assert found("14", "386_PC32") == (Executes("ret under a relocation", "hidden"),)
+    assert found("f", "AARCH64_CALL26") == (), "a part of the bits of an instruction"
+
+
 STORE, BACK, RETURN = "movntps %xmm0,(%rdi)", "jne    0 <f>", "ret"
 UNFENCED = (Executes("movntps", "unfenced"),)
 
