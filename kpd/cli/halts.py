@@ -54,7 +54,8 @@ class Halts:
         return ""
 
     def _once(self, wait: Wait) -> str:
-        if (why := _reason(wait)) in self._told:
+        own = isinstance(wait, ForTurn) and wait.who == self._run  # its last checks, or another lane: that is short
+        if own or (why := _reason(wait)) in self._told:
             return ""
         self._told.add(why)
         return f"{self._run} waits: {line(waits.wait(wait))}"

@@ -12,7 +12,7 @@ def provisional(it: Iteration) -> str:
         return "provisional until it has passed its last checks"
     if not it.provisional:
         return ""
-    saw = "; ".join(f"{one.tool} saw {one.cases} of {one.of} {_what(one)}" for one in it.sanitized[:1])
+    saw = "; ".join(f"{_name(one)} saw {_seen(one)}" for one in it.sanitized[:1])
     return f"provisional: {saw}; {reports(it.sanitized)}; [check] sanitizer = false in task.toml asks for no look"
 
 
@@ -21,21 +21,25 @@ def reports(found: Iterable[ToolReport]) -> str:
     return "; ".join(_report(one, number == 0) for number, one in enumerate(found))
 
 
-def _what(found: ToolReport) -> str:
-    return "sizes" if found.tool == "overflow" else "cases"
+def _name(found: ToolReport) -> str:
+    return "other sizes" if found.tool == "overflow" else found.tool
+
+
+def _seen(found: ToolReport) -> str:
+    return f"{found.cases} of {found.of}{'' if found.tool == 'overflow' else ' cases'}"
 
 
 def _report(found: ToolReport, decides: bool) -> str:
     """Say what one tool saw: `memcheck: no error in 5 of 5 cases, 2.1 s`."""
-    seen = f"{found.cases} of {found.of} {_what(found)}, {found.seconds:.1f} s"
+    name, seen = _name(found), f"{_seen(found)}, {found.seconds:.1f} s"
     shared = "; the baseline has the same, or was not seen as far, so it does not count" if found.baseline else ""
     if found.trouble and not decides:
         shared = "; it need not see all"
     if found.errors:
-        return f"{found.tool}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"
+        return f"{name}: {found.errors} error{'s' * (found.errors > 1)} in {seen}{shared}: {found.said}"
     if found.trouble and not found.of:
-        return f"{found.tool}: did not run{shared}: {found.trouble}"
+        return f"{name}: did not run{shared}: {found.trouble}"
     if found.trouble:
-        return f"{found.tool}: broken off after {seen}{shared}: {found.trouble}"
+        return f"{name}: broken off after {seen}{shared}: {found.trouble}"
     where = " in shared memory" if found.tool == "racecheck" else ""
-    return f"{found.tool}: no error{where} in {seen}"
+    return f"{name}: no error{where} in {seen}"

@@ -15,7 +15,7 @@ BUSY = HostTrouble("busy", "too busy to measure")
     ("first", "again"),
     [
         (ForLease("local: ada measures since 12:00"), ForLease("local: ada measures since 12:01")),
-        (ForTurn("local", "r2"), ForTurn("local", "r3")),
+        (ForTurn("local", "r1"), ForTurn("local", "r3")),
         (DeviceBusy(BUSY, 5), DeviceBusy(HostTrouble("busy", "still too busy"), 10)),
         (ForService("overloaded", 5), ForService("overloaded", 10)),
         (Silent(30), Silent(60)),
@@ -45,6 +45,11 @@ def test_a_wait_is_told_once_an_iteration(first: Wait, again: Wait) -> None:
 def test_another_reason_is_told(first: Wait, other: Wait) -> None:
     halts = Halts("r2")
     assert all(halts.say(e.RunWaits("r2", wait)).startswith("r2 waits: ") for wait in (first, other))
+
+
+def test_that_it_waits_for_its_own_last_checks_is_not_told() -> None:
+    assert Halts("r2").say(e.RunWaits("r2", ForTurn("local", "r2"))) == ""
+    assert Halts("r2").say(e.RunWaits("r2", ForTurn("local", "r1"))) == "r2 waits: local: r1 measures on it"
 
 
 def test_waits_of_other_runs_are_not_told() -> None:

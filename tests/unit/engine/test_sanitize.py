@@ -190,7 +190,7 @@ def test_a_tool_that_is_the_only_one_decides_and_has_all_the_time() -> None:
     """As on a CPU, where winners are called at sizes far beyond the cases."""
     found, fault, asked = looked(("overflow",))
     assert (fault, asked) == (None, [("overflow", MOST_S)])
-    assert reports(found) == "overflow: no error in 2 of 2 sizes, 1.0 s"
+    assert reports(found) == "other sizes: no error in 2 of 2, 1.0 s"
     assert not folded(seen(2, found)).iterations[2].provisional
     _, fault, asked = looked(("overflow",), overflow={"": trouble("overflow"), "-again": trouble("overflow")})
     assert isinstance(fault, BreaksMeasurement)
