@@ -37,7 +37,8 @@
 
 #define STOPWATCH_CALLS 7
 #define BEYOND_BYTES (64u << 20) /* that buffers may take at a size far beyond the cases' (sizes_beyond.c), on a device, … */
-#define FAR_BYTES (256u << 20)   /* … and where there is more time */
+#define FAR_BYTES (256u << 20)   /* … and where there is more time, if … */
+#define FAR_SHARE 16             /* … that is at most one part in so many of the memory that is free */
 #define STOPWATCH_LIMIT_MS 60000
 #define ELSEWHERE_LIMIT_MS 1000 /* for the incumbent's call at a size that no case has: where it hangs, no candidate is asked */
 
@@ -196,6 +197,11 @@ static int set(const char *name, size_t length, const char *value) {
     return 1;
 }
 
+static size_t far_bytes(void) {
+    size_t free = (size_t)proc_number("/proc/meminfo", "MemAvailable:", 0) / FAR_SHARE * 1024;
+    return free && free < FAR_BYTES ? free : FAR_BYTES;
+}
+
 int main(int argc, char **argv) {
     const char *fault = fault_of_harness();
     if (fault) return fail(fault);
@@ -232,7 +238,7 @@ int main(int argc, char **argv) {
     job.any_size &= ((timing && !strcmp(mode, "time") && !engine_uses_device) || (repeating && job.baseline)) && !job.truth;
     if ((checking && job.baseline) || job.any_size || (repeating && !engine_uses_device)) arena_asked = 1;
     if (job.any_size && repeating && engine_uses_device) arena_asked = BEYOND_BYTES;
-    if (far) arena_asked = FAR_BYTES;
+    if (far) arena_asked = far_bytes();
     arena_loose = far || (repeating && job.any_size && !engine_uses_device);
     arena_make(job.views, &job.shared);
     if (running) return run(argv[2], KPD_CHECK_ONLY, engine_profile, atoi(argv[3]));

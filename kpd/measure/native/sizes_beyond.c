@@ -85,11 +85,13 @@ static int drawn_long(kpd_rng *rng, kpd_case *drawn, size_t number, unsigned dim
     return 0;
 }
 
-/* Calls at sizes of which these dims grow: to twice and four times a case's, and then to what time allows. 0 after a problem. */
+/* Calls at sizes of which these dims grow: to twice and four times a case's, and then to what time allows; two of them in two shapes.
+ * 0 after a problem. */
 static int called_where_long(size_t number, unsigned dims, double most_ns, kpd_rng *rng) {
     static kpd_case drawn;
     const kpd_case *named = &kpd_task.cases[number];
     double work = 0.0, few = FEW, longest = 1.0;
+    int more = __builtin_popcount(dims) - 1;
     for (reached before = {0.0, 0.0}; drawn_long(rng, &drawn, number, dims, few, STEP * longest, work);) {
         moment start = now();
         reached at = {size_product(&drawn, 0), 0.0};
@@ -101,7 +103,11 @@ static int called_where_long(size_t number, unsigned dims, double most_ns, kpd_r
         work = next_work(at, before, GROWS, most_ns);
         if (before.work > 0.0) few = FEW_AT_LAST;
         else work = fmin(work, STEP * at.work);
-        if (work < WORTH * at.work) break;
+        if (work < WORTH * at.work) {
+            if (!more--) break;
+            work = at.work;
+            longest = times / STEP;
+        }
         before = at;
     }
     return !problem.kind;
