@@ -17,6 +17,7 @@ from kpd.measure.driver.bench import DriverBench
 from kpd.measure.judge import judge
 from kpd.measure.samples import samples_from_json, samples_to_json
 from kpd.measure.score import case_times, impossible
+from kpd.model.sanitizer import TOOLS
 from tests.support.measure.cuda.bench import CPU_AS_GPU, built, quiet, standing_in
 from tests.support.measure.cuda_measured import LOOP, ONE_FILE, RIGHT, TOML, kernel
 
@@ -184,11 +185,9 @@ async def test_a_memcheck_sees_the_checked_cases_and_a_profile_the_timed_ones(
     tool.chmod(0o755)
     tells = kernel(before="#include <cstdio>", launch='fprintf(stderr, "n=%ld\\n", n);')
     candidate = await built(bench, tells)
-    bench._sanitizer = str(tool)
-    try:
-        found = await bench.sanitize(candidate, "memcheck", "memcheck", 30.0, quiet)
-    finally:
-        bench._sanitizer = ""
+    checks = replace(bench._last_checks, sanitizer=str(tool))
+    found = await checks.run(candidate, "memcheck", "memcheck", 30.0, quiet)
+    assert (bench.tools, checks.tools) == ((), TOOLS)
     assert (found.cases, found.of, found.errors, found.trouble) == (2, 2, 0, "")
     assert set((tmp_path / "seen").read_text().split()) == {"n=20011", "n=1003"}
     ran = await bench.counted(candidate, "timed-only", lambda calls: calls(1), quiet)
